@@ -1,9 +1,10 @@
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
-#include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "meteor_table.hpp"
 
@@ -41,7 +42,7 @@ std::uint32_t narrow(std::size_t value) {
   return static_cast<std::uint32_t>(value);
 }
 
-/// Begins and ends of the groups of equal keys in [0, count), given how many items each has.
+/// Where groups of these sizes begin, one after the other, and where the last one ends.
 std::vector<std::uint32_t> offsets_of(const std::vector<std::uint32_t>& sizes) {
   std::vector<std::uint32_t> offsets(sizes.size() + 1, 0);
   std::size_t sum = 0;
@@ -54,8 +55,10 @@ void append_number(std::uint32_t value, std::string& out) {
   out.push_back(static_cast<char>(value));
 }
 
+}  // namespace
+
 /// Writes the header and the sections, each at a multiple of kAlignment.
-class FileWriter {
+class MeteorTableBuilder::FileWriter {
  public:
   FileWriter() : bytes_(sizeof(meteor_file::Header), '\0') {}
 
@@ -81,8 +84,6 @@ class FileWriter {
   meteor_file::Header header_{};
   std::string bytes_;
 };
-
-}  // namespace
 
 MeteorTableBuilder::MeteorTableBuilder(const Lists& lists) : nodes_{{kNone, kNone}}, node_slots_(1 << 12, kNone) {
   for (std::string_view text = lists.function_words; !text.empty();) {
@@ -229,119 +230,128 @@ std::uint32_t MeteorTableBuilder::node_of(std::span<const std::uint32_t> phrase)
   return node;
 }
 
-std::string MeteorTableBuilder::finish() {
-  if (!partial_line_.empty()) {
-    const std::string line = std::move(partial_line_);
-    partial_line_.clear();
-    add_line(line);
-  }
-  if (line_number_ % 3 != 0) fail("paraphrase table", line_number_, "the file ends inside an entry");
-  const std::uint32_t words = words_.size();
-  flags_.resize(words, 0);
-  uses_.resize(words, 0);
-
-  // new ids by frequency: the commonest words get the shortest numbers
-  std::vector<std::uint32_t> by_rank(words);
+/// New ids by frequency: the commonest words of the paraphrases get the shortest numbers.
+std::vector<std::uint32_t> MeteorTableBuilder::words_by_rank() const {
+  std::vector<std::uint32_t> by_rank(words_.size());
   std::iota(by_rank.begin(), by_rank.end(), 0u);
   std::stable_sort(by_rank.begin(), by_rank.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
-  std::vector<std::uint32_t> rank(words);
-  for (std::uint32_t i = 0; i < words; ++i) rank[by_rank[i]] = i;
+  return by_rank;
+}
 
-  FileWriter file;
-  {
-    std::string bytes;
-    std::vector<std::uint32_t> sizes(words);
-    std::vector<std::uint8_t> flags(words);
-    std::size_t slot_count = 16;
-    while (slot_count < std::size_t{words} * 2) slot_count *= 2;
-    std::vector<std::uint32_t> slots(slot_count, kNone);
-    for (std::uint32_t i = 0; i < words; ++i) {
-      const std::string_view word = words_[by_rank[i]];
-      bytes += word;
-      sizes[i] = narrow(word.size());
-      flags[i] = flags_[by_rank[i]];
-      std::size_t slot = static_cast<std::size_t>(meteor_file::hash_word(word)) & (slot_count - 1);
-      while (slots[slot] != kNone) slot = (slot + 1) & (slot_count - 1);
-      slots[slot] = i;
-    }
-    file.add(MeteorSection::word_bytes, bytes);
-    file.add(MeteorSection::word_offsets, as_bytes(offsets_of(sizes)));
-    file.add(MeteorSection::word_slots, as_bytes(slots));
-    file.add(MeteorSection::word_flags, as_bytes(flags));
+void MeteorTableBuilder::write_words(std::span<const std::uint32_t> by_rank, FileWriter& file) const {
+  std::string bytes;
+  std::vector<std::uint32_t> sizes;
+  std::vector<std::uint8_t> flags;
+  std::vector<std::uint32_t> slots(std::bit_ceil(std::max<std::size_t>(by_rank.size() * 2, 16)), kNone);
+  for (std::uint32_t id = 0; id < by_rank.size(); ++id) {
+    const std::string_view word = words_[by_rank[id]];
+    bytes += word;
+    sizes.push_back(narrow(word.size()));
+    flags.push_back(flags_[by_rank[id]]);
+    std::size_t slot = static_cast<std::size_t>(meteor_file::hash_word(word)) & (slots.size() - 1);
+    while (slots[slot] != kNone) slot = (slot + 1) & (slots.size() - 1);
+    slots[slot] = id;
   }
+  file.add(MeteorSection::word_bytes, bytes);
+  file.add(MeteorSection::word_offsets, as_bytes(offsets_of(sizes)));
+  file.add(MeteorSection::word_slots, as_bytes(slots));
+  file.add(MeteorSection::word_flags, as_bytes(flags));
+}
 
-  const auto add_entries = [&](std::vector<Entry>& entries, MeteorSection offsets, MeteorSection values) {
-    std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-      return std::pair(a.word, a.value) < std::pair(b.word, b.value);
-    });
-    std::vector<std::uint32_t> sizes(words, 0);
-    std::vector<std::uint32_t> flat;
-    flat.reserve(entries.size());
-    for (const Entry& entry : entries) {
-      ++sizes[entry.word];
-      flat.push_back(entry.value);
-    }
-    file.add(offsets, as_bytes(offsets_of(sizes)));
-    file.add(values, as_bytes(flat));
-  };
-  for (Entry& entry : synsets_) entry.word = rank[entry.word];
-  for (Entry& entry : bases_) entry = {rank[entry.word], rank[entry.value]};
-  add_entries(synsets_, MeteorSection::synset_offsets, MeteorSection::synsets);
-  add_entries(bases_, MeteorSection::base_offsets, MeteorSection::bases);
+/// Groups entries by word, values ascending.
+void MeteorTableBuilder::write_entries(std::vector<Entry>& entries, MeteorSection offsets, MeteorSection values,
+                                       FileWriter& file) const {
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::pair(a.word, a.value) < std::pair(b.word, b.value);
+  });
+  std::vector<std::uint32_t> sizes(words_.size(), 0);
+  std::vector<std::uint32_t> flat;
+  flat.reserve(entries.size());
+  for (const Entry& entry : entries) {
+    ++sizes[entry.word];
+    flat.push_back(entry.value);
+  }
+  file.add(offsets, as_bytes(offsets_of(sizes)));
+  file.add(values, as_bytes(flat));
+}
 
-  // nodes level by level, so that the children of a node lie together, by ascending word
-  std::vector<std::uint32_t> depth(nodes_.size(), 0);
-  std::uint32_t levels = 1;
-  for (std::size_t i = 1; i < nodes_.size(); ++i) {
+/// Writes the nodes level by level, so that the children of a node lie together, by ascending word. Returns the new
+/// number of each node.
+std::vector<std::uint32_t> MeteorTableBuilder::write_nodes(std::span<const std::uint32_t> rank,
+                                                           FileWriter& file) {
+  std::vector<std::vector<std::uint32_t>> levels(kMeteorPhraseWords + 1);
+  std::vector<std::uint8_t> depth(nodes_.size(), 0);
+  levels[0].push_back(MeteorTable::kRoot);
+  for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
     nodes_[i].word = rank[nodes_[i].word];
-    depth[i] = depth[nodes_[i].parent] + 1;  // a parent is older than its children
-    levels = std::max(levels, depth[i] + 1);
+    depth[i] = static_cast<std::uint8_t>(depth[nodes_[i].parent] + 1);  // a parent is older than its children
+    levels[depth[i]].push_back(i);
   }
-  std::vector<std::vector<std::uint32_t>> by_level(levels);
-  for (std::uint32_t i = 0; i < nodes_.size(); ++i) by_level[depth[i]].push_back(i);
   std::vector<std::uint32_t> place(nodes_.size(), 0);
-  std::vector<std::uint32_t> node_words;
+  std::vector<std::uint32_t> words;
   std::vector<std::uint32_t> child_counts(nodes_.size(), 0);
-  node_words.reserve(nodes_.size());
-  for (std::vector<std::uint32_t>& level : by_level) {
-    std::sort(level.begin(), level.end(), [&](std::uint32_t a, std::uint32_t b) {
-      const auto key = [&](std::uint32_t i) {
-        return std::pair(i == 0 ? 0 : place[nodes_[i].parent], nodes_[i].word);
-      };
-      return key(a) < key(b);
-    });
+  words.reserve(nodes_.size());
+  for (std::vector<std::uint32_t>& level : levels) {
+    const auto key = [&](std::uint32_t i) {
+      return std::pair(i == MeteorTable::kRoot ? 0 : place[nodes_[i].parent], nodes_[i].word);
+    };
+    std::sort(level.begin(), level.end(), [&](auto a, auto b) { return key(a) < key(b); });
     for (const std::uint32_t node : level) {
-      place[node] = narrow(node_words.size());
-      node_words.push_back(nodes_[node].word);
-      if (node != 0) ++child_counts[place[nodes_[node].parent]];
+      place[node] = narrow(words.size());
+      words.push_back(nodes_[node].word);
+      if (node != MeteorTable::kRoot) ++child_counts[place[nodes_[node].parent]];
     }
   }
   std::vector<std::uint32_t> children = offsets_of(child_counts);
-  for (std::uint32_t& begin : children) ++begin;  // node 0 is nobody's child
-  file.add(MeteorSection::node_words, as_bytes(node_words));
+  for (std::uint32_t& begin : children) ++begin;  // the root is nobody's child
+  file.add(MeteorSection::node_words, as_bytes(words));
   file.add(MeteorSection::node_children, as_bytes(children));
+  return place;
+}
 
-  // a phrase may come back later in an unsorted table: its lists are joined in table order
+/// A phrase may come back later in an unsorted table: its lists are joined in table order.
+void MeteorTableBuilder::write_paraphrases(std::span<const std::uint32_t> rank,
+                                           std::span<const std::uint32_t> place, FileWriter& file) const {
   std::vector<std::uint32_t> order(lists_.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
                    [&](auto a, auto b) { return place[lists_[a].node] < place[lists_[b].node]; });
-  std::vector<std::uint32_t> list_sizes(nodes_.size(), 0);
-  std::string paraphrases;
+  std::vector<std::uint32_t> sizes(nodes_.size(), 0);
+  std::string bytes;
   for (const std::uint32_t list : order) {
-    const std::size_t before = paraphrases.size();
+    const std::size_t before = bytes.size();
     const std::size_t end = list + 1 < lists_.size() ? lists_[list + 1].begin : stream_.size();
     for (std::size_t at = lists_[list].begin; at < end;) {
       const std::uint32_t head = stream_[at++];
-      paraphrases.push_back(static_cast<char>(static_cast<std::uint8_t>(head)));
+      bytes.push_back(static_cast<char>(static_cast<std::uint8_t>(head)));
       for (std::uint32_t left = (head & 15u) - (head >> 4); left > 0; --left) {
-        append_number(rank[stream_[at++]], paraphrases);
+        append_number(rank[stream_[at++]], bytes);
       }
     }
-    list_sizes[place[lists_[list].node]] += narrow(paraphrases.size() - before);
+    sizes[place[lists_[list].node]] += narrow(bytes.size() - before);
   }
-  file.add(MeteorSection::node_paraphrases, as_bytes(offsets_of(list_sizes)));
-  file.add(MeteorSection::paraphrases, paraphrases);
+  file.add(MeteorSection::node_paraphrases, as_bytes(offsets_of(sizes)));
+  file.add(MeteorSection::paraphrases, bytes);
+}
+
+std::string MeteorTableBuilder::finish() {
+  if (!partial_line_.empty()) add_line(std::exchange(partial_line_, {}));
+  if (line_number_ % 3 != 0) fail("paraphrase table", line_number_, "the file ends inside an entry");
+  flags_.resize(words_.size(), 0);
+  uses_.resize(words_.size(), 0);
+  const std::vector<std::uint32_t> by_rank = words_by_rank();
+  std::vector<std::uint32_t> rank(by_rank.size());
+  for (std::uint32_t id = 0; id < by_rank.size(); ++id) rank[by_rank[id]] = id;
+  for (Entry& entry : synsets_) entry.word = rank[entry.word];
+  for (Entry& entry : bases_) entry = {rank[entry.word], rank[entry.value]};
+
+  FileWriter file;
+  write_words(by_rank, file);
+  write_entries(synsets_, MeteorSection::synset_offsets, MeteorSection::synsets, file);
+  write_entries(bases_, MeteorSection::base_offsets, MeteorSection::bases, file);
+  const std::vector<std::uint32_t> place = write_nodes(rank, file);
+  write_paraphrases(rank, place, file);
+  *this = MeteorTableBuilder({});
   return file.finish();
 }
 

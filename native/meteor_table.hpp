@@ -25,7 +25,7 @@ enum class MeteorSection : std::uint32_t {
   word_bytes,       ///< all words, one after the other
   word_offsets,     ///< u32[words + 1] into word_bytes
   word_slots,       ///< u32[power of two]: open addressing by hash, id or kNone
-  word_flags,       ///< u8[words]: see MeteorFlag
+  word_flags,       ///< u8[words]: see meteor_file::Flag
   synset_offsets,   ///< u32[words + 1] into synsets
   synsets,          ///< u32: synset numbers, ascending for each word
   base_offsets,     ///< u32[words + 1] into bases
@@ -170,8 +170,9 @@ class MeteorTableBuilder {
   };
   struct List {
     std::uint32_t node;
-    std::size_t begin;
+    std::size_t begin;  // in stream_
   };
+  class FileWriter;
 
   void read_synsets(std::string_view text);
   void read_exceptions(std::string_view text);
@@ -179,6 +180,12 @@ class MeteorTableBuilder {
   void read_phrase(std::string_view line, std::vector<std::uint32_t>& words);
   std::uint32_t node_of(std::span<const std::uint32_t> phrase);
   void set_flag(std::string_view word, std::uint8_t flag);
+  std::vector<std::uint32_t> words_by_rank() const;
+  void write_words(std::span<const std::uint32_t> by_rank, FileWriter& file) const;
+  void write_entries(std::vector<Entry>& entries, MeteorSection offsets, MeteorSection values, FileWriter& file) const;
+  std::vector<std::uint32_t> write_nodes(std::span<const std::uint32_t> rank, FileWriter& file);
+  void write_paraphrases(std::span<const std::uint32_t> rank, std::span<const std::uint32_t> place,
+                         FileWriter& file) const;
 
   Vocabulary words_;
   std::vector<std::uint8_t> flags_;
