@@ -57,6 +57,17 @@ struct Bridge {
   std::vector<std::uint32_t> stems;
 };
 
+/// A set that may hold a little more than what was put in: spares most of the closer looks.
+class Filter {
+ public:
+  void clear() { bits_.reset(); }
+  void add(std::uint32_t item) { bits_.set(item % bits_.size()); }
+  bool may_have(std::uint32_t item) const { return bits_[item % bits_.size()]; }
+
+ private:
+  std::bitset<4096> bits_;
+};
+
 /// One side of a pair: its words as the matchers compare them.
 struct Side {
   struct Item {
@@ -66,23 +77,23 @@ struct Side {
     const MeteorCaptions::Word* entry;
   };
   std::vector<Item> items;
-  std::bitset<4096> table_words;  // hashed: spares most comparisons of phrases
-  std::vector<std::uint32_t> touches;
+  Filter table_words;
+  std::vector<std::uint32_t> touches;  // by word: how many options it is part of
 
   void clear() {
     items.clear();
-    table_words.reset();
+    table_words.clear();
   }
   void add(const Item& item) {
     items.push_back(item);
-    if (item.table_word != kNone) table_words.set(item.table_word % table_words.size());
+    table_words.add(item.table_word);
   }
   std::size_t size() const { return items.size(); }
 
   /// Calls found(start) for each place where the phrase stands.
   template <class Found>
   void find(std::span<const std::uint32_t> phrase, const Found& found) const {
-    if (!table_words.test(phrase[0] % table_words.size())) return;
+    if (!table_words.may_have(phrase[0])) return;
     for (std::size_t start = 0; start + phrase.size() <= items.size(); ++start) {
       std::size_t i = 0;
       while (i < phrase.size() && items[start + i].table_word == phrase[i]) ++i;
@@ -107,9 +118,13 @@ class Aligner {
   void set_candidate(std::size_t caption) {
     candidate_caption_ = caption;
     candidate_.clear();
+    candidate_stems_.clear();
+    candidate_synsets_.clear();
     for (const std::uint32_t id : bridge_.candidates[caption]) {
       const MeteorCaptions::Word& word = bridge_.candidates.word(id);
       candidate_.add({bridge_.words[id], bridge_.stems[word.stem], word.table_word, &word});
+      candidate_stems_.add(bridge_.stems[word.stem]);
+      for (const std::uint32_t synset : bridge_.candidates.synsets(word)) candidate_synsets_.add(synset);
     }
   }
 
@@ -243,18 +258,24 @@ class Aligner {
 
   void collect_words(std::size_t position) {
     const Side::Item& there = reference_.items[position];
-    for (std::size_t i = 0; i < candidate_.size(); ++i) {
-      if (candidate_.items[i].word == there.word) add_option(i, 1, position, 1, MeteorStage::exact);
+    if (candidate_stems_.may_have(there.stem)) {  // equal words have equal stems
+      for (std::size_t i = 0; i < candidate_.size(); ++i) {
+        if (candidate_.items[i].word == there.word) add_option(i, 1, position, 1, MeteorStage::exact);
+      }
+      for (std::size_t i = 0; i < candidate_.size(); ++i) {
+        const Side::Item& here = candidate_.items[i];
+        if (here.stem == there.stem && here.word != there.word) add_option(i, 1, position, 1, MeteorStage::stem);
+      }
+    }
+    const auto synsets = bridge_.references.synsets(*there.entry);
+    if (std::none_of(synsets.begin(), synsets.end(),
+                     [&](std::uint32_t synset) { return candidate_synsets_.may_have(synset); })) {
+      return;
     }
     for (std::size_t i = 0; i < candidate_.size(); ++i) {
       const Side::Item& here = candidate_.items[i];
-      if (here.stem == there.stem && here.word != there.word) add_option(i, 1, position, 1, MeteorStage::stem);
-    }
-    if (there.entry->synset_bits == 0) return;
-    for (std::size_t i = 0; i < candidate_.size(); ++i) {
-      const Side::Item& here = candidate_.items[i];
-      if ((here.entry->synset_bits & there.entry->synset_bits) != 0 && here.word != there.word &&
-          share_item(bridge_.candidates.synsets(*here.entry), bridge_.references.synsets(*there.entry))) {
+      if (here.word != there.word && (here.entry->synset_bits & there.entry->synset_bits) != 0 &&
+          share_item(bridge_.candidates.synsets(*here.entry), synsets)) {
         add_option(i, 1, position, 1, MeteorStage::synonym);
       }
     }
@@ -381,6 +402,8 @@ class Aligner {
   std::size_t reference_caption_ = 0;
   Side candidate_;
   Side reference_;
+  Filter candidate_stems_;
+  Filter candidate_synsets_;
   std::vector<MeteorMatch> candidate_first_;
   std::vector<MeteorMatch> options_;
   std::vector<std::uint32_t> option_offsets_;  // by reference position
