@@ -1,8 +1,8 @@
 """Readers of captions and references.
 
 Nearly every caption file is a list of records, however it is wrapped: COCO annotations and results,
-Karpathy splits, JSON lines, CSV, Parquet. So one step unwraps a container into records, and one picks
-the id and the captions out of records; `{id: captions}` JSON is the one exception.
+Karpathy splits, JSON lines, CSV, Parquet. So one step unwraps a container into records, and one
+picks the id and the captions out of records; `{id: captions}` JSON is the one exception.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ def read_references(
         for image, captions in _read(path, "references", format, split):
             if isinstance(captions, str):
                 references[image].append(captions)
-            else:
+            # Files with a record per candidate repeat the image's references in each.
+            elif captions != references[image]:
                 references[image].extend(captions)
     return dict(references)
 
@@ -120,7 +121,7 @@ def _read(
         raise SettingError(f"format {format!r} is unknown; there are {', '.join(FORMATS)}")
     name, content = read_bytes(path)
     source = _Source(name)
-    container = _container(name, content) if format is None else format
+    container = _container(source, content) if format is None else format
     if container in ("parquet", "arrow"):
         records = _arrow_records(content, container, side, _Source(name, "row"))
         return _record_entries(records, side, split, _Source(name, "row"))
@@ -151,16 +152,23 @@ def read_bytes(path: str | os.PathLike[str]) -> tuple[str, bytes]:
     return name, content
 
 
-def _container(name: str, content: bytes) -> str:
-    """Recognise a container by its first bytes, then by its suffix, then by its first character."""
+def _container(source: _Source, content: bytes) -> str:
+    """Recognise a container by its first bytes, then by its suffix, then by its first line."""
     if content.startswith(b"PAR1"):
         return "parquet"
     # The magic of Arrow files (which Feather is) and the continuation marker of Arrow streams.
     if content.startswith((b"ARROW1", b"\xff\xff\xff\xff")):
         return "arrow"
-    suffix = Path(name.removesuffix(".gz")).suffix.lower()
-    looks_like_json = content[:64].lstrip(codecs.BOM_UTF8 + b" \t\r\n")[:1] in (b"{", b"[")
-    return _SUFFIXES.get(suffix, "json" if looks_like_json else "csv")
+    suffix = Path(source.name.removesuffix(".gz")).suffix.lower()
+    if suffix in _SUFFIXES:
+        return _SUFFIXES[suffix]
+    head = content.removeprefix(codecs.BOM_UTF8).lstrip()
+    if head.startswith((b"{", b"[")):
+        return "json"
+    header = re.split(rb"[\n,;\t\r\"]+", head.partition(b"\n")[0])
+    if any(field.encode() in header for field in _ID_FIELDS):
+        return "csv"
+    source.fail(f"the format is not recognised; {_UNDERSTOOD}; pass format= to name one")
 
 
 def _decode(content: bytes, source: _Source) -> str:
@@ -227,7 +235,9 @@ def _shape(document: Any, source: _Source) -> str:
         if isinstance(document.get("annotations"), list):
             return "coco"
         images = document.get("images")
-        if isinstance(images, list) and any("sentences" in image for image in images[:1]):
+        if isinstance(images, list) and any(
+            isinstance(image, dict) and "sentences" in image for image in images[:1]
+        ):
             return "karpathy"
         if any(map(document.__contains__, _ID_FIELDS)) and "caption" in document:
             return "results"

@@ -9,15 +9,18 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cidery.errors import InputError, SettingError
 from cidery.formats.reading import import_pyarrow
 
+Column: TypeAlias = Sequence[Any] | NDArray[Any]
 
-def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Sequence[Any]]) -> None:
+
+def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
     """Write a table, one row per caption, as `.csv`, `.jsonl` or `.parquet` by the suffix.
 
     The file appears when it is complete; a failure leaves what was there before.
