@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
 from typing import Any, Literal, TypeAlias
@@ -103,16 +103,53 @@ class Corpus:
             if not images:
                 raise sides.nothing_left()
 
-        flat = list(chain.from_iterable(groups))
-        _check_captions(
-            flat, chain.from_iterable(map(repeat, images, map(len, groups))), references_name
-        )
+        flat, offsets = _flatten(images, groups, references_name)
         _check_captions(rows, ids, candidates_name)
-        offsets = np.zeros(len(groups) + 1, dtype=np.int64)
-        np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)), out=offsets[1:])
-        offsets.setflags(write=False)
         places.setflags(write=False)
         return cls(tuple(images), flat, offsets, rows, places, ids)
+
+    @classmethod
+    def from_references(
+        cls, references: References, *, references_name: str = "references"
+    ) -> Corpus:
+        """Check references alone; the corpus has no candidates."""
+        images, groups = _group_references(references, references_name)
+        _Sides("candidates", references_name).check_references(images, groups)
+        flat, offsets = _flatten(images, groups, references_name)
+        return cls(tuple(images), flat, offsets, [], np.zeros(0, np.int64), [])
+
+    def only(self, images: Collection[ImageId]) -> Corpus:
+        """Return the corpus of those of its images."""
+        kept = [i for i, image in enumerate(self.images) if image in images]
+        place = np.full(len(self.images), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(place[self.candidate_images] >= 0)
+        groups = [
+            self.references[self.reference_offsets[i] : self.reference_offsets[i + 1]] for i in kept
+        ]
+        flat, offsets = _flatten([self.images[i] for i in kept], groups, "references")
+        places = place[self.candidate_images[rows]]
+        places.setflags(write=False)
+        return Corpus(
+            tuple(self.images[i] for i in kept),
+            flat,
+            offsets,
+            [self.candidates[i] for i in rows],
+            places,
+            [self.candidate_ids[i] for i in rows],
+        )
+
+
+def _flatten(
+    images: list[ImageId], groups: Sequence[Sequence[str]], name: str
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return all captions in a row, checked, and where each image's begin."""
+    flat = list(chain.from_iterable(groups))
+    _check_captions(flat, chain.from_iterable(map(repeat, images, map(len, groups))), name)
+    offsets = np.zeros(len(groups) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)), out=offsets[1:])
+    offsets.setflags(write=False)
+    return flat, offsets
 
 
 def _group_references(given: Any, name: str) -> tuple[list[ImageId], list[Sequence[str]]]:

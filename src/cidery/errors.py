@@ -55,3 +55,7 @@ class MissingExtraError(CideryError, ImportError):
             f"{package} is needed to {purpose}; install it with: pip install 'cidery[{extra}]'",
             name=package,
         )
+
+
+class UnreliableWarning(UserWarning):
+    """A number can be computed, but should not be trusted."""

@@ -227,9 +227,7 @@ class Comparison:
             "scores": {name: dict(table.corpus) for name, table in self.tables.items()},
             "signatures": dict(first.signatures),
             "tests": {
-                metric: [
-                    {"systems": list(pair), **vars(test)} for pair, test in pairs.items()
-                ]
+                metric: [{"systems": list(pair), **vars(test)} for pair, test in pairs.items()]
                 for metric, pairs in self.tests.items()
             },
             "note": self.note,

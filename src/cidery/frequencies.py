@@ -17,6 +17,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery._native import FrequencyTrie, NgramIndex
-from cidery.corpus import References, flatten_references
+from cidery.corpus import Corpus, References
 from cidery.errors import FrequenciesError, SettingError
 from cidery.formats import read_frequency_pickle
 from cidery.tokenizers import TokenizerLike, get_tokenizer, stem_form
@@ -87,22 +88,18 @@ class DocumentFrequencies:
         source: str = "",
     ) -> DocumentFrequencies:
         """Count n-grams of orders 1 to n over the images' references, each image once."""
-        captions, offsets = flatten_references(references)
+        corpus = Corpus.from_references(references)
         chosen = get_tokenizer(tokenizer)
         form = stem_form(stemmer) if stemmer else "split"
-        tokenized = chosen(captions).form(form)
-        index = NgramIndex(tokenized, offsets.astype(np.uint64), n)
-        built = cls._from_index(index, tokenized.vocabulary(), len(offsets) - 1, min_count)
-        return replace(
-            built, tokenizer=chosen.family, stemmer=stemmer, name=name, source=source
+        tokenized = chosen(corpus.references).form(form)
+        index = NgramIndex(tokenized, corpus.reference_offsets.astype(np.uint64), n)
+        built = cls._build(
+            tokenized.vocabulary(),
+            [index.level(order) for order in range(1, n + 1)],
+            len(corpus.images),
+            min_count,
         )
-
-    @classmethod
-    def _from_index(
-        cls, index: NgramIndex, words: list[str], image_count: float, min_count: int
-    ) -> DocumentFrequencies:
-        levels = [index.level(n) for n in range(1, index.order + 1)]
-        return cls._build(words, levels, image_count, min_count)
+        return replace(built, tokenizer=chosen.family, stemmer=stemmer, name=name, source=source)
 
     @classmethod
     def _build(
@@ -186,7 +183,7 @@ class DocumentFrequencies:
         cls,
         path: str | os.PathLike[str],
         *,
-        image_count: float | None = None,
+        image_count: int | None = None,
         tokenizer: str = "unknown",
     ) -> DocumentFrequencies:
         """Import the community's pickles, without running any code that they may hold."""
@@ -194,9 +191,7 @@ class DocumentFrequencies:
         images = math.exp(imported.log_image_count)
         whole = round(images)
         exact = whole if math.isclose(images, whole, rel_tol=1e-9) else images
-        return cls.from_counts(
-            imported.counts, exact, tokenizer=tokenizer, name=Path(path).name
-        )
+        return cls.from_counts(imported.counts, exact, tokenizer=tokenizer, name=Path(path).name)
 
     @property
     def order(self) -> int:
@@ -335,16 +330,16 @@ class DocumentFrequencies:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(prefix + encoded + body)
-            os.chmod(temporary, 0o666 & ~_umask())
-            os.replace(temporary, target)
+            Path(temporary).chmod(0o666 & ~_umask())
+            Path(temporary).replace(target)
         except BaseException:
-            os.unlink(temporary)
+            Path(temporary).unlink()
             raise
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DocumentFrequencies:
         """Map a saved set into memory; a damaged or foreign file is refused."""
-        with open(path, "rb") as file:
+        with Path(path).open("rb") as file:
             start = file.read(_PREFIX.size)
             if len(start) < _PREFIX.size or start[:8] != _MAGIC:
                 hint = "; to import a pickle, use DocumentFrequencies.from_pickle"
@@ -356,7 +351,7 @@ class DocumentFrequencies:
                 f"{path} has format version {version}; this cidery reads {_VERSION}: "
                 "build the file again, or update cidery"
             )
-        if hashlib.sha256(data[_PREFIX.size :]).digest()[:28] != digest:
+        if hashlib.sha256(data[_PREFIX.size :].data).digest()[:28] != digest:
             raise FrequenciesError(f"{path} is damaged (its checksum is wrong); build it again")
         header = json.loads(data[_PREFIX.size : _PREFIX.size + header_length].tobytes())
         body = data[_PREFIX.size + header_length :]
@@ -371,7 +366,7 @@ class DocumentFrequencies:
             arrays[key] = body[offset : offset + length].view(kind)
         blob = arrays["words"].tobytes()
         ends = [0, *arrays["word_ends"].tolist()]
-        words = tuple(blob[a:b].decode() for a, b in zip(ends, ends[1:], strict=False))
+        words = tuple(blob[a:b].decode() for a, b in pairwise(ends))
         loaded = cls(
             words,
             cast("tuple[_Level, ...]", _LazyLevels(arrays, header)),

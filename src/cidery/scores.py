@@ -23,7 +23,7 @@ class Signature:
     """All that a stranger needs to compute the same number.
 
     ```python
-    str(Signature("cider-d", (("tokenizer", "ptb"), ("sigma", "6"))))  # "cider-d|tokenizer:ptb|sigma:6"
+    str(Signature("cider-d", (("n", "4"), ("sigma", "6"))))  # "cider-d|n:4|sigma:6"
     ```
     """
 

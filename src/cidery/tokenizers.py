@@ -1,11 +1,11 @@
 """Tokenizers: captions in, words out; each with an id that signatures carry.
 
-| id           | what it does                                                                           |
-|--------------|----------------------------------------------------------------------------------------|
-| `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption by itself            |
-| `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does                      |
-| `whitespace` | `str.split()`; for captions that are already tokenized                                  |
-| `words`      | Unicode letters, marks and digits in lower case; ideographs and kana one by one         |
+| id           | what it does                                                                 |
+|--------------|------------------------------------------------------------------------------|
+| `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption by itself |
+| `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does           |
+| `whitespace` | `str.split()`; for captions that are already tokenized                       |
+| `words`      | Unicode letters, marks and digits, lower case; ideographs and kana singly    |
 
 Any Python callable `str -> list of str` serves as well.
 """
@@ -148,10 +148,10 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
 
 @dataclass(frozen=True, eq=False)
 class TokenizedCaptions:
-    """Captions as words, and in the other forms that metrics ask for, each made once.
+    r"""Captions as words, and in the other forms that metrics ask for, each made once.
 
     `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `parts` cut
-    into `\\w+` runs; `stems:LANGUAGE` each replaced by its stem.
+    into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
     """
 
     captions: Captions

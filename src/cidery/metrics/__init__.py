@@ -106,9 +106,7 @@ def _with_settings(metric: Metric, changes: Mapping[str, Any]) -> Metric:
         if f.default is dataclasses.MISSING or f.name == "n"
     }
     chosen = {
-        f.name: getattr(metric, f.name)
-        for f in dataclasses.fields(metric)
-        if f.name == "faithful"
+        f.name: getattr(metric, f.name) for f in dataclasses.fields(metric) if f.name == "faithful"
     }
     return type(metric)(**(kept | chosen | dict(changes)))
 

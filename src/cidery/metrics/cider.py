@@ -29,7 +29,7 @@ class PreparedCider:
     """The form whose repeated words are punished (CIDEr-R)."""
 
     def translate(self, candidates: TokenizedCaptions) -> _native.Translation:
-        """Return the words of candidates in the references' ids, for many calls with one vocabulary."""
+        """Return the candidates' words in the references' ids; serves any call with one vocabulary."""
         parts = candidates.form(self.parts) if self.parts else None
         return self.native.translate(candidates.form(self.form), parts)
 
@@ -197,13 +197,13 @@ class CiderD(_CiderFamily):
 
 @dataclass(frozen=True)
 class CiderR(_CiderFamily):
-    """CIDEr-R: CIDEr-D for long, uneven captions; in [0, 10].
+    r"""CIDEr-R: CIDEr-D for long, uneven captions; in [0, 10].
 
     CIDEr-R_n(c, S) = 10/m Σ_j sim(c, s_j) · Pen_R^k · Pen_L^(1-k), with Pen_L = exp(-(l(c)-l(s))² /
     l(s)²) and Pen_R = Π_w f(w)^(1/l(c)), f = 1/(1+|freq(w,c)-freq(w,s)|) for shared words and
     1/freq(w,c) for others: equations (5)-(7) of Santos, Colombini, Avila 2021. `coco` is the
     authors' code: lengths are bigram counts + 1, and Pen_R is the geometric mean of f over the
-    candidate's distinct `\\w+` words.
+    candidate's distinct `\w+` words.
 
     ```python
     cidery.score(candidates, references, metrics=[CiderR(repetition=0.8)])

@@ -30,8 +30,8 @@ def _best_f(rows: Floats, beta: float) -> Floats:
 class RougeL(Metric):
     """ROUGE-L: F of the longest common subsequence; in [0, 1].
 
-    R = max_j LCS(c, s_j)/|s_j|, P = max_j LCS(c, s_j)/|c|, F = (1+β²)RP/(R+β²P): Lin 2004; equations
-    (10)-(12) of the CIDEr paper's Appendix VII. P and R may come from different references, in the
+    R = max_j LCS(c, s_j)/|s_j|, P = max_j LCS(c, s_j)/|c|, F = (1+β²)RP/(R+β²P): Lin 2004;
+    equations (10)-(12) of the CIDEr paper's Appendix VII. P and R may come from different references, in the
     paper as in coco-caption. `coco` has β = 1.2 and takes an empty caption for one empty word.
 
     ```python
@@ -69,8 +69,8 @@ class RougeL(Metric):
 class RougeW(Metric):
     """ROUGE-W: ROUGE-L in which runs of k words count k^weight; in [0, 1].
 
-    R = max_j f⁻¹(WLCS(c, s_j)/f(|s_j|)), P likewise on the candidate, F as ROUGE-L's, f(k) = k^weight:
-    Lin 2004, equations (13)-(15) there.
+    R = max_j f⁻¹(WLCS(c, s_j)/f(|s_j|)), P likewise on the candidate, F as ROUGE-L's, with
+    f(k) = k^weight: Lin 2004, section 4.
     """
 
     weight: float = 1.2
@@ -127,8 +127,8 @@ class RougeS(Metric):
 class RougeN(Metric):
     """ROUGE-N: share of the references' n-grams that the candidate has; in [0, 1].
 
-    R = Σ_j Σ_k min(h_k(c), h_k(s_j)) / Σ_j Σ_k h_k(s_j): Lin 2004; equation (9) of the CIDEr paper's
-    Appendix VII. `measure="f"` is its F₁ with P = Σ_j Σ_k min(…) / (m Σ_k h_k(c)).
+    R = Σ_j Σ_k min(h_k(c), h_k(s_j)) / Σ_j Σ_k h_k(s_j): Lin 2004; equation (9) of the CIDEr
+    paper's Appendix VII. `measure="f"` is its F₁ with P = Σ_j Σ_k min(…) / (m Σ_k h_k(c)).
     """
 
     n: int = 1
