@@ -1,0 +1,416 @@
+// The only place that knows Python. Arrays go in and out flat; the GIL is released around all work
+// on them.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "captions.hpp"
+#include "cider.hpp"
+#include "frequencies.hpp"
+#include "ngrams.hpp"
+#include "overlap.hpp"
+#include "resample.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace cidery {
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Release = nb::call_guard<nb::gil_scoped_release>;
+
+template <class T>
+std::span<const T> view(const Array<T>& array) {
+  return {array.data(), array.size()};
+}
+
+/// Hands a vector over to NumPy without a copy.
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+  auto owned = std::make_unique<std::vector<T>>(std::move(values));
+  T* data = owned->data();
+  nb::capsule keeper(owned.release(),
+                     [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(data, shape, keeper);
+}
+
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T>&& values) {
+  const std::size_t size = values.size();
+  return give(std::move(values), {size});
+}
+
+/// Views of a list's strings. They stay valid while the list holds them: the caller keeps it alive.
+std::vector<std::string_view> string_views(nb::handle strings) {
+  std::vector<std::string_view> views;
+  views.reserve(nb::len(strings));
+  for (nb::handle item : strings) {
+    Py_ssize_t size = 0;
+    const char* data = PyUnicode_AsUTF8AndSize(item.ptr(), &size);
+    if (data == nullptr) throw nb::python_error();
+    views.emplace_back(data, static_cast<std::size_t>(size));
+  }
+  return views;
+}
+
+nb::str as_str(std::string_view text) {
+  return nb::str(text.data(), text.size());
+}
+
+nb::list word_list(const Vocabulary& vocabulary) {
+  nb::list words;
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) words.append(as_str(vocabulary[id]));
+  return words;
+}
+
+Tokenizer tokenizer_named(const std::string& name) {
+  if (name == "whitespace") return Tokenizer::whitespace;
+  if (name == "ptb") return Tokenizer::ptb;
+  if (name == "ptb-coco") return Tokenizer::ptb_document;
+  throw std::invalid_argument("unknown tokenizer '" + name + "'");
+}
+
+std::shared_ptr<Captions> captions_from_tokens(nb::list captions) {
+  auto vocabulary = std::make_shared<Vocabulary>();
+  auto result = std::make_shared<Captions>();
+  for (nb::handle tokens : captions) {
+    for (const auto token : string_views(tokens))
+      result->words.push_back(vocabulary->intern(token));
+    result->offsets.push_back(result->words.size());
+  }
+  result->vocabulary = vocabulary;
+  return result;
+}
+
+std::shared_ptr<Captions> captions_from_ids(std::shared_ptr<Vocabulary> vocabulary,
+                                            Array<std::uint32_t> words,
+                                            Array<std::uint64_t> offsets) {
+  auto result = std::make_shared<Captions>();
+  result->words.assign(words.data(), words.data() + words.size());
+  result->offsets.assign(offsets.data(), offsets.data() + offsets.size());
+  const auto& starts = result->offsets;
+  if (starts.empty() || starts.front() != 0 || starts.back() != words.size() ||
+      !std::is_sorted(starts.begin(), starts.end())) {
+    throw std::invalid_argument("the offsets must ascend from 0 to the number of words");
+  }
+  for (const auto word : result->words) {
+    if (word >= vocabulary->size())
+      throw std::invalid_argument("a word id is outside the vocabulary");
+  }
+  result->vocabulary = vocabulary;
+  return result;
+}
+
+nb::list token_lists(const Captions& captions) {
+  const nb::list words = word_list(*captions.vocabulary);
+  nb::list lists;
+  for (std::size_t i = 0; i < captions.size(); ++i) {
+    nb::list tokens;
+    for (const auto word : captions[i]) tokens.append(words[word]);
+    lists.append(tokens);
+  }
+  return lists;
+}
+
+std::shared_ptr<Expansion> make_expansion(nb::list words) {
+  std::vector<std::string_view> pieces;
+  std::vector<std::uint64_t> starts{0};
+  for (nb::handle list : words) {
+    for (const auto piece : string_views(list)) pieces.push_back(piece);
+    starts.push_back(pieces.size());
+  }
+  return std::make_shared<Expansion>(pieces, std::move(starts));
+}
+
+nb::tuple index_level(const NgramIndex& index, unsigned n) {
+  if (n < 1 || n > index.order()) throw std::invalid_argument("the order is outside the index");
+  std::vector<std::uint32_t> ids, parents, words, counts;
+  const auto frequency = index.frequency(n);
+  if (n == 1) {
+    for (std::uint32_t id = 0; id < frequency.size(); ++id) {
+      ids.push_back(id);
+      parents.push_back(0);
+      words.push_back(id);
+      counts.push_back(frequency[id]);
+    }
+  } else {
+    for (const auto& entry : index.entries(n)) {
+      ids.push_back(entry.id);
+      parents.push_back(entry.parent);
+      words.push_back(entry.word);
+      counts.push_back(frequency[entry.id]);
+    }
+  }
+  return nb::make_tuple(give(std::move(ids)), give(std::move(parents)), give(std::move(words)),
+                        give(std::move(counts)));
+}
+
+using LevelArrays = std::tuple<Array<std::uint8_t>, Array<std::uint8_t>, Array<std::uint32_t>,
+                               Array<std::uint32_t>, Array<std::uint32_t>>;
+
+std::shared_ptr<FrequencyTrie> make_trie(nb::list words, unsigned word_width, nb::list levels) {
+  // The arrays (perhaps a mapped file) live as long as the trie does.
+  auto owner = std::make_shared<std::vector<LevelArrays>>();
+  std::vector<FrequencyTrie::Level> views;
+  for (nb::handle level : levels) {
+    const auto t = nb::cast<nb::tuple>(level);
+    owner->emplace_back(nb::cast<Array<std::uint8_t>>(t[0]), nb::cast<Array<std::uint8_t>>(t[1]),
+                        nb::cast<Array<std::uint32_t>>(t[2]), nb::cast<Array<std::uint32_t>>(t[3]),
+                        nb::cast<Array<std::uint32_t>>(t[4]));
+    const auto& a = owner->back();
+    views.push_back({view(std::get<0>(a)), view(std::get<1>(a)), view(std::get<2>(a)),
+                     view(std::get<3>(a)), view(std::get<4>(a))});
+  }
+  return std::make_shared<FrequencyTrie>(string_views(words), word_width, std::move(views), owner);
+}
+
+LengthPenalty penalty_named(const std::string& name) {
+  if (name == "none") return LengthPenalty::none;
+  if (name == "gaussian") return LengthPenalty::gaussian;
+  if (name == "relative") return LengthPenalty::relative;
+  throw std::invalid_argument("unknown length penalty '" + name + "'");
+}
+
+Overlap::ReferenceLength reference_length_named(const std::string& name) {
+  if (name == "closest") return Overlap::ReferenceLength::closest;
+  if (name == "shortest") return Overlap::ReferenceLength::shortest;
+  if (name == "average") return Overlap::ReferenceLength::average;
+  throw std::invalid_argument("unknown reference length '" + name + "'");
+}
+
+/// Runs work() without the GIL and gives its rows as float64[candidates, columns].
+template <class Work>
+nb::ndarray<nb::numpy, double> rows_without_gil(std::size_t candidates, const Work& work) {
+  std::vector<double> rows;
+  {
+    nb::gil_scoped_release release;
+    rows = work();
+  }
+  const std::size_t columns = candidates == 0 ? 1 : rows.size() / candidates;
+  return give(std::move(rows), {candidates, columns});
+}
+
+void bind_text(nb::module_& m) {
+  nb::class_<Vocabulary>(m, "Vocabulary")
+      .def("__init__",
+           [](Vocabulary* self, nb::list words) {
+             new (self) Vocabulary();
+             for (const auto word : string_views(words)) self->intern(word);
+           })
+      .def("__len__", &Vocabulary::size)
+      .def("find",
+           [](const Vocabulary& self, std::string_view word) -> std::optional<std::uint32_t> {
+             const std::uint32_t id = self.find(word);
+             return id == kNone ? std::nullopt : std::optional(id);
+           })
+      .def("words", &word_list);
+
+  nb::class_<Expansion>(m, "Expansion").def(nb::new_(&make_expansion), "words"_a);
+
+  nb::class_<Captions>(m, "Captions")
+      .def_static("from_tokens", &captions_from_tokens, "captions"_a)
+      .def_static("from_ids", &captions_from_ids, "vocabulary"_a, "words"_a, "offsets"_a)
+      .def("__len__", &Captions::size)
+      .def("vocabulary", [](const Captions& self) { return word_list(*self.vocabulary); })
+      .def("tokens", &token_lists)
+      .def("words", [](const Captions& self) { return give(std::vector(self.words)); })
+      .def("offsets", [](const Captions& self) { return give(std::vector(self.offsets)); })
+      .def(
+          "expand",
+          [](const Captions& self, const Expansion& expansion) {
+            return std::make_shared<Captions>(expansion.apply(self));
+          },
+          "expansion"_a, Release());
+
+  m.def(
+      "tokenize",
+      [](nb::list texts, const std::string& tokenizer, unsigned threads) {
+        const auto views = string_views(texts);
+        const Tokenizer chosen = tokenizer_named(tokenizer);
+        nb::gil_scoped_release release;
+        return std::make_shared<Captions>(tokenize(views, chosen, threads));
+      },
+      "texts"_a, "tokenizer"_a, "threads"_a = 0);
+}
+
+void bind_counts(nb::module_& m) {
+  nb::class_<NgramIndex>(m, "NgramIndex")
+      .def(nb::new_([](std::shared_ptr<Captions> captions, Array<std::uint64_t> image_offsets,
+                       unsigned order, unsigned threads) {
+             std::vector<std::uint64_t> offsets(image_offsets.data(),
+                                                image_offsets.data() + image_offsets.size());
+             nb::gil_scoped_release release;
+             return std::make_shared<NgramIndex>(captions, std::move(offsets), order, threads);
+           }),
+           "captions"_a, "image_offsets"_a, "order"_a, "threads"_a = 0)
+      .def_prop_ro("order", &NgramIndex::order)
+      .def("level", &index_level, "n"_a);
+
+  nb::class_<FrequencyTrie>(m, "FrequencyTrie")
+      .def(nb::new_(&make_trie), "words"_a, "word_width"_a, "levels"_a)
+      .def_prop_ro("order", &FrequencyTrie::order)
+      .def(
+          "count",
+          [](const FrequencyTrie& self, nb::list ngram) -> std::uint32_t {
+            const auto words = string_views(ngram);
+            if (words.empty() || words.size() > self.order()) return 0;
+            std::uint32_t entry = self.vocabulary().find(words[0]);
+            for (unsigned n = 2; n <= words.size() && entry != kNone; ++n) {
+              const std::uint32_t word = self.vocabulary().find(words[n - 1]);
+              entry = word == kNone ? kNone : self.child(n, entry, word);
+            }
+            return entry == kNone ? 0 : self.count(static_cast<unsigned>(words.size()), entry);
+          },
+          "ngram"_a);
+}
+
+void bind_metrics(nb::module_& m) {
+  nb::class_<Translation>(m, "Translation");
+
+  nb::class_<Cider>(m, "Cider")
+      .def(nb::new_([](std::shared_ptr<NgramIndex> index, std::shared_ptr<FrequencyTrie> trie,
+                       double log_image_count, std::vector<double> order_weights, double scale,
+                       bool uniform_idf, bool clip, bool relative_counts, bool best_reference,
+                       bool bigram_lengths, const std::string& penalty, double sigma,
+                       double repetition_weight, bool mean_repetition,
+                       std::shared_ptr<Captions> parts, unsigned threads) {
+             CiderSettings settings{std::move(order_weights),
+                                    scale,
+                                    uniform_idf,
+                                    clip,
+                                    relative_counts,
+                                    best_reference,
+                                    bigram_lengths,
+                                    penalty_named(penalty),
+                                    sigma,
+                                    repetition_weight,
+                                    mean_repetition};
+             nb::gil_scoped_release release;
+             return std::make_shared<Cider>(index, trie, log_image_count, std::move(settings),
+                                            parts, threads);
+           }),
+           "index"_a, "trie"_a.none(), "log_image_count"_a, nb::kw_only(), "order_weights"_a,
+           "scale"_a = 1.0, "uniform_idf"_a = false, "clip"_a = false, "relative_counts"_a = false,
+           "best_reference"_a = false, "bigram_lengths"_a = false, "penalty"_a = "none",
+           "sigma"_a = 6.0, "repetition_weight"_a = 0.8, "mean_repetition"_a = false,
+           "parts"_a.none() = nb::none(), "threads"_a = 0)
+      .def(
+          "translate",
+          [](const Cider& self, const Captions& words, const Captions* parts) {
+            return self.translate(*words.vocabulary, parts ? parts->vocabulary.get() : nullptr);
+          },
+          "candidates"_a, "parts"_a.none() = nb::none(), Release())
+      .def(
+          "measure",
+          [](const Cider& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, const Captions* parts, unsigned threads) {
+            return rows_without_gil(candidates.size(), [&] {
+              return self.measure(candidates, parts, view(images), translation, threads);
+            });
+          },
+          "candidates"_a, "images"_a, "translation"_a, "parts"_a.none() = nb::none(),
+          "threads"_a = 0);
+
+  nb::class_<Overlap>(m, "Overlap")
+      .def(nb::new_(
+               [](std::shared_ptr<NgramIndex> index) { return std::make_shared<Overlap>(index); }),
+           "index"_a)
+      .def(
+          "translate",
+          [](const Overlap& self, const Captions& words) {
+            return self.translate(*words.vocabulary);
+          },
+          "candidates"_a, Release())
+      .def(
+          "bleu",
+          [](const Overlap& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, unsigned order, const std::string& reference_length,
+             unsigned threads) {
+            const auto option = reference_length_named(reference_length);
+            return rows_without_gil(candidates.size(), [&] {
+              return self.bleu(candidates, view(images), translation, order, option, threads);
+            });
+          },
+          "candidates"_a, "images"_a, "translation"_a, "order"_a, "reference_length"_a,
+          "threads"_a = 0)
+      .def(
+          "rouge_n",
+          [](const Overlap& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, unsigned n, unsigned threads) {
+            return rows_without_gil(candidates.size(), [&] {
+              return self.rouge_n(candidates, view(images), translation, n, threads);
+            });
+          },
+          "candidates"_a, "images"_a, "translation"_a, "n"_a, "threads"_a = 0)
+      .def(
+          "rouge_l",
+          [](const Overlap& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, bool empty_is_a_word, unsigned threads) {
+            return rows_without_gil(candidates.size(), [&] {
+              return self.rouge_l(candidates, view(images), translation, empty_is_a_word, threads);
+            });
+          },
+          "candidates"_a, "images"_a, "translation"_a, "empty_is_a_word"_a, "threads"_a = 0)
+      .def(
+          "rouge_w",
+          [](const Overlap& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, double exponent, unsigned threads) {
+            return rows_without_gil(candidates.size(), [&] {
+              return self.rouge_w(candidates, view(images), translation, exponent, threads);
+            });
+          },
+          "candidates"_a, "images"_a, "translation"_a, "exponent"_a, "threads"_a = 0)
+      .def(
+          "rouge_s",
+          [](const Overlap& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, int skip, unsigned threads) {
+            return rows_without_gil(candidates.size(), [&] {
+              return self.rouge_s(candidates, view(images), translation, skip, threads);
+            });
+          },
+          "candidates"_a, "images"_a, "translation"_a, "skip"_a, "threads"_a = 0);
+}
+
+void bind_statistics(nb::module_& m) {
+  using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  m.def(
+      "resample_sums",
+      [](const Matrix& rows, std::size_t resamples, std::uint64_t seed, unsigned threads) {
+        return rows_without_gil(resamples, [&] {
+          return resample_sums({rows.data(), rows.size()}, rows.shape(1), resamples, seed, threads);
+        });
+      },
+      "rows"_a, "resamples"_a, "seed"_a, "threads"_a = 0);
+  m.def(
+      "permute_sums",
+      [](const Matrix& rows, const Matrix& other, std::size_t resamples, std::uint64_t seed,
+         unsigned threads) {
+        return rows_without_gil(resamples, [&] {
+          return permute_sums({rows.data(), rows.size()}, {other.data(), other.size()},
+                              rows.shape(1), resamples, seed, threads);
+        });
+      },
+      "rows"_a, "other"_a, "resamples"_a, "seed"_a, "threads"_a = 0);
+}
+
+}  // namespace
+}  // namespace cidery
+
+NB_MODULE(_native, m) {
+  m.doc() = "The counting core of cidery: text to words, n-grams, frequencies, metrics.";
+  cidery::bind_text(m);
+  cidery::bind_counts(m);
+  cidery::bind_metrics(m);
+  cidery::bind_statistics(m);
+}

@@ -1,0 +1,137 @@
+#include "candidate.hpp"
+
+#include <bit>
+#include <stdexcept>
+
+namespace cidery {
+
+void spell(std::span<const std::uint32_t> words, std::span<const std::uint32_t> translation,
+           std::vector<std::uint32_t>& out) {
+  out.resize(words.size());
+  for (std::size_t i = 0; i < words.size(); ++i) out[i] = translation[words[i]];
+}
+
+void check_candidates(const Captions& candidates, std::span<const std::uint32_t> images,
+                      std::size_t image_count, const Translation& translation) {
+  if (images.size() != candidates.size())
+    throw std::invalid_argument("one image per candidate is needed");
+  for (const auto image : images) {
+    if (image >= image_count)
+      throw std::invalid_argument("a candidate names an image beyond the references");
+  }
+  if (translation.words.size() != candidates.vocabulary->size()) {
+    throw std::invalid_argument("the translation was made for another vocabulary");
+  }
+}
+
+void ScratchMap::reset(std::size_t keys) {
+  const std::size_t wanted = std::bit_ceil(std::max<std::size_t>(16, keys * 2));
+  if (wanted > slots_.size() || ++stamp_ == 0) {
+    slots_.assign(std::max(wanted, slots_.size()), {0, 0, 0});
+    stamp_ = 1;
+  }
+  shift_ = 64 - static_cast<unsigned>(std::bit_width(slots_.size() - 1));
+}
+
+std::pair<std::uint32_t, bool> ScratchMap::insert(std::uint64_t key, std::uint32_t fresh) {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = start(key);; at = (at + 1) & mask) {
+    Slot& slot = slots_[at];
+    if (slot.stamp != stamp_) {
+      slot = {key, fresh, stamp_};
+      return {fresh, true};
+    }
+    if (slot.key == key) return {slot.value, false};
+  }
+}
+
+std::uint32_t ScratchMap::find(std::uint64_t key) const {
+  const std::size_t mask = slots_.size() - 1;
+  for (std::size_t at = start(key);; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.stamp != stamp_) return kNone;
+    if (slot.key == key) return slot.value;
+  }
+}
+
+void Tally::assign(std::span<const std::uint32_t> keys) {
+  map_.reset(keys.size());
+  items_.clear();
+  for (const std::uint32_t key : keys) {
+    const auto [item, fresh] = map_.insert(key, static_cast<std::uint32_t>(items_.size()));
+    if (fresh) {
+      items_.push_back({key, 1});
+    } else {
+      ++items_[item].count;
+    }
+  }
+  hits_.assign(items_.size(), 0);
+}
+
+void CandidateNgrams::assign(const NgramIndex& index, std::span<const std::uint32_t> words,
+                             unsigned order, const Weights* weights,
+                             std::span<const std::uint32_t> frequency_words) {
+  if (order > index.order()) throw std::invalid_argument("the references hold too short n-grams");
+  const bool walk = weights != nullptr && weights->trie() != nullptr;
+  if (levels_.size() < order) levels_.resize(order);
+  for (unsigned n = 1; n <= order; ++n) {
+    Level& level = levels_[n - 1];
+    level.ids.clear();
+    level.entries.clear();
+    if (n == 1) {
+      level.ids.assign(words.begin(), words.end());
+      if (walk) level.entries.assign(frequency_words.begin(), frequency_words.end());
+    } else if (words.size() >= n) {
+      const Level& shorter = levels_[n - 2];
+      const std::uint32_t bound = index.id_bound(n);
+      std::uint32_t unseen = bound;
+      unseen_.reset(words.size());
+      for (std::size_t at = 0; at + n <= words.size(); ++at) {
+        const std::uint32_t parent = shorter.ids[at];
+        const std::uint32_t last = words[at + n - 1];
+        std::uint32_t id = kNone;
+        if (parent < index.id_bound(n - 1) && last < index.id_bound(1))
+          id = index.find(n, parent, last);
+        if (id == kNone) {
+          const auto [temporary, fresh] =
+              unseen_.insert(std::uint64_t{parent} << 32 | last, unseen);
+          id = temporary;
+          unseen += fresh;
+        }
+        level.ids.push_back(id);
+        if (!walk) continue;
+        const std::uint32_t entry = shorter.entries[at];
+        const std::uint32_t word = frequency_words[at + n - 1];
+        level.entries.push_back(id < bound ? weights->entry(n, id)
+                                           : (entry == kNone || word == kNone
+                                                  ? kNone
+                                                  : weights->trie()->child(n, entry, word)));
+      }
+    }
+    level.tally.assign(level.ids);
+    if (weights != nullptr) weigh(n, *weights);
+  }
+}
+
+void CandidateNgrams::weigh(unsigned n, const Weights& weights) {
+  Level& level = levels_[n - 1];
+  const auto items = level.tally.items();
+  const std::uint32_t bound = weights.index().id_bound(n);
+  level.weights.assign(items.size(), weights.of_count(0));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].key < bound) level.weights[i] = weights.of_id(n, items[i].key);
+  }
+  if (weights.trie() == nullptr) return;
+  // An n-gram outside the references may still be known to the frequency set.
+  std::size_t next = 0;
+  for (std::size_t at = 0; at < level.ids.size() && next < items.size(); ++at) {
+    if (level.ids[at] != items[next].key) continue;  // items are in order of first occurrence
+    const std::uint32_t entry = level.entries[at];
+    if (items[next].key >= bound && entry != kNone) {
+      level.weights[next] = weights.of_count(weights.trie()->count(n, entry));
+    }
+    ++next;
+  }
+}
+
+}  // namespace cidery

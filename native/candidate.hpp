@@ -1,0 +1,112 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "frequencies.hpp"
+#include "ngrams.hpp"
+
+namespace cidery {
+
+/// How a vocabulary's words are spelt in a prepared metric's own ids; made once, used for many
+/// calls.
+struct Translation {
+  std::vector<std::uint32_t> words;  ///< id among the references' words; unknown ones lie above
+  std::vector<std::uint32_t>
+      frequency;  ///< id among the frequency set's words, or kNone; empty without a set
+  std::vector<std::uint32_t>
+      parts;  ///< the same as `words` for the repetition penalty's vocabulary
+};
+
+/// A caption's words under a translation, into `out`.
+void spell(std::span<const std::uint32_t> words, std::span<const std::uint32_t> translation,
+           std::vector<std::uint32_t>& out);
+
+/// Throws unless there is one image in range per candidate and a translation for every word.
+void check_candidates(const Captions& candidates, std::span<const std::uint32_t> images,
+                      std::size_t image_count, const Translation& translation);
+
+/// A small open-addressing map from 64-bit keys to 32-bit values that is emptied in constant time.
+class ScratchMap {
+ public:
+  /// Empties the map and makes room for `keys` keys.
+  void reset(std::size_t keys);
+  /// The value of `key`, set to `fresh` if it was absent; second is true then.
+  std::pair<std::uint32_t, bool> insert(std::uint64_t key, std::uint32_t fresh);
+  /// The value of `key`, or kNone.
+  std::uint32_t find(std::uint64_t key) const;
+
+ private:
+  struct Slot {
+    std::uint64_t key;
+    std::uint32_t value;
+    std::uint32_t stamp;
+  };
+  std::size_t start(std::uint64_t key) const {
+    return static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift_);
+  }
+  std::vector<Slot> slots_;
+  std::uint32_t stamp_ = 0;
+  unsigned shift_ = 63;
+};
+
+/// Distinct keys of a sequence with their counts, in order of first occurrence, and how often each
+/// one is met in another sequence. One object serves a worker for all its captions.
+class Tally {
+ public:
+  struct Item {
+    std::uint32_t key;
+    std::uint32_t count;
+  };
+  void assign(std::span<const std::uint32_t> keys);
+  std::span<const Item> items() const { return items_; }
+  /// Counts the keys of `other` that are here; visit(item index, count there) for each, in order of
+  /// first meeting.
+  template <class Visit>
+  void match(std::span<const std::uint32_t> other, const Visit& visit) {
+    met_.clear();
+    for (const std::uint32_t key : other) {
+      const std::uint32_t item = map_.find(key);
+      if (item == kNone) continue;
+      if (hits_[item]++ == 0) met_.push_back(item);
+    }
+    for (const std::uint32_t item : met_) {
+      visit(item, hits_[item]);
+      hits_[item] = 0;
+    }
+  }
+
+ private:
+  ScratchMap map_;
+  std::vector<Item> items_;
+  std::vector<std::uint32_t> hits_, met_;
+};
+
+/// A candidate's n-grams of every order in the ids of a reference index; n-grams the index lacks
+/// get ids above it.
+class CandidateNgrams {
+ public:
+  /// `frequency_words` gives the trie's word per position where `weights` has a trie.
+  void assign(const NgramIndex& index, std::span<const std::uint32_t> words, unsigned order,
+              const Weights* weights = nullptr,
+              std::span<const std::uint32_t> frequency_words = {});
+
+  Tally& tally(unsigned n) { return levels_[n - 1].tally; }
+  /// The weight of each of tally(n)'s items.
+  std::span<const double> weights(unsigned n) const { return levels_[n - 1].weights; }
+
+ private:
+  struct Level {
+    Tally tally;
+    std::vector<std::uint32_t> ids;      // by position
+    std::vector<std::uint32_t> entries;  // of the trie, by position
+    std::vector<double> weights;         // by tally item
+  };
+  void weigh(unsigned n, const Weights& weights);
+
+  std::vector<Level> levels_;
+  ScratchMap unseen_;
+};
+
+}  // namespace cidery

@@ -1,0 +1,141 @@
+#include "captions.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "parallel.hpp"
+#include "ptb.hpp"
+
+namespace cidery {
+namespace {
+
+/// Length in bytes of the white space at `at`, by Python's str.isspace(), or 0.
+std::size_t space_length(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(at);
+  if (first < 0x80)
+    return first == 0x20 || (first >= 9 && first <= 13) || (first >= 28 && first <= 31);
+  if (first == 0xC2) return byte(at + 1) == 0x85 || byte(at + 1) == 0xA0 ? 2 : 0;  // NEL, NBSP
+  if (first < 0xE1 || first > 0xE3) return 0;
+  const unsigned code = (first & 0xFu) << 12 | (byte(at + 1) & 0x3Fu) << 6 | (byte(at + 2) & 0x3Fu);
+  const bool space = code == 0x1680 || (code >= 0x2000 && code <= 0x200A) || code == 0x2028 ||
+                     code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
+  return space ? 3 : 0;
+}
+
+/// One worker's share: its own vocabulary, merged afterwards.
+struct Share {
+  Vocabulary vocabulary;
+  std::vector<std::uint32_t> words;
+  std::vector<std::uint64_t> ends;
+};
+
+void tokenize_share(std::span<const std::string_view> texts, Tokenizer tokenizer, std::size_t begin,
+                    std::size_t end, Share& share) {
+  TokenBuffer buffer;
+  std::vector<std::string_view> pieces;
+  share.ends.reserve(end - begin);
+  for (std::size_t i = begin; i < end; ++i) {
+    if (tokenizer == Tokenizer::whitespace) {
+      pieces.clear();
+      split_whitespace(texts[i], pieces);
+      for (const auto piece : pieces) share.words.push_back(share.vocabulary.intern(piece));
+    } else {
+      buffer.clear();
+      if (tokenizer == Tokenizer::ptb) {
+        ptb_tokenize(texts[i], true, buffer);
+      } else {
+        ptb_tokenize_in_document(texts, i, true, buffer);
+      }
+      std::uint32_t start = 0;
+      for (const std::uint32_t stop : buffer.ends) {
+        const std::string_view token(buffer.bytes.data() + start, stop - start);
+        share.words.push_back(share.vocabulary.intern(token));
+        start = stop;
+      }
+    }
+    share.ends.push_back(share.words.size());
+  }
+}
+
+}  // namespace
+
+void split_whitespace(std::string_view text, std::vector<std::string_view>& pieces) {
+  std::size_t start = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t space = space_length(text, at);
+    if (space == 0) {
+      ++at;
+      continue;
+    }
+    if (at > start) pieces.push_back(text.substr(start, at - start));
+    at += space;
+    start = at;
+  }
+  if (at > start) pieces.push_back(text.substr(start));
+}
+
+Captions tokenize(std::span<const std::string_view> texts, Tokenizer tokenizer, unsigned threads) {
+  constexpr std::size_t kWorthAThread = 512;  // captions; below this, starting one costs more
+  const unsigned workers = worker_count(threads, texts.size() / kWorthAThread);
+  std::vector<Share> shares(workers);
+  parallel_shares(texts.size(), workers, [&](std::size_t begin, std::size_t end, unsigned worker) {
+    tokenize_share(texts, tokenizer, begin, end, shares[worker]);
+  });
+
+  // Later shares' words join the first share's vocabulary in their own order: first-occurrence
+  // order overall.
+  Captions captions;
+  Vocabulary vocabulary = std::move(shares[0].vocabulary);
+  captions.words = std::move(shares[0].words);
+  captions.offsets.reserve(texts.size() + 1);
+  for (const auto end : shares[0].ends) captions.offsets.push_back(end);
+  for (unsigned worker = 1; worker < workers; ++worker) {
+    const Share& share = shares[worker];
+    std::vector<std::uint32_t> ids(share.vocabulary.size());
+    for (std::uint32_t id = 0; id < ids.size(); ++id)
+      ids[id] = vocabulary.intern(share.vocabulary[id]);
+    const std::uint64_t base = captions.words.size();
+    captions.words.reserve(base + share.words.size());
+    for (const auto word : share.words) captions.words.push_back(ids[word]);
+    for (const auto end : share.ends) captions.offsets.push_back(base + end);
+  }
+  captions.vocabulary = std::make_shared<const Vocabulary>(std::move(vocabulary));
+  return captions;
+}
+
+Expansion::Expansion(std::span<const std::string_view> pieces, std::vector<std::uint64_t> starts)
+    : starts_(std::move(starts)) {
+  if (starts_.empty() || starts_.front() != 0 || starts_.back() != pieces.size() ||
+      !std::is_sorted(starts_.begin(), starts_.end())) {
+    throw std::invalid_argument("the starts must ascend and cover all pieces");
+  }
+  Vocabulary vocabulary;
+  pieces_.reserve(pieces.size());
+  for (const auto piece : pieces) pieces_.push_back(vocabulary.intern(piece));
+  vocabulary_ = std::make_shared<const Vocabulary>(std::move(vocabulary));
+}
+
+Captions Expansion::apply(const Captions& captions) const {
+  if (starts_.size() != std::size_t{captions.vocabulary->size()} + 1) {
+    throw std::invalid_argument("the expansion was made for another vocabulary");
+  }
+  Captions expanded;
+  expanded.vocabulary = vocabulary_;
+  expanded.words.reserve(captions.words.size());
+  expanded.offsets.reserve(captions.offsets.size());
+  for (std::size_t i = 0; i < captions.size(); ++i) {
+    for (const auto word : captions[i]) {
+      expanded.words.insert(expanded.words.end(),
+                            pieces_.begin() + static_cast<std::ptrdiff_t>(starts_[word]),
+                            pieces_.begin() + static_cast<std::ptrdiff_t>(starts_[word + 1]));
+    }
+    expanded.offsets.push_back(expanded.words.size());
+  }
+  return expanded;
+}
+
+}  // namespace cidery

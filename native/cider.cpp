@@ -1,0 +1,194 @@
+#include "cider.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "parallel.hpp"
+
+namespace cidery {
+namespace {
+
+/// How many n-grams of orders 1 … order a caption of so many words has: Σ h of equation (1).
+double ngram_total(std::size_t words, unsigned order) {
+  double total = 0;
+  for (unsigned n = 1; n <= order; ++n)
+    total += words >= n ? static_cast<double>(words - n + 1) : 0.0;
+  return total;
+}
+
+}  // namespace
+
+struct Cider::Worker {
+  CandidateNgrams ngrams;
+  Tally parts;
+  std::vector<std::uint32_t> words, frequency_words, part_words;
+  std::vector<double> norms;
+};
+
+Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
+             double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
+             unsigned threads)
+    : weights_(index, std::move(trie), log_image_count, settings.uniform_idf),
+      settings_(std::move(settings)),
+      parts_(std::move(parts)) {
+  if (order() < 1 || order() > index->order())
+    throw std::invalid_argument("the references hold too short n-grams");
+  const std::size_t captions = index->captions().size();
+  if (settings_.penalty == LengthPenalty::relative && (!parts_ || parts_->size() != captions)) {
+    throw std::invalid_argument("the repetition penalty needs the words of every reference");
+  }
+  norms_.resize(captions * order());
+  constexpr std::size_t kWorthAThread = 512;
+  parallel_shares(captions, worker_count(threads, captions / kWorthAThread),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    Tally tally;
+                    for (std::size_t caption = begin; caption < end; ++caption) {
+                      for (unsigned n = 1; n <= order(); ++n) {
+                        tally.assign(index->ids(n, caption));
+                        double sum = 0;
+                        for (const auto& item : tally.items()) {
+                          const double weight = item.count * weights_.of_id(n, item.key);
+                          sum += weight * weight;
+                        }
+                        norms_[caption * order() + n - 1] = std::sqrt(sum);
+                      }
+                    }
+                  });
+}
+
+Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) const {
+  Translation translation;
+  translation.words = cidery::translate(words, *index().captions().vocabulary);
+  if (const FrequencyTrie* trie = weights_.trie()) {
+    translation.frequency.reserve(words.size());
+    for (std::uint32_t id = 0; id < words.size(); ++id)
+      translation.frequency.push_back(trie->vocabulary().find(words[id]));
+  }
+  if (parts != nullptr && parts_)
+    translation.parts = cidery::translate(*parts, *parts_->vocabulary);
+  return translation;
+}
+
+double Cider::caption_length(std::size_t words) const {
+  if (settings_.bigram_lengths) return words > 0 ? static_cast<double>(words - 1) : 0.0;
+  return static_cast<double>(words);
+}
+
+double Cider::length_penalty(double difference, double reference_length) const {
+  if (settings_.penalty == LengthPenalty::gaussian) {
+    return std::exp(-(difference * difference) / (2 * settings_.sigma * settings_.sigma));
+  }
+  // The authors' code adds one to its bigram counts before it squares them; an empty reference has
+  // no length.
+  const double length = reference_length + (settings_.bigram_lengths ? 1.0 : 0.0);
+  if (length == 0) return difference == 0 ? 1.0 : 0.0;
+  return std::exp(-(difference * difference) / (length * length));
+}
+
+double Cider::repetition_penalty(Worker& worker, std::size_t reference) const {
+  const auto items = worker.parts.items();
+  if (items.empty()) return 1.0;
+  // f(w) of equation (6) as if no word were shared, then corrected for the shared ones.
+  double log_sum = 0;
+  for (const auto& item : items) log_sum -= std::log(item.count);
+  worker.parts.match((*parts_)[reference], [&](std::uint32_t i, std::uint32_t there) {
+    const double here = items[i].count;
+    log_sum += std::log(here) - std::log(1.0 + std::abs(here - static_cast<double>(there)));
+  });
+  double root = static_cast<double>(items.size());
+  if (!settings_.mean_repetition) {
+    root = 0;
+    for (const auto& item : items) root += item.count;  // l(c)
+  }
+  return std::exp(log_sum / root);
+}
+
+double Cider::measure_one(Worker& worker, std::span<const std::uint32_t> parts,
+                          std::size_t image) const {
+  const NgramIndex& references = index();
+  const std::uint64_t first = references.first_caption(image);
+  const std::uint64_t last = references.first_caption(image + 1);
+  if (first == last) throw std::invalid_argument("an image has no references");
+
+  worker.ngrams.assign(references, worker.words, order(), &weights_, worker.frequency_words);
+  worker.norms.assign(order(), 0.0);
+  for (unsigned n = 1; n <= order(); ++n) {
+    const auto items = worker.ngrams.tally(n).items();
+    const auto weights = worker.ngrams.weights(n);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const double weight = items[i].count * weights[i];
+      worker.norms[n - 1] += weight * weight;
+    }
+    worker.norms[n - 1] = std::sqrt(worker.norms[n - 1]);
+  }
+  if (settings_.penalty == LengthPenalty::relative) worker.parts.assign(parts);
+
+  const double length = caption_length(worker.words.size());
+  const double total = settings_.relative_counts ? ngram_total(worker.words.size(), order()) : 1.0;
+  double sum = 0;
+  double best = 0;
+  for (std::uint64_t reference = first; reference < last; ++reference) {
+    const std::size_t reference_words = references.captions()[reference].size();
+    // Only the ratio of the two totals matters: both norms carry them too.
+    const double ratio = settings_.relative_counts && reference_words > 0
+                             ? total / ngram_total(reference_words, order())
+                             : 1.0;
+    double similarity = 0;
+    for (unsigned n = 1; n <= order(); ++n) {
+      const double product = worker.norms[n - 1] * norms_[reference * order() + n - 1];
+      if (product == 0) continue;
+      const auto items = worker.ngrams.tally(n).items();
+      const auto weights = worker.ngrams.weights(n);
+      double dot = 0;
+      worker.ngrams.tally(n).match(
+          references.ids(n, reference), [&](std::uint32_t i, std::uint32_t count) {
+            const double here = items[i].count * weights[i];
+            const double there = count * weights[i];
+            dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
+          });
+      similarity += settings_.order_weights[n - 1] * (dot / product);
+    }
+    if (settings_.penalty != LengthPenalty::none && similarity != 0) {
+      const double reference_length = caption_length(reference_words);
+      const double by_length = length_penalty(length - reference_length, reference_length);
+      if (settings_.penalty == LengthPenalty::gaussian) {
+        similarity *= by_length;
+      } else {
+        similarity *= std::pow(repetition_penalty(worker, reference), settings_.repetition_weight) *
+                      std::pow(by_length, 1 - settings_.repetition_weight);
+      }
+    }
+    sum += similarity;
+    best = reference == first ? similarity : std::max(best, similarity);
+  }
+  return settings_.scale *
+         (settings_.best_reference ? best : sum / static_cast<double>(last - first));
+}
+
+std::vector<double> Cider::measure(const Captions& candidates, const Captions* parts,
+                                   std::span<const std::uint32_t> images,
+                                   const Translation& translation, unsigned threads) const {
+  check_candidates(candidates, images, index().images(), translation);
+  const bool with_parts = settings_.penalty == LengthPenalty::relative;
+  if (with_parts && (parts == nullptr || parts->size() != candidates.size() ||
+                     translation.parts.size() != parts->vocabulary->size())) {
+    throw std::invalid_argument("the repetition penalty needs the words of every candidate");
+  }
+  std::vector<double> values(candidates.size());
+  constexpr std::size_t kWorthAThread = 128;
+  parallel_shares(values.size(), worker_count(threads, values.size() / kWorthAThread),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    Worker worker;
+                    for (std::size_t i = begin; i < end; ++i) {
+                      spell(candidates[i], translation.words, worker.words);
+                      if (weights_.trie())
+                        spell(candidates[i], translation.frequency, worker.frequency_words);
+                      if (with_parts) spell((*parts)[i], translation.parts, worker.part_words);
+                      values[i] = measure_one(worker, worker.part_words, images[i]);
+                    }
+                  });
+  return values;
+}
+
+}  // namespace cidery

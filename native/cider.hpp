@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "candidate.hpp"
+
+namespace cidery {
+
+enum class LengthPenalty {
+  none,      ///< CIDEr
+  gaussian,  ///< CIDEr-D, equation (4): exp(-d² / 2σ²)
+  relative,  ///< CIDEr-R, equations (5)-(7): repetition^k · exp(-d² / l(s)²)^(1-k)
+};
+
+struct CiderSettings {
+  std::vector<double> order_weights;  ///< w_n of equation (3); as many as orders
+  double scale = 1.0;                 ///< 10 for CIDEr-D and CIDEr-R
+  bool uniform_idf = false;           ///< "CIDEr no idf"
+  bool clip = false;                  ///< min(g(c), g(s)) in the numerator
+  bool relative_counts =
+      false;  ///< divide counts by the caption's n-grams before clipping, as (1) does
+  bool best_reference = false;  ///< "CIDEr max"
+  bool bigram_lengths = false;  ///< coco: a caption's length is its number of bigrams
+  LengthPenalty penalty = LengthPenalty::none;
+  double sigma = 6.0;
+  double repetition_weight = 0.8;  ///< k_r
+  bool mean_repetition =
+      false;  ///< coco: geometric mean over distinct words instead of the 1/l(c) power
+};
+
+/// References prepared for the CIDEr family; immutable, so that threads may share it.
+class Cider {
+ public:
+  /// `parts` are the references in the words whose repetition is punished (null unless the penalty
+  /// is relative).
+  Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
+        double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
+        unsigned threads);
+
+  Translation translate(const Vocabulary& words, const Vocabulary* parts) const;
+
+  /// One value per candidate; images[i] is the image that candidate i describes.
+  std::vector<double> measure(const Captions& candidates, const Captions* parts,
+                              std::span<const std::uint32_t> images, const Translation& translation,
+                              unsigned threads) const;
+
+  const NgramIndex& index() const { return weights_.index(); }
+  unsigned order() const { return static_cast<unsigned>(settings_.order_weights.size()); }
+
+  struct Worker;  // one thread's scratch space
+
+ private:
+  double measure_one(Worker& worker, std::span<const std::uint32_t> parts, std::size_t image) const;
+  double repetition_penalty(Worker& worker, std::size_t reference) const;
+  double length_penalty(double difference, double reference_length) const;
+  double caption_length(std::size_t words) const;
+
+  Weights weights_;
+  CiderSettings settings_;
+  std::shared_ptr<const Captions> parts_;
+  std::vector<double> norms_;  // [captions, order]
+};
+
+}  // namespace cidery

@@ -1,0 +1,126 @@
+#include "frequencies.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace cidery {
+namespace {
+
+constexpr std::uint8_t kLarge = 255;
+
+void require(bool holds, const char* what) {
+  if (!holds) throw std::invalid_argument(std::string("damaged document frequencies: ") + what);
+}
+
+}  // namespace
+
+FrequencyTrie::FrequencyTrie(std::span<const std::string_view> words, unsigned word_width,
+                             std::vector<Level> levels, std::shared_ptr<const void> owner)
+    : word_width_(word_width), levels_(std::move(levels)), owner_(std::move(owner)) {
+  require(word_width_ == 2 || word_width_ == 4, "the word width is neither 2 nor 4");
+  require(!levels_.empty() && levels_.size() <= NgramIndex::kMaxOrder, "the order is not 1 to 8");
+  for (const auto word : words) vocabulary_.intern(word);
+  require(vocabulary_.size() == words.size(), "a word is listed twice");
+  require(levels_[0].counts.size() == words.size(), "not one count per word");
+  for (std::size_t i = 0; i < levels_.size(); ++i) {
+    const Level& level = levels_[i];
+    const std::size_t entries = level.counts.size();
+    require(level.large_entries.size() == level.large_counts.size(), "large counts do not fit");
+    require(i == 0 ? level.words.empty() : level.words.size() == entries * word_width_,
+            "words do not fit");
+    for (std::uint32_t e = 0; i > 0 && e < entries; ++e) {
+      require(word(static_cast<unsigned>(i + 1), e) < words.size(), "a word is out of range");
+    }
+    if (i + 1 == levels_.size()) {
+      require(level.first_child.empty(), "the last order has children");
+      continue;
+    }
+    require(level.first_child.size() == entries + 1, "child offsets do not fit");
+    require(level.first_child[0] == 0 && level.first_child[entries] == levels_[i + 1].counts.size(),
+            "child offsets do not cover the next order");
+    require(std::is_sorted(level.first_child.begin(), level.first_child.end()),
+            "child offsets descend");
+  }
+}
+
+std::uint32_t FrequencyTrie::word(unsigned n, std::uint32_t entry) const {
+  const std::uint8_t* bytes = levels_[n - 1].words.data() + std::size_t{entry} * word_width_;
+  std::uint32_t word = bytes[0] | std::uint32_t{bytes[1]} << 8;
+  if (word_width_ == 4) word |= std::uint32_t{bytes[2]} << 16 | std::uint32_t{bytes[3]} << 24;
+  return word;
+}
+
+std::uint32_t FrequencyTrie::count(unsigned n, std::uint32_t entry) const {
+  const Level& level = levels_[n - 1];
+  if (level.counts[entry] != kLarge) return level.counts[entry];
+  const auto at = std::lower_bound(level.large_entries.begin(), level.large_entries.end(), entry);
+  if (at == level.large_entries.end() || *at != entry) return kLarge;
+  return level.large_counts[static_cast<std::size_t>(at - level.large_entries.begin())];
+}
+
+std::uint32_t FrequencyTrie::child(unsigned n, std::uint32_t parent, std::uint32_t word_id) const {
+  std::uint32_t begin = levels_[n - 2].first_child[parent];
+  const std::uint32_t end = levels_[n - 2].first_child[parent + 1];
+  std::uint32_t length = end - begin;
+  while (length > 0) {
+    const std::uint32_t half = length / 2;
+    if (word(n, begin + half) < word_id) {
+      begin += half + 1;
+      length -= half + 1;
+    } else {
+      length = half;
+    }
+  }
+  return begin < end && word(n, begin) == word_id ? begin : kNone;
+}
+
+Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
+                 double log_image_count, bool uniform)
+    : index_(std::move(index)),
+      trie_(std::move(trie)),
+      log_image_count_(log_image_count),
+      uniform_(uniform) {
+  constexpr std::uint32_t kSmall = 4096;
+  logarithms_.resize(kSmall);
+  for (std::uint32_t count = 0; count < kSmall; ++count)
+    logarithms_[count] = std::log(std::max(1u, count));
+  const unsigned order = index_->order();
+  if (trie_ == nullptr || uniform_) {
+    trie_ = nullptr;
+    for (unsigned n = 1; n <= order; ++n) counts_.push_back(index_->frequency(n));
+    return;
+  }
+  if (trie_->order() < order)
+    throw std::invalid_argument("the document frequencies hold too short n-grams");
+
+  const Vocabulary& vocabulary = *index_->captions().vocabulary;
+  std::vector<std::uint32_t> trie_word(vocabulary.size());
+  for (std::uint32_t id = 0; id < trie_word.size(); ++id)
+    trie_word[id] = trie_->vocabulary().find(vocabulary[id]);
+  looked_up_.resize(order);
+  entries_.resize(order);
+  entries_[0] = trie_word;
+  for (unsigned n = 2; n <= order; ++n) {
+    entries_[n - 1].assign(index_->id_bound(n), kNone);
+    for (const auto& ngram : index_->entries(n)) {
+      const std::uint32_t parent = entries_[n - 2][ngram.parent];
+      const std::uint32_t last = trie_word[ngram.word];
+      if (parent != kNone && last != kNone)
+        entries_[n - 1][ngram.id] = trie_->child(n, parent, last);
+    }
+  }
+  for (unsigned n = 1; n <= order; ++n) {
+    for (const auto entry : entries_[n - 1]) {
+      looked_up_[n - 1].push_back(entry == kNone ? 0 : trie_->count(n, entry));
+    }
+    counts_.push_back(looked_up_[n - 1]);
+  }
+}
+
+double Weights::of_count(std::uint32_t count) const {
+  if (uniform_) return 1.0;
+  return log_image_count_ - (count < logarithms_.size() ? logarithms_[count] : std::log(count));
+}
+
+}  // namespace cidery

@@ -1,0 +1,195 @@
+#include "ngrams.hpp"
+
+#include <bit>
+#include <stdexcept>
+
+#include "parallel.hpp"
+
+namespace cidery {
+namespace {
+
+constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+
+std::uint64_t make_key(std::uint32_t parent, std::uint32_t word) {
+  return std::uint64_t{parent} << 32 | word;
+}
+
+/// Top bits choose the partition, bits below them the slot.
+std::uint64_t mix(std::uint64_t key) {
+  key *= 0x9E3779B97F4A7C15u;
+  key ^= key >> 29;
+  return key * 0xBF58476D1CE4E5B9u;
+}
+
+std::size_t partition_of(std::uint64_t hash, unsigned bits) {
+  return bits == 0 ? 0 : hash >> (64 - bits);
+}
+
+}  // namespace
+
+NgramIndex::NgramIndex(std::shared_ptr<const Captions> captions,
+                       std::vector<std::uint64_t> image_offsets, unsigned order, unsigned threads)
+    : captions_(std::move(captions)), image_offsets_(std::move(image_offsets)), order_(order) {
+  if (order_ < 1 || order_ > kMaxOrder)
+    throw std::invalid_argument("the n-gram order must be 1 to 8");
+  if (image_offsets_.empty() || image_offsets_.front() != 0 ||
+      image_offsets_.back() != captions_->size()) {
+    throw std::invalid_argument("the image offsets must cover all captions");
+  }
+  for (std::size_t i = 1; i < image_offsets_.size(); ++i) {
+    if (image_offsets_[i] < image_offsets_[i - 1])
+      throw std::invalid_argument("the image offsets must ascend");
+  }
+  if (captions_->words.size() >= kNone) throw std::invalid_argument("more than four billion words");
+  constexpr std::size_t kWorthAThread = 4096;  // words
+  const unsigned workers = worker_count(threads, captions_->words.size() / kWorthAThread);
+  levels_.resize(order_);
+  count_words();
+  for (unsigned n = 2; n <= order_; ++n) fill_level(n, workers);
+}
+
+std::span<const std::uint32_t> NgramIndex::ids(unsigned n, std::size_t caption) const {
+  const auto words = (*captions_)[caption];
+  if (words.size() < n) return {};
+  if (n == 1) return words;
+  return std::span(levels_[n - 1].ids).subspan(captions_->offsets[caption], words.size() - n + 1);
+}
+
+void NgramIndex::count_words() {
+  auto& frequency = levels_[0].frequency;
+  frequency.assign(captions_->vocabulary->size(), 0);
+  std::vector<std::uint32_t> last_image(frequency.size(), kNone);
+  for (std::uint32_t image = 0; image < images(); ++image) {
+    const std::uint64_t begin = captions_->offsets[image_offsets_[image]];
+    const std::uint64_t end = captions_->offsets[image_offsets_[image + 1]];
+    for (std::uint64_t position = begin; position < end; ++position) {
+      const std::uint32_t word = captions_->words[position];
+      if (last_image[word] == image) continue;
+      last_image[word] = image;
+      ++frequency[word];
+    }
+  }
+}
+
+void NgramIndex::fill_level(unsigned n, unsigned workers) {
+  Level& level = levels_[n - 1];
+  const std::vector<std::uint32_t>& parents = n == 2 ? captions_->words : levels_[n - 2].ids;
+  const std::size_t positions = captions_->words.size();
+  level.ids.assign(positions, kNone);
+  // Partitions small enough that each one's table stays in the cache while it is filled.
+  constexpr std::size_t kPartitionWords = 1 << 14;
+  level.partition_bits =
+      std::min(10u, static_cast<unsigned>(std::bit_width(positions / kPartitionWords)));
+  const std::size_t partitions = std::size_t{1} << level.partition_bits;
+  level.partitions.resize(partitions);
+
+  std::vector<std::vector<std::vector<Occurrence>>> batches(workers);
+  parallel_shares(images(), workers, [&](std::size_t begin, std::size_t end, unsigned worker) {
+    auto& mine = batches[worker];
+    mine.resize(partitions);
+    for (auto& batch : mine) batch.reserve(positions / workers / partitions + 64);
+    for (std::size_t image = begin; image < end; ++image) {
+      for (std::uint64_t caption = image_offsets_[image]; caption < image_offsets_[image + 1];
+           ++caption) {
+        const std::uint64_t stop = captions_->offsets[caption + 1];
+        for (std::uint64_t at = captions_->offsets[caption]; at + n <= stop; ++at) {
+          const std::uint64_t key = make_key(parents[at], captions_->words[at + n - 1]);
+          mine[partition_of(mix(key), level.partition_bits)].push_back(
+              {key, static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(image)});
+        }
+      }
+    }
+  });
+
+  parallel_shares(partitions, worker_count(workers, partitions),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    std::vector<const std::vector<Occurrence>*> in_order(workers);
+                    for (std::size_t p = begin; p < end; ++p) {
+                      for (unsigned worker = 0; worker < workers; ++worker)
+                        in_order[worker] = &batches[worker][p];
+                      fill_partition(level.partitions[p], static_cast<unsigned>(p),
+                                     level.partition_bits, in_order, level.ids);
+                    }
+                  });
+
+  std::size_t longest = 0;
+  for (const auto& partition : level.partitions)
+    longest = std::max(longest, partition.frequency.size());
+  if ((longest << level.partition_bits) >= kNone)
+    throw std::invalid_argument("too many different n-grams");
+  level.frequency.assign(longest << level.partition_bits, 0);
+  for (std::size_t p = 0; p < partitions; ++p) {
+    auto& local = level.partitions[p].frequency;
+    for (std::size_t i = 0; i < local.size(); ++i)
+      level.frequency[i << level.partition_bits | p] = local[i];
+    local = {};
+  }
+}
+
+void NgramIndex::fill_partition(Partition& partition, unsigned number, unsigned bits,
+                                std::span<const std::vector<Occurrence>* const> batches,
+                                std::vector<std::uint32_t>& ids) {
+  std::size_t occurrences = 0;
+  for (const auto* batch : batches) occurrences += batch->size();
+  auto& slots = partition.slots;
+  slots.assign(std::bit_ceil(std::max<std::size_t>(16, occurrences / 2)), {kEmpty, 0, 0});
+  std::size_t mask = slots.size() - 1;
+  const auto slot_of = [&](std::uint64_t key) {
+    std::size_t slot = mix(key) & mask;
+    while (slots[slot].key != key && slots[slot].key != kEmpty) slot = (slot + 1) & mask;
+    return slot;
+  };
+  std::uint32_t count = 0;
+  for (const auto* batch : batches) {
+    for (const Occurrence& occurrence : *batch) {
+      Slot* slot = &slots[slot_of(occurrence.key)];
+      if (slot->key == kEmpty) {
+        *slot = {occurrence.key, count << bits | number, occurrence.image};
+        partition.frequency.push_back(1);
+        ids[occurrence.position] = slot->id;
+        if (++count * 3 > slots.size() * 2) {
+          std::vector<Slot> old(slots.size() * 2, {kEmpty, 0, 0});
+          old.swap(slots);
+          mask = slots.size() - 1;
+          for (const Slot& entry : old) {
+            if (entry.key != kEmpty) slots[slot_of(entry.key)] = entry;
+          }
+        }
+        continue;
+      }
+      if (slot->last_image != occurrence.image) {
+        slot->last_image = occurrence.image;
+        ++partition.frequency[slot->id >> bits];
+      }
+      ids[occurrence.position] = slot->id;
+    }
+  }
+}
+
+std::uint32_t NgramIndex::find(unsigned n, std::uint32_t parent, std::uint32_t word) const {
+  const Level& level = levels_[n - 1];
+  const std::uint64_t key = make_key(parent, word);
+  const std::uint64_t hash = mix(key);
+  const auto& slots = level.partitions[partition_of(hash, level.partition_bits)].slots;
+  const std::size_t mask = slots.size() - 1;
+  std::size_t slot = hash & mask;
+  while (slots[slot].key != kEmpty) {
+    if (slots[slot].key == key) return slots[slot].id;
+    slot = (slot + 1) & mask;
+  }
+  return kNone;
+}
+
+std::vector<NgramIndex::Entry> NgramIndex::entries(unsigned n) const {
+  std::vector<Entry> entries;
+  for (const auto& partition : levels_[n - 1].partitions) {
+    for (const Slot& slot : partition.slots) {
+      if (slot.key == kEmpty) continue;
+      entries.push_back({slot.id, static_cast<std::uint32_t>(slot.key >> 32),
+                         static_cast<std::uint32_t>(slot.key & 0xFFFFFFFFu)});
+    }
+  }
+  return entries;
+}
+
+}  // namespace cidery

@@ -1,0 +1,204 @@
+#include "overlap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include "parallel.hpp"
+#include "subsequence.hpp"
+
+namespace cidery {
+namespace {
+
+using Words = std::span<const std::uint32_t>;
+
+/// Calls measure(scratch, words, image, row) for each candidate, in parallel; a row has `columns`
+/// values.
+template <class Scratch, class Measure>
+std::vector<double> rows_of(const NgramIndex& index, const Captions& candidates,
+                            std::span<const std::uint32_t> images, const Translation& translation,
+                            std::size_t columns, unsigned threads, const Measure& measure) {
+  check_candidates(candidates, images, index.images(), translation);
+  std::vector<double> rows(candidates.size() * columns);
+  constexpr std::size_t kWorthAThread = 128;
+  parallel_shares(candidates.size(), worker_count(threads, candidates.size() / kWorthAThread),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    Scratch scratch;
+                    std::vector<std::uint32_t> words;
+                    for (std::size_t i = begin; i < end; ++i) {
+                      spell(candidates[i], translation.words, words);
+                      if (index.first_caption(images[i]) == index.first_caption(images[i] + 1)) {
+                        throw std::invalid_argument("an image has no references");
+                      }
+                      measure(scratch, Words(words), images[i],
+                              std::span(rows).subspan(i * columns, columns));
+                    }
+                  });
+  return rows;
+}
+
+/// Best precision and best recall over the references, each perhaps from another one: equations
+/// (10)-(11), (13)-(14).
+template <class Prepare, class Compare>
+void best_of_references(const NgramIndex& index, std::size_t image, std::span<double> row,
+                        const Prepare& prepare, const Compare& compare) {
+  prepare();
+  for (std::uint64_t r = index.first_caption(image); r < index.first_caption(image + 1); ++r) {
+    const auto [precision, recall] = compare(index.captions()[r]);
+    row[0] = std::max(row[0], precision);
+    row[1] = std::max(row[1], recall);
+  }
+}
+
+double ratio(double part, double whole) {
+  return whole > 0 ? part / whole : 0.0;
+}
+
+double ngram_count(std::size_t words, unsigned n) {
+  return words >= n ? static_cast<double>(words - n + 1) : 0.0;
+}
+
+double reference_length(const NgramIndex& index, std::size_t image, double candidate,
+                        Overlap::ReferenceLength option) {
+  const std::uint64_t first = index.first_caption(image);
+  const std::uint64_t last = index.first_caption(image + 1);
+  double chosen = static_cast<double>(index.captions()[first].size());
+  double sum = 0;
+  for (std::uint64_t r = first; r < last; ++r) {
+    const double length = static_cast<double>(index.captions()[r].size());
+    sum += length;
+    if (option == Overlap::ReferenceLength::shortest) {
+      chosen = std::min(chosen, length);
+    } else {  // closest; of two equally close ones the shorter
+      const double near = std::abs(length - candidate);
+      const double so_far = std::abs(chosen - candidate);
+      if (near < so_far || (near == so_far && length < chosen)) chosen = length;
+    }
+  }
+  return option == Overlap::ReferenceLength::average ? sum / static_cast<double>(last - first)
+                                                     : chosen;
+}
+
+}  // namespace
+
+Translation Overlap::translate(const Vocabulary& words) const {
+  Translation translation;
+  translation.words = cidery::translate(words, *index_->captions().vocabulary);
+  return translation;
+}
+
+std::vector<double> Overlap::bleu(const Captions& candidates, std::span<const std::uint32_t> images,
+                                  const Translation& translation, unsigned order,
+                                  ReferenceLength option, unsigned threads) const {
+  struct Scratch {
+    CandidateNgrams ngrams;
+    std::vector<std::uint32_t> most;
+  };
+  const NgramIndex& index = *index_;
+  return rows_of<Scratch>(
+      index, candidates, images, translation, 2 + 2 * std::size_t{order}, threads,
+      [&](Scratch& scratch, Words words, std::size_t image, std::span<double> row) {
+        row[0] = static_cast<double>(words.size());
+        row[1] = reference_length(index, image, row[0], option);
+        scratch.ngrams.assign(index, words, order);
+        for (unsigned n = 1; n <= order; ++n) {
+          Tally& tally = scratch.ngrams.tally(n);
+          scratch.most.assign(tally.items().size(), 0);
+          for (std::uint64_t r = index.first_caption(image); r < index.first_caption(image + 1);
+               ++r) {
+            tally.match(index.ids(n, r), [&](std::uint32_t i, std::uint32_t count) {
+              scratch.most[i] = std::max(scratch.most[i], count);
+            });
+          }
+          for (std::size_t i = 0; i < scratch.most.size(); ++i) {
+            row[1 + n] += std::min(scratch.most[i], tally.items()[i].count);
+          }
+          row[1 + order + n] = ngram_count(words.size(), n);
+        }
+      });
+}
+
+std::vector<double> Overlap::rouge_n(const Captions& candidates,
+                                     std::span<const std::uint32_t> images,
+                                     const Translation& translation, unsigned n,
+                                     unsigned threads) const {
+  const NgramIndex& index = *index_;
+  return rows_of<CandidateNgrams>(
+      index, candidates, images, translation, 3, threads,
+      [&](CandidateNgrams& ngrams, Words words, std::size_t image, std::span<double> row) {
+        ngrams.assign(index, words, n);
+        Tally& tally = ngrams.tally(n);
+        for (std::uint64_t r = index.first_caption(image); r < index.first_caption(image + 1);
+             ++r) {
+          tally.match(index.ids(n, r), [&](std::uint32_t i, std::uint32_t count) {
+            row[0] += std::min(count, tally.items()[i].count);
+          });
+          row[1] += ngram_count(index.captions()[r].size(), n);
+          row[2] += ngram_count(words.size(), n);
+        }
+      });
+}
+
+std::vector<double> Overlap::rouge_l(const Captions& candidates,
+                                     std::span<const std::uint32_t> images,
+                                     const Translation& translation, bool empty_is_a_word,
+                                     unsigned threads) const {
+  const NgramIndex& index = *index_;
+  return rows_of<CommonSubsequence>(
+      index, candidates, images, translation, 2, threads,
+      [&](CommonSubsequence& subsequence, Words words, std::size_t image, std::span<double> row) {
+        best_of_references(
+            index, image, row, [&] { subsequence.assign(words); },
+            [&](Words reference) -> std::pair<double, double> {
+              if (empty_is_a_word && (words.empty() || reference.empty())) {
+                const double same = words.empty() && reference.empty() ? 1.0 : 0.0;
+                return {same, same};
+              }
+              const auto common = static_cast<double>(subsequence.length(reference));
+              return {ratio(common, static_cast<double>(words.size())),
+                      ratio(common, static_cast<double>(reference.size()))};
+            });
+      });
+}
+
+std::vector<double> Overlap::rouge_w(const Captions& candidates,
+                                     std::span<const std::uint32_t> images,
+                                     const Translation& translation, double exponent,
+                                     unsigned threads) const {
+  const NgramIndex& index = *index_;
+  struct Scratch {
+    WeightedSubsequence subsequence;
+  };
+  return rows_of<Scratch>(
+      index, candidates, images, translation, 2, threads,
+      [&](Scratch& scratch, Words words, std::size_t image, std::span<double> row) {
+        best_of_references(
+            index, image, row, [] {},
+            [&](Words reference) -> std::pair<double, double> {
+              const double common = scratch.subsequence.weight(words, reference, exponent);
+              // f⁻¹(common / f(length)), with f(k) = k^exponent
+              return {std::pow(ratio(common, std::pow(words.size(), exponent)), 1 / exponent),
+                      std::pow(ratio(common, std::pow(reference.size(), exponent)), 1 / exponent)};
+            });
+      });
+}
+
+std::vector<double> Overlap::rouge_s(const Captions& candidates,
+                                     std::span<const std::uint32_t> images,
+                                     const Translation& translation, int skip,
+                                     unsigned threads) const {
+  const NgramIndex& index = *index_;
+  return rows_of<SkipPairs>(
+      index, candidates, images, translation, 2, threads,
+      [&](SkipPairs& pairs, Words words, std::size_t image, std::span<double> row) {
+        best_of_references(
+            index, image, row, [&] { pairs.assign(words, skip); },
+            [&](Words reference) -> std::pair<double, double> {
+              const double common = pairs.common(reference);
+              return {ratio(common, SkipPairs::count(words.size(), skip)),
+                      ratio(common, SkipPairs::count(reference.size(), skip))};
+            });
+      });
+}
+
+}  // namespace cidery

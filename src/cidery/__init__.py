@@ -1,0 +1,39 @@
+"""cidery evaluates captions by consensus: how close is a sentence to what most people would say?
+
+```python
+import cidery
+
+table = cidery.score(candidates, references)
+print(table)
+```
+"""
+
+from cidery._version import __version__
+from cidery.corpus import Corpus
+from cidery.errors import CideryError
+from cidery.evaluation import Comparison, compare, score
+from cidery.frequencies import DocumentFrequencies
+from cidery.metrics import METRICS, Bleu, Cider, CiderD, CiderR, RougeL, RougeN, RougeS, RougeW
+from cidery.scores import ScoreTable
+from cidery.tokenizers import tokenize
+
+__all__ = [
+    "METRICS",
+    "Bleu",
+    "Cider",
+    "CiderD",
+    "CiderR",
+    "CideryError",
+    "Comparison",
+    "Corpus",
+    "DocumentFrequencies",
+    "RougeL",
+    "RougeN",
+    "RougeS",
+    "RougeW",
+    "ScoreTable",
+    "__version__",
+    "compare",
+    "score",
+    "tokenize",
+]

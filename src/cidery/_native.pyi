@@ -1,0 +1,129 @@
+"""The native core. Arrays are flat and C-contiguous; `threads=0` means one per core."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_U8 = NDArray[np.uint8]
+_U32 = NDArray[np.uint32]
+_U64 = NDArray[np.uint64]
+_F64 = NDArray[np.float64]
+
+class Vocabulary:
+    def __init__(self, words: list[str]) -> None: ...
+    def __len__(self) -> int: ...
+    def find(self, word: str) -> int | None: ...
+    def words(self) -> list[str]: ...
+
+class Expansion:
+    def __new__(cls, words: list[list[str]]) -> Expansion: ...
+
+class Captions:
+    @staticmethod
+    def from_tokens(captions: list[Any]) -> Captions: ...
+    @staticmethod
+    def from_ids(vocabulary: Vocabulary, words: _U32, offsets: _U64) -> Captions: ...
+    def __len__(self) -> int: ...
+    def vocabulary(self) -> list[str]: ...
+    def tokens(self) -> list[list[str]]: ...
+    def words(self) -> _U32: ...
+    def offsets(self) -> _U64: ...
+    def expand(self, expansion: Expansion) -> Captions: ...
+
+class NgramIndex:
+    def __new__(
+        cls, captions: Captions, image_offsets: _U64, order: int, threads: int = 0
+    ) -> NgramIndex: ...
+    @property
+    def order(self) -> int: ...
+    def level(self, n: int) -> tuple[_U32, _U32, _U32, _U32]: ...
+
+class FrequencyTrie:
+    def __new__(
+        cls,
+        words: list[str],
+        word_width: int,
+        levels: list[tuple[_U8, _U8, _U32, _U32, _U32]],
+    ) -> FrequencyTrie: ...
+    @property
+    def order(self) -> int: ...
+    def count(self, ngram: list[str]) -> int: ...
+
+class Translation: ...
+
+class Cider:
+    def __new__(
+        cls,
+        index: NgramIndex,
+        trie: FrequencyTrie | None,
+        log_image_count: float,
+        *,
+        order_weights: Sequence[float],
+        scale: float = 1.0,
+        uniform_idf: bool = False,
+        clip: bool = False,
+        relative_counts: bool = False,
+        best_reference: bool = False,
+        bigram_lengths: bool = False,
+        penalty: str = "none",
+        sigma: float = 6.0,
+        repetition_weight: float = 0.8,
+        mean_repetition: bool = False,
+        parts: Captions | None = None,
+        threads: int = 0,
+    ) -> Cider: ...
+    def translate(self, candidates: Captions, parts: Captions | None = None) -> Translation: ...
+    def measure(
+        self,
+        candidates: Captions,
+        images: _U32,
+        translation: Translation,
+        parts: Captions | None = None,
+        threads: int = 0,
+    ) -> _F64: ...
+
+class Overlap:
+    def __new__(cls, index: NgramIndex) -> Overlap: ...
+    def translate(self, candidates: Captions) -> Translation: ...
+    def bleu(
+        self,
+        candidates: Captions,
+        images: _U32,
+        translation: Translation,
+        order: int,
+        reference_length: str,
+        threads: int = 0,
+    ) -> _F64: ...
+    def rouge_n(
+        self, candidates: Captions, images: _U32, translation: Translation, n: int, threads: int = 0
+    ) -> _F64: ...
+    def rouge_l(
+        self,
+        candidates: Captions,
+        images: _U32,
+        translation: Translation,
+        empty_is_a_word: bool,
+        threads: int = 0,
+    ) -> _F64: ...
+    def rouge_w(
+        self,
+        candidates: Captions,
+        images: _U32,
+        translation: Translation,
+        exponent: float,
+        threads: int = 0,
+    ) -> _F64: ...
+    def rouge_s(
+        self,
+        candidates: Captions,
+        images: _U32,
+        translation: Translation,
+        skip: int,
+        threads: int = 0,
+    ) -> _F64: ...
+
+def tokenize(texts: list[str], tokenizer: str, threads: int = 0) -> Captions: ...
+def resample_sums(rows: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...
+def permute_sums(rows: _F64, other: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...

@@ -1,0 +1,61 @@
+"""What can go wrong, as one tree.
+
+```
+CideryError
+├── InputError (ValueError)          what was given cannot be scored
+│   ├── FormatError                  a file cannot be understood; says which file and where in it
+│   └── MismatchError                the ids of candidates and references do not fit together
+├── SettingError (ValueError)        a setting has a value it cannot have
+├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
+└── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
+```
+
+`except CideryError` catches everything that this package raises on purpose. A file that does not
+exist or may not be read stays the `OSError` it is.
+"""
+
+from __future__ import annotations
+
+
+class CideryError(Exception):
+    """The root of everything that this package raises on purpose."""
+
+
+class InputError(CideryError, ValueError):
+    """What was given cannot be scored: a caption that is no text, an image without references."""
+
+
+class FormatError(InputError):
+    """A file cannot be understood.
+
+    The message begins with the file and the place, `results.json, entry 17: …`. Entries, rows and
+    lines are counted from 1.
+    """
+
+
+class MismatchError(InputError):
+    """The ids of candidates and references do not fit together."""
+
+
+class SettingError(CideryError, ValueError):
+    """A setting has a value that it cannot have."""
+
+
+class FrequenciesError(CideryError, ValueError):
+    """Document frequencies cannot be read, or do not fit what they are used for."""
+
+
+class MissingExtraError(CideryError, ImportError):
+    """An optional package is not installed."""
+
+    @classmethod
+    def to(cls, purpose: str, *, package: str, extra: str) -> MissingExtraError:
+        """Return the error that says what the package is for and which extra installs it."""
+        return cls(
+            f"{package} is needed to {purpose}; install it with: pip install 'cidery[{extra}]'",
+            name=package,
+        )
+
+
+class UnreliableWarning(UserWarning):
+    """A number can be computed, but should not be trusted."""

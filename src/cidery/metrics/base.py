@@ -1,0 +1,180 @@
+"""What every metric is: settings, `prepare`, `measure`, `reduce`.
+
+    metric.prepare(references) -> Prepared      once; immutable
+    prepared.measure(candidates, images)        -> rows: float64[captions, k]
+    metric.each(rows)                           -> float64[captions]
+    metric.reduce(rows)                         -> the corpus score
+
+The corpus score is always a function of the *sum* of rows (and their number): `pool`. Intervals,
+tests and sharding rest on that.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from dataclasses import dataclass, field, fields
+from typing import ClassVar, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cidery._native import FrequencyTrie, NgramIndex
+from cidery.errors import FrequenciesError, SettingError
+from cidery.frequencies import DocumentFrequencies, load_shipped
+from cidery.statistics import Floats
+from cidery.tokenizers import TokenizedCaptions, Tokenizer
+
+Faithful: TypeAlias = Literal["coco", "paper"]
+Images: TypeAlias = NDArray[np.uint32]
+
+
+class Prepared(Protocol):
+    """References made ready for one metric; immutable, so threads and processes may share it."""
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return rows, float64[captions, k]; `images[i]` is the image of caption i."""
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceSet:
+    """The references of all images, tokenized, with what metrics count on them made once."""
+
+    captions: TokenizedCaptions
+    image_offsets: NDArray[np.uint64]
+    """Captions of image i are [offsets[i], offsets[i + 1])."""
+    tokenizer: Tokenizer
+    frequencies: Literal["references"] | str | DocumentFrequencies = "references"
+    threads: int = 0
+    _indexes: dict[str, NgramIndex] = field(default_factory=dict)
+
+    @property
+    def image_count(self) -> int:
+        """How many images there are."""
+        return len(self.image_offsets) - 1
+
+    def index(self, form: str, order: int) -> NgramIndex:
+        """Return the n-gram index of the captions in that form, at least up to that order."""
+        known = self._indexes.get(form)
+        if known is None or known.order < order:
+            # BLEU and CIDEr want 4: building that at once serves both.
+            known = NgramIndex(
+                self.captions.form(form), self.image_offsets, max(order, 4), self.threads
+            )
+            self._indexes[form] = known
+        return known
+
+    def weights(self, order: int, stemmer: str | None) -> tuple[FrequencyTrie | None, float]:
+        """Return the frequencies (None: the references' own) and log |I|."""
+        if self.frequencies == "references":
+            return None, math.log(self.image_count) if self.image_count else 0.0
+        chosen = find_frequencies(self.frequencies, stemmer)
+        check_frequencies(chosen, order, stemmer, self.tokenizer)
+        return chosen.trie, chosen.log_image_count
+
+
+def find_frequencies(
+    frequencies: str | DocumentFrequencies, stemmer: str | None
+) -> DocumentFrequencies:
+    """Return the set: a shipped one by name (stemmed as the metric wants), or as given."""
+    if isinstance(frequencies, DocumentFrequencies):
+        return frequencies
+    return load_shipped(frequencies, stemmer)
+
+
+def check_frequencies(
+    frequencies: DocumentFrequencies, order: int, stemmer: str | None, tokenizer: Tokenizer
+) -> None:
+    """Refuse a set that counts other words than the metric does."""
+    if frequencies.order < order:
+        raise FrequenciesError(
+            f"{frequencies.name} holds n-grams up to {frequencies.order}; {order} are needed"
+        )
+    if frequencies.tokenizer not in ("unknown", tokenizer.family):
+        raise FrequenciesError(
+            f"{frequencies.name} was counted with the tokenizer {frequencies.tokenizer!r}, the "
+            f"captions are cut by {tokenizer.id!r}: the words would not meet"
+        )
+    if frequencies.stemmer != stemmer:
+        raise FrequenciesError(
+            f"{frequencies.name} was counted with {_stems(frequencies.stemmer)}, the metric uses "
+            f"{_stems(stemmer)}; count it again with stemmer={stemmer!r}"
+        )
+
+
+def _stems(stemmer: str | None) -> str:
+    return f"{stemmer} stems" if stemmer else "unstemmed words"
+
+
+@dataclass(frozen=True)
+class Metric(ABC):
+    """The settings of a metric; `prepare` does the work.
+
+    Subclasses are frozen dataclasses: settings are fields, nothing else is state.
+    """
+
+    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    paper: ClassVar[str] = ""
+    """Where it is defined."""
+    uses_frequencies: ClassVar[bool] = False
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Its name everywhere: in tables, files and on the command line."""
+
+    @property
+    def row_key(self) -> Hashable:
+        """Metrics with the same key have the same rows: they are measured once."""
+        return self
+
+    @abstractmethod
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Make references ready."""
+
+    def each(self, rows: Floats) -> Floats:
+        """Return one score per caption."""
+        return np.ascontiguousarray(rows[:, 0])
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:
+        """Return corpus scores from summed rows, float64[..., k], and how many were summed."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(count > 0, sums[..., 0] / count, np.nan)
+
+    def reduce(self, rows: Floats) -> float:
+        """Return the corpus score."""
+        return float(self.pool(rows.sum(axis=0), np.asarray(float(len(rows)))))
+
+    @property
+    def stems(self) -> str | None:
+        """The language of the stemmer, if it stems."""
+        return None
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says, in order."""
+        return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}
+
+
+def format_setting(value: object) -> str:
+    """Spell a setting for a signature."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, tuple):
+        return ",".join(map(format_setting, value))
+    return str(value)
+
+
+def require(holds: bool, message: str) -> None:
+    """Raise a SettingError unless the condition holds."""
+    if not holds:
+        raise SettingError(message)
+
+
+def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Raise a SettingError unless the value is one of the choices."""
+    require(value in choices, f"{name} must be one of {', '.join(choices)}, not {value!r}")

@@ -1,0 +1,177 @@
+"""Tokenizers: captions in, words out; each with an id that signatures carry.
+
+| id           | what it does                                                                 |
+|--------------|------------------------------------------------------------------------------|
+| `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption by itself |
+| `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does           |
+| `whitespace` | `str.split()`; for captions that are already tokenized                       |
+| `words`      | Unicode letters, marks and digits, lower case; ideographs and kana singly    |
+
+Any Python callable `str -> list of str` serves as well.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TypeAlias
+
+from cidery._native import Captions, Expansion
+from cidery._native import tokenize as _native_tokenize
+from cidery.errors import SettingError
+
+TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
+
+NATIVE = ("ptb", "ptb-coco", "whitespace")
+TOKENIZERS = (*NATIVE, "words")
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A named way to cut captions into words."""
+
+    id: str
+    """Goes into signatures and frequency files."""
+    function: Callable[[str], Sequence[str]] | None = None
+    """None for the native ones."""
+
+    def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
+        """Tokenize all captions; the native tokenizers use several threads."""
+        if self.function is None:
+            return TokenizedCaptions(_native_tokenize(captions, self.id, threads))
+        return TokenizedCaptions(
+            Captions.from_tokens([list(self.function(caption)) for caption in captions])
+        )
+
+    @property
+    def family(self) -> str:
+        """What frequencies must share: `ptb-coco` counts the same words as `ptb`."""
+        return "ptb" if self.id == "ptb-coco" else self.id
+
+
+def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
+    """Return the tokenizer of that name, or wrap the callable."""
+    if isinstance(tokenizer, Tokenizer):
+        return tokenizer
+    if isinstance(tokenizer, str):
+        if tokenizer in NATIVE:
+            return Tokenizer(tokenizer)
+        if tokenizer == "words":
+            return Tokenizer("words", split_words)
+        known = ", ".join(TOKENIZERS)
+        raise SettingError(f"unknown tokenizer {tokenizer!r}; known: {known}, or pass a callable")
+    if callable(tokenizer):
+        module = getattr(tokenizer, "__module__", "?")
+        name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
+        return Tokenizer(f"callable:{module}.{name}", tokenizer)
+    raise SettingError(f"a tokenizer is a name or a callable, not {type(tokenizer).__name__}")
+
+
+def tokenize(
+    captions: Iterable[str], tokenizer: TokenizerLike = "ptb", stemmer: str | None = None
+) -> list[list[str]]:
+    """Tokenize captions as `score` would.
+
+    ```python
+    tokenize(["A dog's bone."])                      # [["a", "dog", "'s", "bone"]]
+    tokenize(["Dogs running."], stemmer="english")   # [["dog", "run"]]
+    ```
+    """
+    texts = list(captions)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise SettingError(f"caption {position} is {type(text).__name__}, not a string")
+    tokenized = get_tokenizer(tokenizer)(texts)
+    return tokenized.form(stem_form(stemmer) if stemmer else "words").tokens()
+
+
+class _WordTable(dict[int, str]):
+    """For `str.translate`: what each character becomes, worked out when first met."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        if unicodedata.category(character)[0] not in "LMN":
+            self[code] = " "
+        elif unicodedata.name(character, "").startswith(("CJK ", "HIRAGANA", "KATAKANA")):
+            self[code] = f" {character} "  # written without blanks: each is a word
+        else:
+            self[code] = character
+        return self[code]
+
+
+_WORD_TABLE = _WordTable()
+
+
+def split_words(caption: str) -> list[str]:
+    """Split into runs of letters, marks and digits, in lower case.
+
+    ```python
+    split_words("Zwei Hunde, 犬が走る")   # ["zwei", "hunde", "犬", "が", "走", "る"]
+    ```
+    """
+    return caption.lower().translate(_WORD_TABLE).split()
+
+
+@lru_cache(maxsize=32)
+def _stem_words(language: str) -> Callable[[list[str]], list[str]]:
+    import Stemmer
+
+    if language not in Stemmer.algorithms():
+        known = ", ".join(Stemmer.algorithms())
+        raise SettingError(f"no stemmer for {language!r}; Snowball has: {known}")
+    stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language, 0).stemWords
+    return stem
+
+
+def stem_form(language: str) -> str:
+    """Return the name of the form of captions with Snowball stems of that language."""
+    return f"stems:{language}"
+
+
+def _expand(form: str, words: list[str]) -> list[list[str]] | None:
+    """What each word becomes in that form; None where every word stays as it is."""
+    if form == "split":
+        # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
+        if len(" ".join(words).split()) == len(words) and "" not in words:
+            return None
+        return [word.split() for word in words]
+    if form == "parts":
+        return [re.findall(r"\w+", word) for word in words]
+    if form.startswith("stems:"):
+        stems = _stem_words(form.removeprefix("stems:"))
+        return [stems(word.split()) for word in words]
+    raise SettingError(f"unknown form of captions: {form!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizedCaptions:
+    r"""Captions as words, and in the other forms that metrics ask for, each made once.
+
+    `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `parts` cut
+    into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
+    """
+
+    captions: Captions
+    expansions: dict[str, Expansion | None] = field(default_factory=dict)
+    """By form, for this vocabulary; share it between captions that share the vocabulary."""
+    _forms: dict[str, Captions] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    def form(self, form: str) -> Captions:
+        """Return the captions in that form."""
+        if form == "words":
+            return self.captions
+        if form not in self._forms:
+            if form not in self.expansions:
+                pieces = _expand(form, self.captions.vocabulary())
+                self.expansions[form] = None if pieces is None else Expansion(pieces)
+            expansion = self.expansions[form]
+            self._forms[form] = (
+                self.captions if expansion is None else self.captions.expand(expansion)
+            )
+        return self._forms[form]
