@@ -18,10 +18,11 @@ namespace cidery {
 /// How two phrases were found to match; also the order in which METEOR tries them.
 enum class MeteorStage : std::uint8_t { exact, stem, synonym, paraphrase };
 
-/// One statistic per column, for a candidate against its best reference, in the order in which METEOR prints them:
-/// candidate words, reference words, candidate function words, reference function words; then for exact, stem,
-/// synonym and paraphrase the matched words: candidate content, reference content, candidate function, reference
-/// function; then chunks, matched candidate words, matched reference words.
+/// One statistic per column, for a candidate against its best reference, in the order in which
+/// METEOR prints them: candidate words, reference words, candidate function words, reference
+/// function words; then for exact, stem, synonym and paraphrase the matched words: candidate
+/// content, reference content, candidate function, reference function; then chunks, matched
+/// candidate words, matched reference words.
 inline constexpr std::size_t kMeteorStatistics = 23;
 using MeteorStatistics = std::array<double, kMeteorStatistics>;
 
@@ -107,20 +108,22 @@ struct MeteorAlignment {
 MeteorAlignment meteor_align(const MeteorCaptions& candidates, std::size_t candidate,
                              const MeteorCaptions& references, std::size_t reference);
 
-/// rows: float64[candidates, 23], each against the reference of its image with the highest score, the first on ties.
-/// The references of image i are captions [reference_offsets[i], reference_offsets[i + 1]); an image without any
-/// gives zeros. threads = 0 asks for one per core; the result does not depend on it.
+/// rows: float64[candidates, 23], each against the reference of its image with the highest score,
+/// the first on ties. The references of image i are captions [reference_offsets[i],
+/// reference_offsets[i + 1]); an image without any gives zeros. threads = 0 asks for one per core;
+/// the result does not depend on it.
 std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    std::span<const std::uint64_t> reference_offsets,
                                    const MeteorCaptions& candidates,
-                                   std::span<const std::uint64_t> candidate_images, unsigned threads);
+                                   std::span<const std::uint64_t> candidate_images,
+                                   unsigned threads);
 
-/// The METEOR score in [0, 1] that statistics give: Denkowski and Lavie (2014), English parameters. The same
-/// formula serves one caption and a sum.
+/// The METEOR score in [0, 1] that statistics give: Denkowski and Lavie (2014), English parameters.
+/// The same formula serves one caption and a sum.
 double meteor_score(std::span<const double, kMeteorStatistics> statistics);
 
-/// Adds up rows for the corpus score. A perfect caption (one chunk, every word of both sides matched) adds no chunk:
-/// the corpus score is the score of this sum, not the mean of the scores.
+/// Adds up rows for the corpus score. A perfect caption (one chunk, every word of both sides
+/// matched) adds no chunk: the corpus score is the score of this sum, not the mean of the scores.
 MeteorStatistics meteor_pool(std::span<const double> rows);
 
 }  // namespace cidery

@@ -12,16 +12,18 @@ namespace {
 
 constexpr std::size_t kBeam = 40;
 
-/// What a match is worth to the search. Not in the papers: single words that match only by stem, synonym or
-/// paraphrase gain nothing, so they are kept only where they are undisputed or cost no chunk.
+/// What a match is worth to the search. Not in the papers: single words that match only by stem,
+/// synonym or paraphrase gain nothing, so they are kept only where they are undisputed or cost no
+/// chunk.
 std::uint32_t gain_of(const MeteorMatch& match) {
   if (match.stage == MeteorStage::exact) return 2;
   return match.candidate_length / 2 + match.reference_length / 2;
 }
 
 std::uint64_t distance_of(const MeteorMatch& match) {
-  return match.candidate_start < match.reference_start ? match.reference_start - match.candidate_start
-                                                       : match.candidate_start - match.reference_start;
+  return match.candidate_start < match.reference_start
+             ? match.reference_start - match.candidate_start
+             : match.candidate_start - match.reference_start;
 }
 
 bool share_item(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
@@ -39,7 +41,8 @@ struct Bridge {
   Bridge(const MeteorCaptions& candidate_captions, const MeteorCaptions& reference_captions)
       : candidates(candidate_captions), references(reference_captions) {
     if (candidates.table() != references.table()) {
-      throw std::invalid_argument("candidates and references were prepared with different METEOR tables");
+      throw std::invalid_argument(
+          "candidates and references were prepared with different METEOR tables");
     }
     words.resize(candidates.vocabulary().size());
     for (std::uint32_t id = 0; id < words.size(); ++id) {
@@ -124,7 +127,8 @@ class Aligner {
       const MeteorCaptions::Word& word = bridge_.candidates.word(id);
       candidate_.add({bridge_.words[id], bridge_.stems[word.stem], word.table_word, &word});
       candidate_stems_.add(bridge_.stems[word.stem]);
-      for (const std::uint32_t synset : bridge_.candidates.synsets(word)) candidate_synsets_.add(synset);
+      for (const std::uint32_t synset : bridge_.candidates.synsets(word))
+        candidate_synsets_.add(synset);
     }
   }
 
@@ -151,8 +155,10 @@ class Aligner {
     row[3] = static_cast<double>(count_function(reference_, 0, reference_.size()));
     for (const MeteorMatch& match : matches_) {
       const std::size_t column = 4 + 4 * static_cast<std::size_t>(match.stage);
-      const std::size_t candidate_function = count_function(candidate_, match.candidate_start, match.candidate_length);
-      const std::size_t reference_function = count_function(reference_, match.reference_start, match.reference_length);
+      const std::size_t candidate_function =
+          count_function(candidate_, match.candidate_start, match.candidate_length);
+      const std::size_t reference_function =
+          count_function(reference_, match.reference_start, match.reference_length);
       row[column] += static_cast<double>(match.candidate_length - candidate_function);
       row[column + 1] += static_cast<double>(match.reference_length - reference_function);
       row[column + 2] += static_cast<double>(candidate_function);
@@ -165,8 +171,9 @@ class Aligner {
   }
 
  private:
-  static constexpr std::uint32_t kSkip = kNone;      // the position stays unmatched
-  static constexpr std::uint32_t kPass = kNone - 1;  // the position is inside a phrase already matched
+  static constexpr std::uint32_t kSkip = kNone;  // the position stays unmatched
+  static constexpr std::uint32_t kPass =
+      kNone - 1;  // the position is inside a phrase already matched
 
   struct State {
     std::uint32_t gain;
@@ -205,14 +212,16 @@ class Aligner {
     return count;
   }
 
-  void add_option(std::size_t candidate_start, std::size_t candidate_length, std::size_t reference_start,
-                  std::size_t reference_length, MeteorStage stage) {
-    options_.push_back({static_cast<std::uint32_t>(candidate_start), static_cast<std::uint32_t>(candidate_length),
-                        static_cast<std::uint32_t>(reference_start), static_cast<std::uint32_t>(reference_length),
-                        stage});
+  void add_option(std::size_t candidate_start, std::size_t candidate_length,
+                  std::size_t reference_start, std::size_t reference_length, MeteorStage stage) {
+    options_.push_back({static_cast<std::uint32_t>(candidate_start),
+                        static_cast<std::uint32_t>(candidate_length),
+                        static_cast<std::uint32_t>(reference_start),
+                        static_cast<std::uint32_t>(reference_length), stage});
   }
 
-  /// All matches of all stages, in the order in which the search tries them at each reference position.
+  /// All matches of all stages, in the order in which the search tries them at each reference
+  /// position.
   void collect() {
     collect_candidate_first();
     options_.clear();
@@ -225,7 +234,8 @@ class Aligner {
         auto list = bridge_.references.table()->paraphrases(phrase->node);
         while (list.next()) {
           candidate_.find(list.words(), [&](std::uint32_t start) {
-            add_option(start, list.words().size(), position, phrase->length, MeteorStage::paraphrase);
+            add_option(start, list.words().size(), position, phrase->length,
+                       MeteorStage::paraphrase);
           });
         }
       }
@@ -250,7 +260,8 @@ class Aligner {
       while (list.next()) {
         reference_.find(list.words(), [&](std::uint32_t start) {
           candidate_first_.push_back({phrase.start, phrase.length, start,
-                                      static_cast<std::uint32_t>(list.words().size()), MeteorStage::paraphrase});
+                                      static_cast<std::uint32_t>(list.words().size()),
+                                      MeteorStage::paraphrase});
         });
       }
     }
@@ -260,11 +271,13 @@ class Aligner {
     const Side::Item& there = reference_.items[position];
     if (candidate_stems_.may_have(there.stem)) {  // equal words have equal stems
       for (std::size_t i = 0; i < candidate_.size(); ++i) {
-        if (candidate_.items[i].word == there.word) add_option(i, 1, position, 1, MeteorStage::exact);
+        if (candidate_.items[i].word == there.word)
+          add_option(i, 1, position, 1, MeteorStage::exact);
       }
       for (std::size_t i = 0; i < candidate_.size(); ++i) {
         const Side::Item& here = candidate_.items[i];
-        if (here.stem == there.stem && here.word != there.word) add_option(i, 1, position, 1, MeteorStage::stem);
+        if (here.stem == there.stem && here.word != there.word)
+          add_option(i, 1, position, 1, MeteorStage::stem);
       }
     }
     const auto synsets = bridge_.references.synsets(*there.entry);
@@ -293,7 +306,8 @@ class Aligner {
   }
 
   bool is_free(std::size_t state, const MeteorMatch& match) const {
-    for (std::size_t i = match.candidate_start; i < match.candidate_start + match.candidate_length; ++i) {
+    for (std::size_t i = match.candidate_start; i < match.candidate_start + match.candidate_length;
+         ++i) {
       if (used_[state * used_width_ + i / 64] >> (i % 64) & 1) return false;
     }
     return true;
@@ -317,8 +331,9 @@ class Aligner {
     proposals_.push_back(proposal);
   }
 
-  /// Left to right over the reference with a beam. A later option carries the distances of the free options tried
-  /// before it, and leaving the position unmatched carries those of all; a chosen match adds nothing for itself.
+  /// Left to right over the reference with a beam. A later option carries the distances of the free
+  /// options tried before it, and leaving the position unmatched carries those of all; a chosen
+  /// match adds nothing for itself.
   void search() {
     used_width_ = (candidate_.size() + 63) / 64;
     states_.assign(1, State{0, 0, 0, 0, 0, kNone, false});
@@ -334,7 +349,8 @@ class Aligner {
           propose(i, fixed, 0);
         } else {
           std::uint64_t skipped = 0;
-          for (std::uint32_t option = option_offsets_[position]; option < option_offsets_[position + 1]; ++option) {
+          for (std::uint32_t option = option_offsets_[position];
+               option < option_offsets_[position + 1]; ++option) {
             if (!is_free(i, options_[option])) continue;
             propose(i, option, skipped);
             skipped += distance_of(options_[option]);
@@ -353,7 +369,8 @@ class Aligner {
       std::nth_element(proposals_.begin(), proposals_.begin() + kBeam, proposals_.end());
       proposals_.resize(kBeam);
     }
-    if (!std::is_sorted(proposals_.begin(), proposals_.end())) std::sort(proposals_.begin(), proposals_.end());
+    if (!std::is_sorted(proposals_.begin(), proposals_.end()))
+      std::sort(proposals_.begin(), proposals_.end());
     next_states_.clear();
     next_used_.clear();
     for (const Proposal& proposal : proposals_) {
@@ -387,8 +404,9 @@ class Aligner {
   /// Closes the open chunks; the first of the best states is the alignment.
   void finish() {
     for (State& state : states_) state.chunks += state.open;
-    const auto best = std::min_element(states_.begin(), states_.end(),
-                                       [](const State& a, const State& b) { return a.rank() < b.rank(); });
+    const auto best =
+        std::min_element(states_.begin(), states_.end(),
+                         [](const State& a, const State& b) { return a.rank() < b.rank(); });
     chunks_ = best->chunks;
     matches_.clear();
     for (std::uint32_t step = best->path; step != kNone; step = steps_[step].previous) {
@@ -409,7 +427,8 @@ class Aligner {
   std::vector<std::uint32_t> option_offsets_;  // by reference position
   std::vector<State> states_;
   std::vector<State> next_states_;
-  std::vector<std::uint64_t> used_;  // used_width_ numbers per state: candidate words already matched
+  std::vector<std::uint64_t>
+      used_;  // used_width_ numbers per state: candidate words already matched
   std::vector<std::uint64_t> next_used_;
   std::size_t used_width_ = 0;
   std::vector<Proposal> proposals_;
@@ -420,8 +439,8 @@ class Aligner {
 
 void check_caption(const MeteorCaptions& captions, std::uint64_t caption, const char* what) {
   if (caption >= captions.size()) {
-    throw std::invalid_argument(std::string(what) + " " + std::to_string(caption) + " does not exist; there are " +
-                                std::to_string(captions.size()));
+    throw std::invalid_argument(std::string(what) + " " + std::to_string(caption) +
+                                " does not exist; there are " + std::to_string(captions.size()));
   }
 }
 
@@ -441,12 +460,15 @@ MeteorAlignment meteor_align(const MeteorCaptions& candidates, std::size_t candi
 std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    std::span<const std::uint64_t> reference_offsets,
                                    const MeteorCaptions& candidates,
-                                   std::span<const std::uint64_t> candidate_images, unsigned threads) {
+                                   std::span<const std::uint64_t> candidate_images,
+                                   unsigned threads) {
   if (candidate_images.size() != candidates.size()) {
-    throw std::invalid_argument("there are " + std::to_string(candidates.size()) + " candidates, but images for " +
+    throw std::invalid_argument("there are " + std::to_string(candidates.size()) +
+                                " candidates, but images for " +
                                 std::to_string(candidate_images.size()));
   }
-  if (reference_offsets.empty() || !std::is_sorted(reference_offsets.begin(), reference_offsets.end()) ||
+  if (reference_offsets.empty() ||
+      !std::is_sorted(reference_offsets.begin(), reference_offsets.end()) ||
       reference_offsets.back() > references.size()) {
     throw std::invalid_argument("reference offsets must ascend from 0 to the number of references");
   }
@@ -459,21 +481,25 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
   const Bridge bridge(candidates, references);
   std::vector<double> rows(candidates.size() * kMeteorStatistics, 0.0);
   std::atomic<std::size_t> next{0};
-  constexpr std::size_t kShare = 16;  // long captions cost much more than short ones: hand out small shares
+  constexpr std::size_t kShare =
+      16;  // long captions cost much more than short ones: hand out small shares
   run_workers(worker_count(threads, (candidates.size() + kShare - 1) / kShare), [&](unsigned) {
     Aligner aligner(bridge);
-    for (std::size_t begin = next.fetch_add(kShare); begin < candidates.size(); begin = next.fetch_add(kShare)) {
+    for (std::size_t begin = next.fetch_add(kShare); begin < candidates.size();
+         begin = next.fetch_add(kShare)) {
       for (std::size_t i = begin; i < std::min(begin + kShare, candidates.size()); ++i) {
         aligner.set_candidate(i);
         double best = -1.0;
         const std::uint64_t image = candidate_images[i];
-        for (std::uint64_t reference = reference_offsets[image]; reference < reference_offsets[image + 1]; ++reference) {
+        for (std::uint64_t reference = reference_offsets[image];
+             reference < reference_offsets[image + 1]; ++reference) {
           aligner.align(reference);
           const MeteorStatistics row = aligner.statistics();
           const double score = meteor_score(row);
           if (score > best) {
             best = score;
-            std::copy(row.begin(), row.end(), rows.begin() + static_cast<std::ptrdiff_t>(i * kMeteorStatistics));
+            std::copy(row.begin(), row.end(),
+                      rows.begin() + static_cast<std::ptrdiff_t>(i * kMeteorStatistics));
           }
         }
       }

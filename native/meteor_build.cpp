@@ -51,7 +51,8 @@ std::vector<std::uint32_t> offsets_of(const std::vector<std::uint32_t>& sizes) {
 }
 
 void append_number(std::uint32_t value, std::string& out) {
-  for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(static_cast<std::uint8_t>(value | 0x80)));
+  for (; value >= 0x80; value >>= 7)
+    out.push_back(static_cast<char>(static_cast<std::uint8_t>(value | 0x80)));
   out.push_back(static_cast<char>(value));
 }
 
@@ -75,7 +76,8 @@ class MeteorTableBuilder::FileWriter {
     header_.sections = meteor_file::kSections;
     header_.size = bytes_.size();
     std::memcpy(bytes_.data(), &header_, sizeof(header_));
-    header_.checksum = meteor_file::checksum(std::string_view(bytes_).substr(meteor_file::kUnchecked));
+    header_.checksum =
+        meteor_file::checksum(std::string_view(bytes_).substr(meteor_file::kUnchecked));
     std::memcpy(bytes_.data(), &header_, sizeof(header_));
     return std::move(bytes_);
   }
@@ -85,7 +87,8 @@ class MeteorTableBuilder::FileWriter {
   std::string bytes_;
 };
 
-MeteorTableBuilder::MeteorTableBuilder(const Lists& lists) : nodes_{{kNone, kNone}}, node_slots_(1 << 12, kNone) {
+MeteorTableBuilder::MeteorTableBuilder(const Lists& lists)
+    : nodes_{{kNone, kNone}}, node_slots_(1 << 12, kNone) {
   for (std::string_view text = lists.function_words; !text.empty();) {
     const std::string_view word = take_line(text);
     if (!word.empty()) set_flag(word, meteor_file::kFunctionWord);
@@ -112,11 +115,14 @@ void MeteorTableBuilder::read_synsets(std::string_view text) {
   for (std::uint64_t line = 1; !text.empty(); line += 2) {
     const std::string_view word = take_line(text);
     std::string_view numbers = take_line(text);
-    if (word.empty() || numbers.empty()) fail("synonym sets", line, "expected a word and its synsets");
+    if (word.empty() || numbers.empty())
+      fail("synonym sets", line, "expected a word and its synsets");
     const std::uint32_t id = words_.intern(word);
-    for (std::string_view number = take_word(numbers); !number.empty(); number = take_word(numbers)) {
+    for (std::string_view number = take_word(numbers); !number.empty();
+         number = take_word(numbers)) {
       std::uint32_t synset = 0;
-      const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), synset);
+      const auto [end, error] =
+          std::from_chars(number.data(), number.data() + number.size(), synset);
       if (error != std::errc() || end != number.data() + number.size()) {
         fail("synonym sets", line + 1, "'" + std::string(number) + "' is no synset number");
       }
@@ -129,7 +135,8 @@ void MeteorTableBuilder::read_exceptions(std::string_view text) {
   for (std::uint64_t line = 1; !text.empty(); line += 2) {
     const std::string_view base = take_line(text);
     std::string_view forms = take_line(text);
-    if (base.empty() || forms.empty()) fail("irregular forms", line, "expected a base form and its irregular forms");
+    if (base.empty() || forms.empty())
+      fail("irregular forms", line, "expected a base form and its irregular forms");
     const std::uint32_t base_id = words_.intern(base);
     for (std::string_view form = take_word(forms); !form.empty(); form = take_word(forms)) {
       bases_.push_back({words_.intern(form), base_id});
@@ -160,7 +167,8 @@ void MeteorTableBuilder::add_line(std::string_view line) {
   switch (line_number_++ % 3) {
     case 0:  // METEOR ignores the probability; a look at it notices a file that is something else
       if (line.empty() || line.find_first_not_of("0123456789.eE+-") != std::string_view::npos) {
-        fail("paraphrase table", line_number_, "expected a probability, found '" + std::string(line.substr(0, 40)) + "'");
+        fail("paraphrase table", line_number_,
+             "expected a probability, found '" + std::string(line.substr(0, 40)) + "'");
       }
       break;
     case 1:
@@ -173,7 +181,8 @@ void MeteorTableBuilder::add_line(std::string_view line) {
       break;
     default: {
       read_phrase(line, second_);
-      const auto [here, there] = std::mismatch(second_.begin(), second_.end(), previous_.begin(), previous_.end());
+      const auto [here, there] =
+          std::mismatch(second_.begin(), second_.end(), previous_.begin(), previous_.end());
       const auto shared = static_cast<std::uint32_t>(here - second_.begin());
       stream_.push_back(shared << 4 | static_cast<std::uint32_t>(second_.size()));
       for (auto word = here; word != second_.end(); ++word) {
@@ -224,7 +233,8 @@ std::uint32_t MeteorTableBuilder::node_of(std::span<const std::uint32_t> phrase)
     node = added;
     if (nodes_.size() * 2 > node_slots_.size()) {
       node_slots_.assign(node_slots_.size() * 2, kNone);
-      for (std::uint32_t i = 1; i < nodes_.size(); ++i) node_slots_[slot_of(nodes_[i].parent, nodes_[i].word)] = i;
+      for (std::uint32_t i = 1; i < nodes_.size(); ++i)
+        node_slots_[slot_of(nodes_[i].parent, nodes_[i].word)] = i;
     }
   }
   return node;
@@ -234,15 +244,18 @@ std::uint32_t MeteorTableBuilder::node_of(std::span<const std::uint32_t> phrase)
 std::vector<std::uint32_t> MeteorTableBuilder::words_by_rank() const {
   std::vector<std::uint32_t> by_rank(words_.size());
   std::iota(by_rank.begin(), by_rank.end(), 0u);
-  std::stable_sort(by_rank.begin(), by_rank.end(), [&](auto a, auto b) { return uses_[a] > uses_[b]; });
+  std::stable_sort(by_rank.begin(), by_rank.end(),
+                   [&](auto a, auto b) { return uses_[a] > uses_[b]; });
   return by_rank;
 }
 
-void MeteorTableBuilder::write_words(std::span<const std::uint32_t> by_rank, FileWriter& file) const {
+void MeteorTableBuilder::write_words(std::span<const std::uint32_t> by_rank,
+                                     FileWriter& file) const {
   std::string bytes;
   std::vector<std::uint32_t> sizes;
   std::vector<std::uint8_t> flags;
-  std::vector<std::uint32_t> slots(std::bit_ceil(std::max<std::size_t>(by_rank.size() * 2, 16)), kNone);
+  std::vector<std::uint32_t> slots(std::bit_ceil(std::max<std::size_t>(by_rank.size() * 2, 16)),
+                                   kNone);
   for (std::uint32_t id = 0; id < by_rank.size(); ++id) {
     const std::string_view word = words_[by_rank[id]];
     bytes += word;
@@ -259,8 +272,8 @@ void MeteorTableBuilder::write_words(std::span<const std::uint32_t> by_rank, Fil
 }
 
 /// Groups entries by word, values ascending.
-void MeteorTableBuilder::write_entries(std::vector<Entry>& entries, MeteorSection offsets, MeteorSection values,
-                                       FileWriter& file) const {
+void MeteorTableBuilder::write_entries(std::vector<Entry>& entries, MeteorSection offsets,
+                                       MeteorSection values, FileWriter& file) const {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::pair(a.word, a.value) < std::pair(b.word, b.value);
   });
@@ -275,8 +288,8 @@ void MeteorTableBuilder::write_entries(std::vector<Entry>& entries, MeteorSectio
   file.add(values, as_bytes(flat));
 }
 
-/// Writes the nodes level by level, so that the children of a node lie together, by ascending word. Returns the new
-/// number of each node.
+/// Writes the nodes level by level, so that the children of a node lie together, by ascending word.
+/// Returns the new number of each node.
 std::vector<std::uint32_t> MeteorTableBuilder::write_nodes(std::span<const std::uint32_t> rank,
                                                            FileWriter& file) {
   std::vector<std::vector<std::uint32_t>> levels(kMeteorPhraseWords + 1);
@@ -284,7 +297,8 @@ std::vector<std::uint32_t> MeteorTableBuilder::write_nodes(std::span<const std::
   levels[0].push_back(MeteorTable::kRoot);
   for (std::uint32_t i = 1; i < nodes_.size(); ++i) {
     nodes_[i].word = rank[nodes_[i].word];
-    depth[i] = static_cast<std::uint8_t>(depth[nodes_[i].parent] + 1);  // a parent is older than its children
+    depth[i] = static_cast<std::uint8_t>(depth[nodes_[i].parent] +
+                                         1);  // a parent is older than its children
     levels[depth[i]].push_back(i);
   }
   std::vector<std::uint32_t> place(nodes_.size(), 0);
@@ -311,7 +325,8 @@ std::vector<std::uint32_t> MeteorTableBuilder::write_nodes(std::span<const std::
 
 /// A phrase may come back later in an unsorted table: its lists are joined in table order.
 void MeteorTableBuilder::write_paraphrases(std::span<const std::uint32_t> rank,
-                                           std::span<const std::uint32_t> place, FileWriter& file) const {
+                                           std::span<const std::uint32_t> place,
+                                           FileWriter& file) const {
   std::vector<std::uint32_t> order(lists_.size());
   std::iota(order.begin(), order.end(), 0u);
   std::stable_sort(order.begin(), order.end(),
@@ -336,7 +351,8 @@ void MeteorTableBuilder::write_paraphrases(std::span<const std::uint32_t> rank,
 
 std::string MeteorTableBuilder::finish() {
   if (!partial_line_.empty()) add_line(std::exchange(partial_line_, {}));
-  if (line_number_ % 3 != 0) fail("paraphrase table", line_number_, "the file ends inside an entry");
+  if (line_number_ % 3 != 0)
+    fail("paraphrase table", line_number_, "the file ends inside an entry");
   flags_.resize(words_.size(), 0);
   uses_.resize(words_.size(), 0);
   const std::vector<std::uint32_t> by_rank = words_by_rank();

@@ -8,25 +8,29 @@
 namespace cidery {
 namespace {
 
-/// Lower-case ASCII letters and digits alone: a word that normalising never changes, whatever stands around it.
+/// Lower-case ASCII letters and digits alone: a word that normalising never changes, whatever
+/// stands around it.
 bool is_plain(std::string_view word) {
   return std::all_of(word.begin(), word.end(),
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
 bool is_plain_text(std::string_view text) {
-  return std::all_of(text.begin(), text.end(),
-                     [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' '; });
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == ' ';
+  });
 }
 
 /// Normalises those of `count` texts that need it, in parallel: text(i, buffer) gives the i-th.
 template <class TextOf>
-std::vector<std::string> normalise_all(std::size_t count, const MeteorTable& table, unsigned threads,
-                                       const TextOf& text) {
+std::vector<std::string> normalise_all(std::size_t count, const MeteorTable& table,
+                                       unsigned threads, const TextOf& text) {
   std::vector<std::string> normalised(count);
-  parallel_shares(count, worker_count(threads, count), [&](std::size_t begin, std::size_t end, unsigned) {
-    for (std::size_t i = begin; i < end; ++i) text(i, [&](std::string_view t) { meteor_normalise(t, table, normalised[i]); });
-  });
+  parallel_shares(
+      count, worker_count(threads, count), [&](std::size_t begin, std::size_t end, unsigned) {
+        for (std::size_t i = begin; i < end; ++i)
+          text(i, [&](std::string_view t) { meteor_normalise(t, table, normalised[i]); });
+      });
   return normalised;
 }
 
@@ -36,12 +40,14 @@ std::uint64_t synset_bit(std::uint32_t synset) {
 
 }  // namespace
 
-MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table, std::span<const std::string_view> texts,
+MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table,
+                               std::span<const std::string_view> texts,
                                const MeteorStemmer& stemmer, unsigned threads)
     : table_(std::move(table)) {
-  const auto normalised = normalise_all(texts.size(), *table_, threads, [&](std::size_t i, const auto& normalise) {
-    if (!is_plain_text(texts[i])) normalise(texts[i]);
-  });
+  const auto normalised =
+      normalise_all(texts.size(), *table_, threads, [&](std::size_t i, const auto& normalise) {
+        if (!is_plain_text(texts[i])) normalise(texts[i]);
+      });
   for (std::size_t i = 0; i < texts.size(); ++i) {
     append(is_plain_text(texts[i]) ? texts[i] : std::string_view(normalised[i]));
   }
@@ -56,14 +62,16 @@ MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table, const C
   std::vector<char> plain(tokens.size());
   for (std::uint32_t id = 0; id < tokens.size(); ++id) plain[id] = is_plain(tokens[id]);
   const auto all_plain = [&](std::span<const std::uint32_t> caption) {
-    return std::all_of(caption.begin(), caption.end(), [&](std::uint32_t id) { return plain[id] != 0; });
+    return std::all_of(caption.begin(), caption.end(),
+                       [&](std::uint32_t id) { return plain[id] != 0; });
   };
-  const auto normalised = normalise_all(captions.size(), *table_, threads, [&](std::size_t i, const auto& normalise) {
-    if (all_plain(captions[i])) return;
-    std::string text;
-    for (const std::uint32_t id : captions[i]) (text += tokens[id]) += ' ';
-    normalise(text);
-  });
+  const auto normalised =
+      normalise_all(captions.size(), *table_, threads, [&](std::size_t i, const auto& normalise) {
+        if (all_plain(captions[i])) return;
+        std::string text;
+        for (const std::uint32_t id : captions[i]) (text += tokens[id]) += ' ';
+        normalise(text);
+      });
   std::vector<std::uint32_t> translated(tokens.size(), kNone);
   for (std::size_t i = 0; i < captions.size(); ++i) {
     if (!all_plain(captions[i])) {
@@ -106,7 +114,8 @@ void MeteorCaptions::look_up(const MeteorStemmer& stemmer) {
     Word word{};
     word.stem = stems_.intern(stems[id]);
     word.table_word = table_->find(texts[id]);
-    word.phrase_node = word.table_word == kNone ? kNone : table_->child(MeteorTable::kRoot, word.table_word);
+    word.phrase_node =
+        word.table_word == kNone ? kNone : table_->child(MeteorTable::kRoot, word.table_word);
     word.is_function = table_->is_function_word(word.table_word);
     word.synset_begin = static_cast<std::uint32_t>(synsets_.size());
     for (const std::uint32_t synset : table_->synsets(texts[id])) {
@@ -130,8 +139,8 @@ void MeteorCaptions::find_phrases(unsigned threads) {
         std::uint32_t node = lexicon_[caption[start]].phrase_node;
         for (std::size_t next = start + 1; node != kNone; ++next) {
           if (table_->has_paraphrases(node)) {
-            found[worker].push_back(
-                {static_cast<std::uint32_t>(start), static_cast<std::uint32_t>(next - start), node});
+            found[worker].push_back({static_cast<std::uint32_t>(start),
+                                     static_cast<std::uint32_t>(next - start), node});
           }
           if (next == caption.size()) break;
           const std::uint32_t word = lexicon_[caption[next]].table_word;
@@ -143,7 +152,8 @@ void MeteorCaptions::find_phrases(unsigned threads) {
   });
   for (const auto& part : found) phrases_.insert(phrases_.end(), part.begin(), part.end());
   phrase_offsets_.reserve(size() + 1);
-  for (const std::uint64_t count : counts) phrase_offsets_.push_back(phrase_offsets_.back() + count);
+  for (const std::uint64_t count : counts)
+    phrase_offsets_.push_back(phrase_offsets_.back() + count);
 }
 
 }  // namespace cidery

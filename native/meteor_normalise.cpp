@@ -81,15 +81,20 @@ constexpr LowerRange kLower[] = {
 
 constexpr char32_t kReplacement = 0xFFFD;
 
-bool is_digit(char32_t c) { return c >= U'0' && c <= U'9'; }
+bool is_digit(char32_t c) {
+  return c >= U'0' && c <= U'9';
+}
 
 bool is_letter(char32_t c) {
   if (c < 0x80) return (c >= U'a' && c <= U'z') || (c >= U'A' && c <= U'Z');
   return (c >= 0xC0 && c <= 0x17E && c != 0xD7 && c != 0xF7) || (c >= 0x400 && c <= 0x527) ||
-         (c >= 0x1D00 && c <= 0x1D7F) || (c >= 0xA640 && c <= 0xA66E) || (c >= 0xA67E && c <= 0xA697);
+         (c >= 0x1D00 && c <= 0x1D7F) || (c >= 0xA640 && c <= 0xA66E) ||
+         (c >= 0xA67E && c <= 0xA697);
 }
 
-bool is_alphanumeric(char32_t c) { return is_letter(c) || is_digit(c); }
+bool is_alphanumeric(char32_t c) {
+  return is_letter(c) || is_digit(c);
+}
 
 /// What separates words. The vertical tab does not, though it is not set apart either.
 bool is_separator(char32_t c) {
@@ -102,11 +107,12 @@ bool is_vanishing(char32_t c) {
 }
 
 bool stays_in_word(char32_t c) {
-  return is_alphanumeric(c) || is_separator(c) || c == U'\v' || c == U'.' || c == U'\'' || c == U',' ||
-         c == U'-';
+  return is_alphanumeric(c) || is_separator(c) || c == U'\v' || c == U'.' || c == U'\'' ||
+         c == U',' || c == U'-';
 }
 
-/// Decodes one code point at `at` and moves past it; a byte that begins no valid sequence counts as U+FFFD.
+/// Decodes one code point at `at` and moves past it; a byte that begins no valid sequence counts as
+/// U+FFFD.
 char32_t decode(std::string_view bytes, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const char32_t lead = byte(at++);
@@ -119,13 +125,16 @@ char32_t decode(std::string_view bytes, std::size_t& at) {
     code = (code << 6) | (byte(at + i) & 0x3Fu);
   }
   constexpr char32_t kSmallest[] = {0, 0x80, 0x800, 0x10000};
-  if (code < kSmallest[more] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF)) return kReplacement;
+  if (code < kSmallest[more] || code > 0x10FFFF || (code >= 0xD800 && code <= 0xDFFF))
+    return kReplacement;
   at += more;
   return code;
 }
 
 void encode(char32_t code, std::string& out) {
-  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(static_cast<unsigned char>(byte))); };
+  const auto put = [&](char32_t byte) {
+    out.push_back(static_cast<char>(static_cast<unsigned char>(byte)));
+  };
   if (code < 0x80) {
     put(code);
   } else if (code < 0x800) {
@@ -159,8 +168,8 @@ void append_lower(char32_t code, std::string& out) {
   encode(code, out);
 }
 
-/// Quotes and dashes to their ASCII forms; two apostrophes make one double quote. A blank on either side gives the
-/// later passes a neighbour everywhere.
+/// Quotes and dashes to their ASCII forms; two apostrophes make one double quote. A blank on either
+/// side gives the later passes a neighbour everywhere.
 Text simplify(std::string_view bytes) {
   Text text = U" ";
   for (std::size_t at = 0; at < bytes.size();) {
@@ -220,7 +229,8 @@ Text halve_double_hyphens(const Text& text) {
   return out;
 }
 
-/// Replaces `mark` by `replacement` wherever left(before) and right(after) hold; the three characters are consumed.
+/// Replaces `mark` by `replacement` wherever left(before) and right(after) hold; the three
+/// characters are consumed.
 template <class Left, class Right>
 void replace_between(Text& text, Left left, char32_t mark, Right right, TextView replacement) {
   if (text.find(mark) == Text::npos) return;
@@ -277,7 +287,8 @@ std::vector<TextView> split(const Text& text) {
 
 enum class Period { keep, remove_all, split };
 
-/// What becomes of the final period of a word, given the first character of the next one (0 at the end).
+/// What becomes of the final period of a word, given the first character of the next one (0 at the
+/// end).
 Period judge_period(TextView word, char32_t next, const MeteorTable& table) {
   const TextView stem = word.substr(0, word.size() - 1);
   if (stem.find(U'.') != TextView::npos && std::any_of(stem.begin(), stem.end(), is_letter)) {
@@ -285,7 +296,8 @@ Period judge_period(TextView word, char32_t next, const MeteorTable& table) {
   }
   if (next >= U'a' && next <= U'z') return Period::keep;
   std::string prefix;
-  for (const char32_t c : stem) encode(c, prefix);  // not lower-cased yet: the list is case-sensitive
+  for (const char32_t c : stem)
+    encode(c, prefix);  // not lower-cased yet: the list is case-sensitive
   switch (table.prefix(prefix)) {
     case MeteorPrefix::always:
       return Period::keep;

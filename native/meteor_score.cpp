@@ -22,8 +22,9 @@ bool is_perfect(std::span<const double, kMeteorStatistics> s) {
   return s[kChunks] == 1.0 && s[kCandidateMatched] == s[0] && s[kReferenceMatched] == s[1];
 }
 
-/// The weighted share of one side's words that matched; side 0 is the candidate, 1 the reference. The terms are added
-/// in the original's order, all content words first: the best of several references can hang on the last bit.
+/// The weighted share of one side's words that matched; side 0 is the candidate, 1 the reference.
+/// The terms are added in the original's order, all content words first: the best of several
+/// references can hang on the last bit.
 double matched_share(std::span<const double, kMeteorStatistics> s, std::size_t side) {
   const double words = kDelta * (s[side] - s[2 + side]) + (1.0 - kDelta) * s[2 + side];
   double matched = 0.0;
@@ -50,7 +51,8 @@ double meteor_score(std::span<const double, kMeteorStatistics> s) {
 
 MeteorStatistics meteor_pool(std::span<const double> rows) {
   if (rows.size() % kMeteorStatistics != 0) {
-    throw std::invalid_argument("METEOR rows have " + std::to_string(kMeteorStatistics) + " columns");
+    throw std::invalid_argument("METEOR rows have " + std::to_string(kMeteorStatistics) +
+                                " columns");
   }
   MeteorStatistics sum{};
   for (std::size_t at = 0; at < rows.size(); at += kMeteorStatistics) {

@@ -120,7 +120,8 @@ class MeteorTable::Storage {
  private:
 #ifndef _WIN32
   [[noreturn]] static void fail(const std::filesystem::path& path) {
-    throw std::system_error(errno, std::generic_category(), "cannot open the METEOR table " + path.string());
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot open the METEOR table " + path.string());
   }
   bool mapped_ = false;
 #endif
@@ -133,7 +134,8 @@ std::shared_ptr<const MeteorTable> MeteorTable::open(const std::filesystem::path
 }
 
 std::shared_ptr<const MeteorTable> MeteorTable::from_bytes(std::string bytes) {
-  return std::shared_ptr<const MeteorTable>(new MeteorTable(std::make_unique<const Storage>(std::move(bytes))));
+  return std::shared_ptr<const MeteorTable>(
+      new MeteorTable(std::make_unique<const Storage>(std::move(bytes))));
 }
 
 MeteorTable::~MeteorTable() = default;
@@ -149,12 +151,13 @@ MeteorTable::MeteorTable(std::unique_ptr<const Storage> storage) : storage_(std:
   Header header;
   std::memcpy(&header, bytes.data(), sizeof(Header));
   if (header.version != meteor_file::kVersion || header.sections != meteor_file::kSections) {
-    throw std::runtime_error("METEOR table file has format version " + std::to_string(header.version) +
-                             ", this program reads version " + std::to_string(meteor_file::kVersion) +
-                             "; build it again");
+    throw std::runtime_error("METEOR table file has format version " +
+                             std::to_string(header.version) + ", this program reads version " +
+                             std::to_string(meteor_file::kVersion) + "; build it again");
   }
   if (header.size != bytes.size()) {
-    fail_damaged(header.size > bytes.size() ? "the file is cut short" : "the file is longer than it says");
+    fail_damaged(header.size > bytes.size() ? "the file is cut short"
+                                            : "the file is longer than it says");
   }
   if (meteor_file::checksum(bytes.substr(meteor_file::kUnchecked)) != header.checksum) {
     fail_damaged("its checksum does not fit");
@@ -173,7 +176,8 @@ MeteorTable::MeteorTable(std::unique_ptr<const Storage> storage) : storage_(std:
     const std::string_view raw = section(which);
     if (raw.size() % sizeof(std::uint32_t) != 0) fail_damaged("a section has an odd size");
     // sections are 8-byte aligned in a mapping or a heap string, and the writer put u32 there
-    return std::span(reinterpret_cast<const std::uint32_t*>(raw.data()), raw.size() / sizeof(std::uint32_t));
+    return std::span(reinterpret_cast<const std::uint32_t*>(raw.data()),
+                     raw.size() / sizeof(std::uint32_t));
   };
   word_bytes_ = section(MeteorSection::word_bytes);
   word_offsets_ = numbers(MeteorSection::word_offsets);
@@ -196,7 +200,9 @@ MeteorTable::MeteorTable(std::unique_ptr<const Storage> storage) : storage_(std:
   }
 }
 
-std::string_view MeteorTable::word(std::uint32_t id) const { return slice(word_bytes_, word_offsets_, id); }
+std::string_view MeteorTable::word(std::uint32_t id) const {
+  return slice(word_bytes_, word_offsets_, id);
+}
 
 std::uint32_t MeteorTable::find(std::string_view word) const {
   const std::size_t mask = slots_.size() - 1;
@@ -209,7 +215,8 @@ std::uint32_t MeteorTable::find(std::string_view word) const {
 }
 
 bool MeteorTable::is_function_word(std::uint32_t word) const {
-  return word != kNone && (static_cast<std::uint8_t>(flags_.at(word)) & meteor_file::kFunctionWord) != 0;
+  return word != kNone &&
+         (static_cast<std::uint8_t>(flags_.at(word)) & meteor_file::kFunctionWord) != 0;
 }
 
 MeteorPrefix MeteorTable::prefix(std::string_view word) const {
@@ -231,9 +238,9 @@ std::vector<std::uint32_t> MeteorTable::synsets(std::string_view word) const {
     std::string_view base;
   };
   static constexpr Ending kEndings[] = {
-      {"s", ""},   {"ses", "s"}, {"xes", "x"}, {"zes", "z"},  {"ches", "ch"}, {"shes", "sh"},
-      {"men", "man"}, {"ies", "y"}, {"es", "e"}, {"es", ""},  {"ed", "e"},    {"ed", ""},
-      {"ing", "e"}, {"ing", ""}, {"er", ""},   {"est", ""},   {"er", "e"},    {"est", "e"}};
+      {"s", ""},      {"ses", "s"}, {"xes", "x"}, {"zes", "z"}, {"ches", "ch"}, {"shes", "sh"},
+      {"men", "man"}, {"ies", "y"}, {"es", "e"},  {"es", ""},   {"ed", "e"},    {"ed", ""},
+      {"ing", "e"},   {"ing", ""},  {"er", ""},   {"est", ""},  {"er", "e"},    {"est", "e"}};
   std::vector<std::uint32_t> found;
   const std::uint32_t id = find(word);
   std::span<const std::uint32_t> irregular;
@@ -263,7 +270,8 @@ std::uint32_t MeteorTable::child(std::uint32_t node, std::uint32_t word) const {
   const auto children = slice(node_words_, node_children_, node);
   const auto place = std::lower_bound(children.begin(), children.end(), word);
   if (place == children.end() || *place != word) return kNone;
-  return static_cast<std::uint32_t>(node_children_[node] + static_cast<std::size_t>(place - children.begin()));
+  return static_cast<std::uint32_t>(node_children_[node] +
+                                    static_cast<std::size_t>(place - children.begin()));
 }
 
 std::string_view MeteorTable::list_of(std::uint32_t node) const {

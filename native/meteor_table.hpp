@@ -22,18 +22,20 @@ inline constexpr std::size_t kMeteorPhraseWords = 15;
 
 /// The sections of a table file, in their order there.
 enum class MeteorSection : std::uint32_t {
-  word_bytes,       ///< all words, one after the other
-  word_offsets,     ///< u32[words + 1] into word_bytes
-  word_slots,       ///< u32[power of two]: open addressing by hash, id or kNone
-  word_flags,       ///< u8[words]: see meteor_file::Flag
-  synset_offsets,   ///< u32[words + 1] into synsets
-  synsets,          ///< u32: synset numbers, ascending for each word
-  base_offsets,     ///< u32[words + 1] into bases
-  bases,            ///< u32: word ids of the base forms of an irregular form
-  node_words,       ///< u32[nodes]: the last word of the phrase that a node stands for; node 0 is the root
-  node_children,    ///< u32[nodes + 1]: the children of node i are nodes [i-th, (i+1)-th), by ascending word
-  node_paraphrases, ///< u32[nodes + 1] into paraphrases
-  paraphrases,      ///< bytes: see MeteorTable::Paraphrases
+  word_bytes,      ///< all words, one after the other
+  word_offsets,    ///< u32[words + 1] into word_bytes
+  word_slots,      ///< u32[power of two]: open addressing by hash, id or kNone
+  word_flags,      ///< u8[words]: see meteor_file::Flag
+  synset_offsets,  ///< u32[words + 1] into synsets
+  synsets,         ///< u32: synset numbers, ascending for each word
+  base_offsets,    ///< u32[words + 1] into bases
+  bases,           ///< u32: word ids of the base forms of an irregular form
+  node_words,     ///< u32[nodes]: the last word of the phrase that a node stands for; node 0 is the
+                  ///< root
+  node_children,  ///< u32[nodes + 1]: the children of node i are nodes [i-th, (i+1)-th), by
+                  ///< ascending word
+  node_paraphrases,  ///< u32[nodes + 1] into paraphrases
+  paraphrases,       ///< bytes: see MeteorTable::Paraphrases
   count,
 };
 
@@ -70,11 +72,13 @@ std::uint64_t checksum(std::string_view bytes);
 
 /// METEOR's word lists and paraphrases, compiled into one file that is mapped read-only.
 ///
-/// The whole file is checked against its checksum when it is opened; after that every index read from it is still
-/// compared with the size of the section that it points into, so that not even a forged file is read past its end.
+/// The whole file is checked against its checksum when it is opened; after that every index read
+/// from it is still compared with the size of the section that it points into, so that not even a
+/// forged file is read past its end.
 class MeteorTable {
  public:
-  /// Maps a file that MeteorTableBuilder made; std::runtime_error says what is wrong with any other.
+  /// Maps a file that MeteorTableBuilder made; std::runtime_error says what is wrong with any
+  /// other.
   static std::shared_ptr<const MeteorTable> open(const std::filesystem::path& path);
   /// The same from memory.
   static std::shared_ptr<const MeteorTable> from_bytes(std::string bytes);
@@ -94,8 +98,9 @@ class MeteorTable {
   bool is_function_word(std::uint32_t word) const;
   MeteorPrefix prefix(std::string_view word) const;
 
-  /// All synsets of a word and its base forms, ascending. Base forms of words that the table lists as irregular are
-  /// those listed; of other words, the first that the table knows after the usual endings are undone.
+  /// All synsets of a word and its base forms, ascending. Base forms of words that the table lists
+  /// as irregular are those listed; of other words, the first that the table knows after the usual
+  /// endings are undone.
   std::vector<std::uint32_t> synsets(std::string_view word) const;
 
   static constexpr std::uint32_t kRoot = 0;
@@ -105,8 +110,9 @@ class MeteorTable {
 
   /// Reads the phrases listed after one phrase, in the order of the original table.
   ///
-  /// A phrase is a byte `shared * 16 + length`, then length - shared word ids as LEB128 numbers; the first `shared`
-  /// words are those of the phrase before. Ids are ranked by frequency, so most take one or two bytes.
+  /// A phrase is a byte `shared * 16 + length`, then length - shared word ids as LEB128 numbers;
+  /// the first `shared` words are those of the phrase before. Ids are ranked by frequency, so most
+  /// take one or two bytes.
   class Paraphrases {
    public:
     explicit Paraphrases(std::string_view bytes) : bytes_(bytes) {}
@@ -145,15 +151,17 @@ class MeteorTable {
   std::string_view paraphrases_;
 };
 
-/// Compiles METEOR's word lists and paraphrase table. Give it the unpacked text of the lists, then the paraphrase
-/// table in pieces of any size (or not at all), then take the file. std::invalid_argument names a line that is wrong.
+/// Compiles METEOR's word lists and paraphrase table. Give it the unpacked text of the lists, then
+/// the paraphrase table in pieces of any size (or not at all), then take the file.
+/// std::invalid_argument names a line that is wrong.
 class MeteorTableBuilder {
  public:
   struct Lists {
     std::string_view function_words;  ///< one word per line
-    std::string_view prefixes;        ///< prefix, optional #NUMERIC_ONLY#; lines that begin with # are comments
-    std::string_view synsets;         ///< two lines per entry: word; synset numbers
-    std::string_view exceptions;      ///< two lines per entry: base form; irregular forms
+    std::string_view
+        prefixes;  ///< prefix, optional #NUMERIC_ONLY#; lines that begin with # are comments
+    std::string_view synsets;     ///< two lines per entry: word; synset numbers
+    std::string_view exceptions;  ///< two lines per entry: base form; irregular forms
   };
 
   explicit MeteorTableBuilder(const Lists& lists);
@@ -182,7 +190,8 @@ class MeteorTableBuilder {
   void set_flag(std::string_view word, std::uint8_t flag);
   std::vector<std::uint32_t> words_by_rank() const;
   void write_words(std::span<const std::uint32_t> by_rank, FileWriter& file) const;
-  void write_entries(std::vector<Entry>& entries, MeteorSection offsets, MeteorSection values, FileWriter& file) const;
+  void write_entries(std::vector<Entry>& entries, MeteorSection offsets, MeteorSection values,
+                     FileWriter& file) const;
   std::vector<std::uint32_t> write_nodes(std::span<const std::uint32_t> rank, FileWriter& file);
   void write_paraphrases(std::span<const std::uint32_t> rank, std::span<const std::uint32_t> place,
                          FileWriter& file) const;

@@ -1,7 +1,8 @@
 """Run the original METEOR 1.5 jar as a black box, in bulk, for parity checks.
 
-The jar is the one inside the PyPI package ``pycocoevalcap``; it needs Java. ``CIDERY_METEOR_JAR`` names
-another copy. Everything goes through files or one ``communicate`` call, so no pipe can fill up and block.
+The jar is the one inside the PyPI package ``pycocoevalcap``; it needs Java. ``CIDERY_METEOR_JAR``
+names another copy. Everything goes through files or one ``communicate`` call, so no pipe can fill
+up and block.
 """
 
 from __future__ import annotations
@@ -44,7 +45,11 @@ def ask(jar: Path, lines: Iterable[str]) -> list[str]:
     """Send ``-stdio`` lines to a fresh jar and return all its answer lines."""
     question = "".join(line + "\n" for line in lines).encode()
     done = subprocess.run(
-        _command(jar, "-", "-", "-stdio"), input=question, capture_output=True, check=True, cwd=jar.parent
+        _command(jar, "-", "-", "-stdio"),
+        input=question,
+        capture_output=True,
+        check=True,
+        cwd=jar.parent,
     )
     # not splitlines(): the jar ends its lines with \n alone
     return done.stdout.decode().split("\n")[:-1]
@@ -52,7 +57,9 @@ def ask(jar: Path, lines: Iterable[str]) -> list[str]:
 
 def statistics(jar: Path, segments: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
     """The 23 statistics of each (candidate, references) segment, for its best reference."""
-    answers = ask(jar, ("SCORE ||| " + " ||| ".join([*refs, candidate]) for candidate, refs in segments))
+    answers = ask(
+        jar, ("SCORE ||| " + " ||| ".join([*refs, candidate]) for candidate, refs in segments)
+    )
     if len(answers) != len(segments):
         raise JarError(f"{len(segments)} segments, {len(answers)} answers")
     rows = []
@@ -74,7 +81,7 @@ def scores(jar: Path, rows: Sequence[Sequence[float]]) -> tuple[list[float], flo
 
 
 def alignments(jar: Path, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str, list[str]]]:
-    """Normalised candidate, normalised reference and alignment lines for each pair (one line each)."""
+    """Normalised candidate, normalised reference and alignment lines, for each pair."""
     with tempfile.TemporaryDirectory() as folder:
         test, reference = Path(folder, "test"), Path(folder, "reference")
         test.write_bytes("".join(candidate + "\n" for candidate, _ in pairs).encode())

@@ -1,4 +1,4 @@
-"""Segments that strain a METEOR implementation, made from real captions: long, doubled, shuffled, rewritten, odd."""
+"""Segments that strain a METEOR implementation: captions doubled, shuffled, rewritten, odd."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 Segment = tuple[str, list[str]]
 
 _ODD = [
-    "é", "ß", "Σ", "İ", "б", "Ж", "漢", "字", "º", "½", "€", "😀", "\u00a0", "\u2009", "\u3000", "\u200b", "\u0301",
-    "“", "”", "‘", "’", "`", "``", "''", "–", "—", "--", "...", "..", "…", "(", ")", "[", "/", "&", "$", "%", "#", "_",
-    "n't", "'s", "'ve", "s'", "o'clock", "t-shirt", "a-b-c", "-lrb-", "-5", "5-", "3,000", "1,2,3", "3.5", "u.s.",
-    "ph.d.", "mr.", "Mr.", "st.", "No.", "pp.", "vs.", "e.g.", "1990s", "'90s", ".", ",", ";", ":", "?", "!", '"', "'",
+    "é", "ß", "Σ", "İ", "б", "Ж", "漢", "字", "º", "½", "€", "😀", "\u00a0", "\u2009", "\u3000",
+    "\u200b", "\u0301", "“", "”", "‘", "’", "`", "``", "''", "–", "—", "--", "...", "..", "…",
+    "(", ")", "[", "/", "&", "$", "%", "#", "_", "n't", "'s", "'ve", "s'", "o'clock", "t-shirt",
+    "a-b-c", "-lrb-", "-5", "5-", "3,000", "1,2,3", "3.5", "u.s.", "ph.d.", "mr.", "Mr.", "st.",
+    "No.", "pp.", "vs.", "e.g.", "1990s", "'90s", ".", ",", ";", ":", "?", "!", '"', "'",
 ]  # fmt: skip
 
 
@@ -27,7 +28,10 @@ class SegmentMaker:
     """Makes segments from groups of captions (one group per image) and from paraphrase pairs."""
 
     def __init__(
-        self, groups: Sequence[Sequence[str]], paraphrases: Sequence[tuple[str, str]], rng: random.Random
+        self,
+        groups: Sequence[Sequence[str]],
+        paraphrases: Sequence[tuple[str, str]],
+        rng: random.Random,
     ) -> None:
         self.groups = [list(group) for group in groups if len(group) > 1]
         self.paraphrases: dict[str, list[str]] = {}
@@ -40,9 +44,17 @@ class SegmentMaker:
     def make(self, count: int) -> list[Segment]:
         """``count`` segments, the kinds in turn."""
         kinds: list[Callable[[], Segment]] = [
-            self.real, self.foreign, self.doubled, self.shuffled, self.concatenated, self.long, self.odd,
-            self.rewritten, self.phrase_salad, self.repeated,
-        ]  # fmt: skip
+            self.real,
+            self.foreign,
+            self.doubled,
+            self.shuffled,
+            self.concatenated,
+            self.long,
+            self.odd,
+            self.rewritten,
+            self.phrase_salad,
+            self.repeated,
+        ]
         return [kinds[number % len(kinds)]() for number in range(count)]
 
     def real(self) -> Segment:
@@ -60,7 +72,11 @@ class SegmentMaker:
 
     def shuffled(self) -> Segment:
         candidate, references = self.real()
-        return self._shuffle(candidate), [self._shuffle(references[0]), *references[1:], self._shuffle(candidate)]
+        return self._shuffle(candidate), [
+            self._shuffle(references[0]),
+            *references[1:],
+            self._shuffle(candidate),
+        ]
 
     def concatenated(self) -> Segment:
         group = self.rng.choice(self.groups)
@@ -73,11 +89,15 @@ class SegmentMaker:
         if self.rng.random() < 0.5:
             others = [self._caption() for _ in range(25)]
         longest = self.rng.choice([60, 120, 200])
-        return _join(captions, self.rng.randint(1, longest)), [_join(others, self.rng.randint(1, longest))]
+        return _join(captions, self.rng.randint(1, longest)), [
+            _join(others, self.rng.randint(1, longest))
+        ]
 
     def odd(self) -> Segment:
         candidate, references = self.real()
-        return self._spice(candidate), [self._spice(reference) for reference in [candidate, *references[:3]]]
+        return self._spice(candidate), [
+            self._spice(reference) for reference in [candidate, *references[:3]]
+        ]
 
     def rewritten(self) -> Segment:
         candidate, references = self.real()

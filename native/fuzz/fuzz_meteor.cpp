@@ -1,6 +1,7 @@
 /// Feeds METEOR's normaliser and alignment, damaged table files, and the table compiler.
 ///
-///   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Inative \
+///   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
+///   -Inative \
 ///       native/fuzz/fuzz_meteor.cpp native/meteor_*.cpp native/vocabulary.cpp -o fuzz_meteor
 #include <algorithm>
 #include <cstddef>
@@ -25,9 +26,11 @@ void require(bool condition) {
 
 std::string tiny_table() {
   MeteorTableBuilder builder({"the\na\n.\n's\n", "v\nNo #NUMERIC_ONLY#\n",
-                              "dog\n1 2\nhound\n2 3\nwalk\n4\nstroll\n4 5\nman\n6\n", "man\nmen\ngo\nwent gone\n"});
+                              "dog\n1 2\nhound\n2 3\nwalk\n4\nstroll\n4 5\nman\n6\n",
+                              "man\nmen\ngo\nwent gone\n"});
   builder.add_paraphrases(
-      "0.1\na b\nb\n0.1\na b\nb a\n0.1\na b\nc d e\n0.1\nb\na b\n0.1\nb\na\n0.2\nc\nd d\n0.2\nc d\nc\n0.2\nd\nc\n");
+      "0.1\na b\nb\n0.1\na b\nb a\n0.1\na b\nc d e\n0.1\nb\na b\n0.1\nb\na\n0.2\nc\nd d\n0.2\nc "
+      "d\nc\n0.2\nd\nc\n");
   return builder.finish();
 }
 
@@ -48,7 +51,8 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   }
 }
 
-/// Normalising again, token by token or not, and comparing: everything that must hold of any captions.
+/// Normalising again, token by token or not, and comparing: everything that must hold of any
+/// captions.
 void check_captions(const std::shared_ptr<const MeteorTable>& table, std::string_view text) {
   const std::vector<std::string_view> lines = lines_of(text.substr(0, 2000));
   const MeteorCaptions captions(table, lines, stem, 1);
@@ -61,16 +65,19 @@ void check_captions(const std::shared_ptr<const MeteorTable>& table, std::string
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto row = std::span(one).subspan(i * kMeteorStatistics).first<kMeteorStatistics>();
     const double score = meteor_score(row);
-    require(score >= 0.0 && score <= 1.0 && row[21] <= row[0] && row[22] <= row[1] && row[20] <= row[21]);
+    require(score >= 0.0 && score <= 1.0 && row[21] <= row[0] && row[22] <= row[1] &&
+            row[20] <= row[21]);
   }
   const MeteorAlignment self = meteor_align(captions, 0, captions, 0);
   std::vector<char> used(captions[0].size(), 0);
   for (const MeteorMatch& match : self.matches) {
-    for (std::size_t i = 0; i < match.candidate_length; ++i) require(used.at(match.candidate_start + i)++ == 0);
+    for (std::size_t i = 0; i < match.candidate_length; ++i)
+      require(used.at(match.candidate_start + i)++ == 0);
   }
 }
 
-/// Bytes of the tiny table, changed in places; with `sealed` the checksum fits again, as in a forged file.
+/// Bytes of the tiny table, changed in places; with `sealed` the checksum fits again, as in a
+/// forged file.
 void check_damaged(const std::string& good, std::string_view edits, bool sealed) {
   std::string bytes = good;
   for (; edits.size() >= 4; edits.remove_prefix(4)) {
@@ -85,7 +92,8 @@ void check_damaged(const std::string& good, std::string_view edits, bool sealed)
   if (sealed && bytes.size() >= sizeof(meteor_file::Header)) {
     const std::uint64_t size = bytes.size();
     std::memcpy(bytes.data() + offsetof(meteor_file::Header, size), &size, sizeof(size));
-    const std::uint64_t sum = meteor_file::checksum(std::string_view(bytes).substr(meteor_file::kUnchecked));
+    const std::uint64_t sum =
+        meteor_file::checksum(std::string_view(bytes).substr(meteor_file::kUnchecked));
     std::memcpy(bytes.data() + offsetof(meteor_file::Header, checksum), &sum, sizeof(sum));
   }
   const bool same = bytes == good;
@@ -101,8 +109,8 @@ void check_damaged(const std::string& good, std::string_view edits, bool sealed)
 void check_builder(std::string_view text) {
   const std::size_t part = text.size() / 5;
   try {
-    MeteorTableBuilder builder(
-        {text.substr(0, part), text.substr(part, part), text.substr(2 * part, part), text.substr(3 * part, part)});
+    MeteorTableBuilder builder({text.substr(0, part), text.substr(part, part),
+                                text.substr(2 * part, part), text.substr(3 * part, part)});
     builder.add_paraphrases(text.substr(4 * part, part / 2));
     builder.add_paraphrases(text.substr(4 * part + part / 2));
     check_captions(MeteorTable::from_bytes(builder.finish()), text);

@@ -39,7 +39,8 @@ int build(const std::vector<std::string>& arguments) {
     std::ifstream file(arguments[5], std::ios::binary);
     std::string piece(1 << 20, '\0');
     while (file.read(piece.data(), static_cast<std::streamsize>(piece.size())), file.gcount() > 0) {
-      builder.add_paraphrases(std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
+      builder.add_paraphrases(
+          std::string_view(piece).substr(0, static_cast<std::size_t>(file.gcount())));
     }
   }
   const std::string bytes = builder.finish();
@@ -75,7 +76,8 @@ MeteorStemmer read_stems(const std::string& path) {
   };
 }
 
-/// measure TABLE STEMS THREADS: lines "candidate TAB reference TAB reference ..." in, 23 numbers and the score out
+/// measure TABLE STEMS THREADS: lines "candidate TAB reference TAB reference ..." in, 23 numbers
+/// and the score out
 int measure(const std::vector<std::string>& arguments) {
   const double start = seconds();
   const auto table = MeteorTable::open(arguments.at(0));
@@ -111,8 +113,8 @@ int measure(const std::vector<std::string>& arguments) {
     std::printf("%.17g\n", meteor_score(row));
   }
   std::printf("%.17g\n", meteor_score(meteor_pool(rows)));
-  std::fprintf(stderr, "open %.4f s, prepare %.4f s, measure %.4f s\n", opened - start, prepared - read,
-               measured - prepared);
+  std::fprintf(stderr, "open %.4f s, prepare %.4f s, measure %.4f s\n", opened - start,
+               prepared - read, measured - prepared);
   return 0;
 }
 
