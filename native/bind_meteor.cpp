@@ -20,7 +20,8 @@ namespace cidery {
 namespace {
 
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::ndarray<nb::numpy, double> give(std::vector<double>&& values,
                                     std::initializer_list<std::size_t> shape) {
@@ -61,7 +62,7 @@ MeteorStemmer stemmer_from(const nb::callable& callable) {
   };
 }
 
-/// Owned copies of nothing: views of the strings, and the references that keep them alive.
+/// Views of the strings, and the references that keep these alive while the GIL is released.
 struct Texts {
   explicit Texts(const nb::sequence& sequence) {
     for (nb::handle item : sequence) {
@@ -113,9 +114,10 @@ std::span<const double> values_of(const Rows& rows) {
 }
 
 nb::ndarray<nb::numpy, double> measure(const MeteorCaptions& references,
-                                       const Numbers& reference_offsets,
+                                       const Array<std::uint64_t>& reference_offsets,
                                        const MeteorCaptions& candidates,
-                                       const Numbers& candidate_images, unsigned threads) {
+                                       const Array<std::uint32_t>& candidate_images,
+                                       unsigned threads) {
   std::vector<double> rows;
   {
     const nb::gil_scoped_release released;

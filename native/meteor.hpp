@@ -115,7 +115,7 @@ MeteorAlignment meteor_align(const MeteorCaptions& candidates, std::size_t candi
 std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    std::span<const std::uint64_t> reference_offsets,
                                    const MeteorCaptions& candidates,
-                                   std::span<const std::uint64_t> candidate_images,
+                                   std::span<const std::uint32_t> candidate_images,
                                    unsigned threads);
 
 /// The METEOR score in [0, 1] that statistics give: Denkowski and Lavie (2014), English parameters.

@@ -460,7 +460,7 @@ MeteorAlignment meteor_align(const MeteorCaptions& candidates, std::size_t candi
 std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    std::span<const std::uint64_t> reference_offsets,
                                    const MeteorCaptions& candidates,
-                                   std::span<const std::uint64_t> candidate_images,
+                                   std::span<const std::uint32_t> candidate_images,
                                    unsigned threads) {
   if (candidate_images.size() != candidates.size()) {
     throw std::invalid_argument("there are " + std::to_string(candidates.size()) +
@@ -472,8 +472,8 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
       reference_offsets.back() > references.size()) {
     throw std::invalid_argument("reference offsets must ascend from 0 to the number of references");
   }
-  for (const std::uint64_t image : candidate_images) {
-    if (image + 1 >= reference_offsets.size()) {
+  for (const std::uint32_t image : candidate_images) {
+    if (image >= reference_offsets.size() - 1) {
       throw std::invalid_argument("image " + std::to_string(image) + " does not exist; there are " +
                                   std::to_string(reference_offsets.size() - 1));
     }
@@ -490,7 +490,7 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
       for (std::size_t i = begin; i < std::min(begin + kShare, candidates.size()); ++i) {
         aligner.set_candidate(i);
         double best = -1.0;
-        const std::uint64_t image = candidate_images[i];
+        const std::uint32_t image = candidate_images[i];
         for (std::uint64_t reference = reference_offsets[image];
              reference < reference_offsets[image + 1]; ++reference) {
           aligner.align(reference);

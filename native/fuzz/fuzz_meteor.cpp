@@ -58,8 +58,9 @@ void check_captions(const std::shared_ptr<const MeteorTable>& table, std::string
   const MeteorCaptions captions(table, lines, stem, 1);
   require(captions.size() == lines.size());
   const std::vector<std::uint64_t> offsets = {0, lines.size() / 2, lines.size()};
-  std::vector<std::uint64_t> images;
-  for (std::size_t i = 0; i < lines.size(); ++i) images.push_back(i % 2);
+  std::vector<std::uint32_t> images;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    images.push_back(static_cast<std::uint32_t>(i % 2));
   const std::vector<double> one = meteor_measure(captions, offsets, captions, images, 1);
   require(one == meteor_measure(captions, offsets, captions, images, 3));
   for (std::size_t i = 0; i < lines.size(); ++i) {

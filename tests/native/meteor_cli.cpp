@@ -89,7 +89,7 @@ int measure(const std::vector<std::string>& arguments) {
   std::vector<std::string_view> candidate_texts;
   std::vector<std::string_view> reference_texts;
   std::vector<std::uint64_t> offsets{0};
-  std::vector<std::uint64_t> images;
+  std::vector<std::uint32_t> images;
   for (const std::string& line : lines) {
     std::string_view rest = line;
     for (bool first = true;; first = false) {
@@ -98,7 +98,7 @@ int measure(const std::vector<std::string>& arguments) {
       if (field.size() == rest.size()) break;
       rest.remove_prefix(field.size() + 1);
     }
-    images.push_back(offsets.size() - 1);
+    images.push_back(static_cast<std::uint32_t>(offsets.size() - 1));
     offsets.push_back(reference_texts.size());
   }
   const double read = seconds();
