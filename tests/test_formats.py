@@ -17,8 +17,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captions import CANDIDATES, REFERENCES, coco_annotations, reference_sets, write_json
-from hypothesis import HealthCheck, assume, given, settings
+from captions import (
+    CANDIDATES,
+    REFERENCES,
+    coco_annotations,
+    in_one_directory,
+    reference_sets,
+    write_json,
+)
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from cidery.corpus import Corpus
@@ -39,7 +46,6 @@ from cidery.formats import (
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 SHARED_KARPATHY = SHARED / "coco_karpathy"
-in_one_directory = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def save(path: Path, content: str | bytes) -> Path:
@@ -459,6 +465,46 @@ def test_broken_csv_is_located(tmp_path: Path) -> None:
         save(tmp_path / "a.csv", 'id,caption\n1,"a\n2,b\n')
     )
     assert complaint(save(tmp_path / "a.csv", "\n")) == "a.csv: the file is empty"
+
+
+# Laws over whatever a file may hold
+
+field_names = st.sampled_from(
+    ["annotations", "images", "sentences", "raw", "image_id", "id", "caption", "captions", "split"]
+)
+json_documents = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(field_names, inner, max_size=4),
+    max_leaves=12,
+)
+suffixes = st.sampled_from(["", ".json", ".jsonl", ".csv", ".tsv", ".gz"])
+
+
+def check_law(path: Path) -> None:
+    """A file is refused with its name, or gives text by ids that a corpus can be built from."""
+    try:
+        references = read_references(path)
+    except FormatError as error:
+        assert str(error).startswith(str(path))
+        return
+    assert all(type(image) in (str, int) for image in references)
+    assert all(type(caption) is str for group in references.values() for caption in group)
+
+
+@in_one_directory
+@given(document=json_documents, suffix=suffixes)
+def test_any_json_is_read_or_refused(tmp_path: Path, document: Any, suffix: str) -> None:
+    check_law(save(tmp_path / f"a{suffix}", json.dumps(document)))
+
+
+@in_one_directory
+@given(content=st.binary() | st.text().map(str.encode), suffix=suffixes)
+@example(content=b"\x1f\x8b", suffix="")
+@example(content=codecs.BOM_UTF8, suffix=".csv")
+@example(content=b"id,caption", suffix=".csv")
+@example(content=b"id,id,caption,caption\n1,2,3,4", suffix=".csv")
+def test_any_bytes_are_read_or_refused(tmp_path: Path, content: bytes, suffix: str) -> None:
+    check_law(save(tmp_path / f"a{suffix}", content))
 
 
 # Tables
