@@ -88,14 +88,15 @@ class Corpus:
         sides = _Sides(candidates_name, references_name)
         images, groups = _group_references(references, references_name)
         ids, rows = _list_candidates(candidates, candidates_name)
+        for side, name in ((images, references_name), (ids, candidates_name)):
+            if not side:
+                raise InputError(f"{name}: there are no captions")
         sides.check_kinds(candidates, references)
         if missing == "error":
             sides.check_references(images, groups)
 
         places = _match(ids, images)
-        complete = bool(
-            np.bincount(places + 1, minlength=len(images) + 1)[1:].all() and places.min() >= 0
-        )
+        complete = places.min() >= 0 and np.bincount(places, minlength=len(images)).all()
         if missing == "error" and not complete:
             raise sides.mismatch(ids, images, places)
         if not complete or not all(groups):
@@ -104,9 +105,8 @@ class Corpus:
                 raise sides.nothing_left()
 
         flat = list(chain.from_iterable(groups))
-        _check_captions(
-            flat, chain.from_iterable(map(repeat, images, map(len, groups))), references_name
-        )
+        owners = chain.from_iterable(map(repeat, images, map(len, groups)))
+        _check_captions(flat, owners, references_name)
         _check_captions(rows, ids, candidates_name)
         offsets = np.zeros(len(groups) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)), out=offsets[1:])
@@ -289,10 +289,7 @@ class _Sides:
     references: str
 
     def check_kinds(self, candidates: Any, references: Any) -> None:
-        """Refuse empty sides, lists of different length, and a list against ids."""
-        for given, name in ((candidates, self.candidates), (references, self.references)):
-            if len(given) == 0:
-                raise InputError(f"{name}: there is nothing in it")
+        """Refuse lists of different length, and a list against ids."""
         by_position = not isinstance(candidates, Mapping) and not _are_rows(candidates)
         if by_position and isinstance(references, Mapping):
             raise MismatchError(
