@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -44,7 +43,7 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
         for name, values in columns.items()
     }
     # Opened by hand: tempfile makes files that only their owner may read, and they would stay so.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         with temporary.open("xb") as file:
             writer(file, table)
