@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery.errors import InputError, MismatchError, SettingError
+
+if TYPE_CHECKING:  # it takes as long to import as the rest of this room
+    from numpy.typing import NDArray
 
 ImageId: TypeAlias = str | int
 Rows: TypeAlias = list[tuple[ImageId, str]]

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery.errors import InputError, SettingError
 from cidery.formats.reading import import_pyarrow
 
-Column: TypeAlias = Sequence[Any] | NDArray[Any]
+Column: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
 
 def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
