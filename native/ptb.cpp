@@ -292,10 +292,21 @@ class Machine {
         return match.before_last;
       case Shown::kOne:
         return start + 1;
+      case Shown::kTwo:
+        return start + 2;
+      case Shown::kToApostrophe:
+        return before_apostrophe(match.end);
       case Shown::kToPeriod:
         return std::min(text_.find('.', start), text_.size());
       case Shown::kThroughPeriod:
         return std::min(text_.find('.', start), text_.size() - 1) + 1;
+      case Shown::kCommonPeriod: {
+        // "ph.d." and "ed.d." have a period inside.
+        const std::size_t period = text_.find('.', start);
+        const bool degree = period == start + 2 && text_.substr(period, 3).size() == 3 &&
+                            (text_[period + 1] | 0x20) == 'd' && text_[period + 2] == '.';
+        return period + (degree ? 3 : 1);
+      }
       case Shown::kToClitic:
         return text_.find_last_of("nN", match.end - 1);
       case Shown::kToBlank: {
@@ -310,6 +321,16 @@ class Machine {
       }
     }
     return match.end;
+  }
+
+  /// Where the apostrophe begins that is followed by one or two letters and then `end`.
+  std::size_t before_apostrophe(std::size_t end) const {
+    for (std::size_t at = end - 1;; --at) {
+      const auto byte = static_cast<unsigned char>(text_[at]);
+      if (byte == '\'' || byte == '&' || byte == 0xE2 || byte == 0xC2) {
+        return at;
+      }
+    }
   }
 
   void act(const ptb::RuleInfo& rule, std::size_t start, std::size_t end) {
@@ -340,20 +361,13 @@ class Machine {
         out_.bytes += ptb::kTexts[rule.text];
         break;
       case Action::kSplitThree:
-      case Action::kSplitTwo: {
-        const std::size_t cut = rule.action == Action::kSplitTwo ? 2 : 3;
-        append_lower(match.substr(0, cut), out_.bytes);
+        append_lower(match.substr(0, 3), out_.bytes);
         finish();
-        append_lower(match.substr(cut), out_.bytes);
+        append_lower(match.substr(3), out_.bytes);
         break;
-      }
-      case Action::kAbbreviation:
       case Action::kDoubled:
         append_lower(match, out_.bytes);
         finish();
-        if (rule.action == Action::kAbbreviation && !nearly_at_end(end)) {
-          return;
-        }
         out_.bytes += '.';
         break;
     }
@@ -421,20 +435,6 @@ class Machine {
           append_utf8(to_lower(code), out_.bytes);
       }
     }
-  }
-
-  /// Whether fewer than two UTF-16 units are left behind byte `at` of the caption.
-  bool nearly_at_end(std::size_t at) const {
-    std::size_t left = 0;
-    for (Place place{index_, at}; left < 2; ++left) {
-      std::uint8_t kind = 0;
-      bool again = false;
-      if (!next_class(place, kind, again)) {
-        return true;
-      }
-      left += again ? 1U : 0U;
-    }
-    return false;
   }
 
   /// End the token that was appended to the bytes, unless it is to be removed.

@@ -17,8 +17,6 @@ enum class Action : std::uint8_t {
   kAmpersand,        // &amp; becomes &
   kLiteral,          // a fixed text
   kSplitThree,       // two tokens, the first of three letters
-  kSplitTwo,         // two tokens, the first of two characters
-  kAbbreviation,     // a second period if fewer than two characters remain in the file
   kDoubled,          // a second period
 };
 
@@ -29,7 +27,10 @@ enum class Shown : std::uint8_t {
   kToBlank,      // up to the first white space
   kThroughPeriod,  // up to the first period, with it
   kToPeriod,     // up to the first period, without it
+  kCommonPeriod, // up to the period that ends the abbreviation, with it
   kToClitic,     // up to the n of n't
+  kToApostrophe, // up to the last apostrophe
+  kTwo,          // the first two characters
   kOne,          // the first character
 };
 

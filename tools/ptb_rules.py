@@ -60,7 +60,7 @@ COMMON = any_of(
     "sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis wisc wyo ph.d ed.d"
 )
 COMMON_CASED = not_all_capitals("pte ptes pty ptys ppte pptes ppty pptys")
-COMMON_CAPITALISED = "(Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash)"
+COMMON_CAPITALISED = "(Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash|ARK|AZ|DEL|ILL|LA|MASS|MISS|ORE|PA|TEX|WASH)"
 # Abbreviations that keep their period only before a number.
 NUMBERED = any_of("art fig figs no nos p pp prop op ca")
 STARTERS = (
@@ -81,6 +81,8 @@ NAMES: dict[str, str] = {
     "LD": "[{LETTER}{DIGIT}]",
     "LDS": "[{LETTER}{DIGIT}\\u00AD]",
     "WORD": "{W}{WD}*",
+    "ENTITYLETTER": "&[aeiouAEIOU]([Aa][Cc][Uu][Tt][Ee]|[Gg][Rr][Aa][Vv][Ee]|[Uu][Mm][Ll]);",
+    "WORDE": "({W}|{ENTITYLETTER}) ({WD}|{ENTITYLETTER})*",
     "HY": "[\\-_\\u058A\\u2010\\u2011]",
     "BLANK": "[\\s\\t\\u00A0\\u2000-\\u200A\\u3000]",
     "BREAK": "[\\r\\n\\u000B\\u000C\\u0085\\u2028\\u2029]",
@@ -97,8 +99,9 @@ NAMES: dict[str, str] = {
     "URLE": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|.,!?\\-\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]",
     "MAIL": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|\\u00A0]",
     "MAILE": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|.\\u00A0]",
+    "EYE": "[\\-\\^x=~<>']",
+    "GAP": "[\\-\\s\\u00A0]",
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
-    "ENTITYLETTER": "&[aeiouAEIOU]([Aa][Cc][Uu][Tt][Ee]|[Gg][Rr][Aa][Vv][Ee]|[Uu][Mm][Ll]);",
     "QUOTE": "[\\u0091-\\u0094\\u2018-\\u201F\\u00AB\\u00BB\\u2039\\u203A]",
     "SLASHPART": "{AN}+(\\-{AL}+)*",
 }
@@ -108,13 +111,19 @@ NAMES |= {
     "COMMON": f"({COMMON} | {COMMON_CASED} | {COMMON_CAPITALISED})",
     "NUMBERED": NUMBERED,
     "EXT": EXTENSIONS,
+    "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?> | </{TAGNAME}\\s*>"
+    " | <![A-Za-z\\-][^>\\n\\r]*> | <\\?[A-Za-z][^>\\n\\r]*>)",
 }
 
 RULES: list[Rule] = [
     # Split words: whole words only, so they must come before the plain word.
+    Rule("word", "{WORDE} {APOS}([SsMmDd\\u017F]|" + any_of("ll re ve") + ")", "to_apostrophe"),
     Rule("split_three", any_of("cannot gonna gotta lemme gimme wanna")),
+    # Abbreviations: these win ties against words, so `etc.-x` and `etc.x` are cut.
+    Rule("doubled", "{COMMON}\\. ({SPACE}+ {UPPER} | {SPACE}{SPACE} | {TAG})?", "common_period"),
+    Rule("copy", "{COMMON}\\. [^][^]", "common_period"),
     # Words.
-    Rule("word", "({W}|{ENTITYLETTER}) ({WD}|{ENTITYLETTER})*"),
+    Rule("word", "{WORDE}"),
     Rule("word", "{LD} {LDS}*"),
     Rule("word", "{WORD} ([.!?] {WORD})+"),
     Rule("word", "({LD}{LDS}* | {AN}[A-Za-z0-9.,\\u00AD]*) ({HY} {LDS}+)+"),
@@ -125,8 +134,11 @@ RULES: list[Rule] = [
     # Numbers.
     Rule("word", "{NUM}"),
     Rule("spaced", "({DIGIT}{1,4}[\\-\\s\\u00A0])? {DIGIT}{1,4}[/\\u2044]{DIGIT}{1,4}"),
-    Rule("spaced", "(\\({DIGIT}{2,3}\\)[\\s\\u00A0]? | (\\+{DIGIT}{1,3}[\\s\\u00A0])? {DIGIT}{2,4}[\\s\\u00A0]){DIGIT}{3,4}[\\-\\s\\u00A0]{DIGIT}{3,5}"),
-    Rule("word", any_of("anti- pro-")),
+    Rule(
+        "spaced",
+        "(\\([0-9]{2,3}\\)[\\s\\u00A0]? | \\+{0,2}([0-9]{2,4}{GAP})?[0-9]{2,4}{GAP}) [0-9]{3,4}{GAP}?[0-9]{3,5}",
+    ),
+    Rule("word", any_of("anti- pro- -lrb- -rrb- -lcb- -rcb- -lsb- -rsb-")),
     # Contractions.
     Rule("copy", "{AL}*[A-MO-Za-mo-z] [Nn]{APOSX}[Tt]", TO_CLITIC),
     Rule("apostrophe", "[Nn]{APOSX}[Tt]"),
@@ -134,25 +146,20 @@ RULES: list[Rule] = [
     Rule("apostrophe", "'" + any_of("ll re ve") + " [^A-Za-z]", BUT_LAST),
     Rule("apostrophe", "{APOS}[SsMmDd\\u017F]"),
     Rule("apostrophe", "{CURLY}" + any_of("ll re ve")),
-    Rule("copy", "[Yy]{APOSX}{AL}", BUT_LAST),
-    Rule("split_two", "'" + any_of("tis twas")),
-    Rule("copy", "[OoDdLlNn]{APOSX}{LD}{2,} (-{LDS}+)*"),
-    Rule("copy", "[A-HJ-XZ]{APOSX}{LD}{2,} (-{LDS}+)*"),
-    Rule("copy", "{AL}+[AEIOUYaeiouy]{APOSX}[AEIOUaeiou]{AL}*"),
-    Rule("copy", "{AL}*[aeiouyAEIOUY]{APOSX}[A-Z]{AL}+"),
-    Rule("copy", any_of("o'clock c'mon s'mores o'er e'er ev'ry nat'l").replace("\\'", "{APOSX}")),
-    Rule("copy", "[Qq][Uu]{APOSX}{AL}+"),
+    Rule("copy", "[Yy]{APOS}{LETTER}", BUT_LAST),
+    Rule("copy", "'[Tt]" + any_of("is was"), "two"),
+    Rule("copy", "[OoDdLl]{APOSX}{LD}{2,} ({HY}{LDS}+)*"),
+    Rule("copy", "[A-HJ-XZn]{APOSX}{LD}{2,}"),
+    Rule("copy", "{AL}+[AEIOUYaeiouy]{APOSX}[AEIOUaeiouA-Z]{AL}*"),
+    Rule("copy", any_of("o'clock o'er o'o e'er ev'ry nat'l cap'n li'l").replace("\\'", "{APOSX}")),
+    Rule("copy", any_of("c'mon c'est s'mores")),
     Rule("copy", any_of("ol' dunkin' somethin' d' l' j'").replace("\\'", "{APOS}")),
-    Rule("copy", "'" + any_of("em til till cause")),
-    Rule("copy", "'[Nn]{LINE}", BUT_LAST),
-    Rule("copy", "'[Nn]{APOS}"),
-    Rule("copy", "'[0-9]0[Ss\\u017F]"),
-    Rule("copy", "'[0-9][0-9]{SPACE}", BUT_LAST),
+    Rule("copy", "{APOS}" + any_of("em til till cause n")),
+    Rule("copy", "{APOS}[Nn]{APOS}"),
+    Rule("copy", "{APOS}[0-9]0[Ss\\u017F]"),
+    Rule("copy", "{APOS}[0-9][0-9]{SPACE}", BUT_LAST),
     # Periods.
     Rule("copy", "{TITLES}\\."),
-    Rule("abbreviation", "{COMMON}\\."),
-    Rule("doubled", "{COMMON}\\. {SPACE}+ {UPPER}", TO_BLANK),
-    Rule("doubled", "{COMMON}\\. {SPACE}{SPACE}", TO_BLANK),
     Rule("copy", "{NUMBERED}\\. {SPACE}* {DIGIT}", "through_period"),
     Rule("copy", "{AL}\\."),
     Rule("copy", "{AL}\\. {SENTENCE}", "to_period"),
@@ -167,14 +174,11 @@ RULES: list[Rule] = [
     Rule("copy", "#[{LETTER}{MARK}\\u00AD]+"),
     Rule("copy", "{LD}+(\\.{LD}+)* \\. {EXT} [\\s\\t\\n\\r,.?!]", BUT_LAST),
     # Tags.
-    Rule("spaced", "<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?>"),
-    Rule("spaced", "</{TAGNAME}\\s*>"),
-    Rule("spaced", "<![A-Za-z\\-][^>\\n\\r]*>"),
-    Rule("spaced", "<\\?[A-Za-z][^>\\n\\r]*>"),
+    Rule("spaced", "{TAG}"),
     # Faces.
-    Rule("spaced", "(>?[:;=][\\-o']? [)(DPp|\\\\\\]\\[\\{@O0-9]) [^A-Za-z0-9]", BUT_LAST),
-    Rule("spaced", "[<>^\\-]_[<>^\\-]"),
-    Rule("spaced", "\\([\\^\\-<>][._\\-]?[\\^\\-<>]\\)"),
+    Rule("spaced", "[<>]?[:;=][\\-o*']? [()DPdp|\\\\\\]\\[\\{@O] [^A-Za-z0-9]", BUT_LAST),
+    Rule("spaced", "{EYE}_{EYE}"),
+    Rule("spaced", "\\({EYE}[_.]?{EYE}\\) | \\([\\^x=~<>']-[\\^x=~<>'`]\\)"),
     # Quotes.
     Rule("quotes", "{QUOTE}+"),
     Rule("quotes", "`{QUOTE} | {QUOTE}`"),
