@@ -143,10 +143,11 @@ def describe(
     chosen = get_tokenizer(tokenizer)
     tokenized = chosen(corpus.references, threads).form("split")
     words, ends = tokenized.words(), tokenized.offsets()
-    lengths = np.diff(ends.astype(np.int64))
+    bounds = ends.astype(np.int64)
+    lengths = bounds[1:] - bounds[:-1]
     per_image = np.diff(corpus.reference_offsets)
     occurrences = np.bincount(words)
-    texts = [words[start:end].tobytes() for start, end in pairwise(ends.tolist())]
+    texts = [words[start:end].tobytes() for start, end in pairwise(bounds.tolist())]
     owners = np.repeat(np.arange(len(per_image)), per_image).tolist()
     return Description(
         images=len(corpus.images),

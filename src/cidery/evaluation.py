@@ -258,7 +258,7 @@ class Comparison:
 
     def header(self) -> list[str]:
         """Return the columns of `lines`."""
-        return ["metric", *self.tables, "difference", "interval", "p", "effect", "wins"]
+        return ["metric", *self.tables, "diff", "interval", "p", "effect", "wins"]
 
     def lines(self, digits: int = 4) -> list[list[str]]:
         """Return the comparison as text cells, a row per metric and pair of systems."""
@@ -313,8 +313,8 @@ def compare(
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric.
 
-    Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept that all
-    systems describe.
+    Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
+    that all systems describe.
 
     ```python
     comparison = cidery.compare({"ours": a, "theirs": b}, references)

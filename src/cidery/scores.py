@@ -154,9 +154,7 @@ class ScoreTable:
             ) from None
         return pd.DataFrame(self.to_columns()).set_index("image_id")
 
-    def to_markdown(
-        self, digits: int = 4, intervals: Mapping[str, Interval] | None = None
-    ) -> str:
+    def to_markdown(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
         """Return the corpus scores as a Markdown table."""
         header = self.header(intervals)
         rule = "|".join(["", "---", *["---:"] * (len(header) - 1), ""])

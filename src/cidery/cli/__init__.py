@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
 import typer
 from typer.core import TyperGroup
@@ -84,7 +84,7 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _top(
-    version: Annotated[  # noqa: ARG001
+    version: Annotated[
         bool,
         typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
     ] = False,
@@ -115,11 +115,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
 
 
-def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,
+) -> None:
     if issubclass(category, UnreliableWarning):
         complain("warning", str(message))
     else:
-        sys.stderr.write(warnings.formatwarning(message, category, *place[:2]))
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
 
 def _explain_usage(error: typer.TyperException) -> str:

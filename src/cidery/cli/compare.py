@@ -10,7 +10,14 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_csv, show_json, show_notes, show_table, show_title
+from cidery.cli.rendering import (
+    show_csv,
+    show_json,
+    show_notes,
+    show_signatures,
+    show_table,
+    show_title,
+)
 
 app = parsing.new_app()
 
@@ -89,7 +96,8 @@ def compare(
         first = next(iter(comparison.tables.values()))
         show_title(f"{len(files)} systems, {first.image_count} images of {references}")
         show_table(comparison.header(), comparison.lines())
-        show_notes([comparison.note, *first.signatures.values()])
+        show_notes(comparison.note)
+        show_signatures(first.signatures.values())
 
 
 def _name_systems(given: list[str]) -> dict[str, str]:

@@ -141,7 +141,9 @@ def show(
     ngrams: Annotated[
         list[str] | None,
         typer.Argument(
-            help="N-grams to look up, words between blanks.", metavar="[NGRAM...]", show_default=False
+            help="N-grams to look up, words between blanks.",
+            metavar="[NGRAM...]",
+            show_default=False,
         ),
     ] = None,
     stemmer: Annotated[
@@ -161,7 +163,7 @@ def show(
         header = ["n-gram", f"images of {found.image_count:g}"]
         show_table(header, [[ngram, f"{count:,}"] for ngram, count in counts.items()])
         if found.min_count > 1:
-            show_notes([f"fewer than {found.min_count} images count as 0 in this set"])
+            show_notes(f"fewer than {found.min_count} images count as 0 in this set")
     else:
         show_title(found.name)
         show_pairs({key: str(value) for key, value in _describe(found).items() if value})

@@ -52,11 +52,11 @@ def metrics(
         header = ["metric", "range", "needs", "faithful to", "paper"]
         show_table(header, rows, left=range(len(header)))
         families = (f"{family} means {', '.join(members)}" for family, members in FAMILIES.items())
-        show_notes([f"default: {', '.join(DEFAULT)}; {'; '.join(families)}"])
+        show_notes(f"default: {', '.join(DEFAULT)}", *families)
     else:
         for label, metric in chosen.items():
             show_title(label)
-            typer.echo(inspect.cleandoc(type(metric).__doc__ or "").partition("\n\n```")[0])
+            typer.echo(inspect.cleandoc(type(metric).__doc__ or "").partition("\n\n```")[0] + "\n")
             show_pairs({f"{label}:{key}": value for key, value in metric.settings().items()})
 
 

@@ -8,7 +8,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_csv, show_notes, show_table, show_title
+from cidery.cli.rendering import show_csv, show_signatures, show_table, show_title
 
 if TYPE_CHECKING:
     from cidery.scores import ScoreTable
@@ -115,4 +115,4 @@ def _show(table: ScoreTable, intervals: dict[str, Interval], format: str) -> Non
         typer.echo(table.to_latex(intervals=intervals))
     else:
         show_table(table.header(intervals), table.lines(intervals=intervals))
-        show_notes(table.signatures.values())
+        show_signatures(table.signatures.values())

@@ -6,12 +6,10 @@ from typing import TYPE_CHECKING
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import draw_bar, show_advice, show_json, show_pairs, show_table, show_title
+from cidery.cli.rendering import show_advice, show_histogram, show_json, show_pairs, show_title
 
 if TYPE_CHECKING:
     from cidery.description import Description
-
-BAR_WIDTH = 40
 
 app = parsing.new_app()
 
@@ -38,9 +36,7 @@ def stats(
         step("reading references")
         known = read_references(references, split=split)
         step("counting words")
-        description = cidery.describe(
-            known, tokenizer, threads=threads, references_name=references
-        )
+        description = cidery.describe(known, tokenizer, threads=threads, references_name=references)
     if format == "json":
         show_json(description.to_dict())
     else:
@@ -64,14 +60,11 @@ def _show(found: Description) -> None:
             "tokenizer": found.tokenizer,
         }
     )
-    most = max(bin.captions for bin in found.histogram)
-    rows = [
+    show_histogram(
+        "words",
         [
-            f"{bin.low}" if bin.low == bin.high else f"{bin.low}-{bin.high}",
-            f"{bin.captions:,}",
-            draw_bar(bin.captions / most, BAR_WIDTH),
-        ]
-        for bin in found.histogram
-    ]
-    show_table(["words", "captions", ""], rows, left=(2,))
+            (f"{bin.low}" if bin.low == bin.high else f"{bin.low}-{bin.high}", bin.captions)
+            for bin in found.histogram
+        ],
+    )
     show_advice(found.advice)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from io import BufferedReader
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -19,7 +20,7 @@ app = parsing.new_app()
 
 @app.command(
     epilog=parsing.examples(
-        "echo \"A dog's bone.\" | cidery tokenize",
+        'echo "A dog\'s bone." | cidery tokenize',
         "cidery tokenize --stemmer english < captions.txt",
         "cidery tokenize --tokenizer words --format json < captions.txt > words.jsonl",
     )
@@ -52,7 +53,8 @@ def tokenize(
 def _read_blocks() -> Iterator[list[str]]:
     """Yield the lines of standard input, as many at a time as have arrived."""
     number, rest = 0, b""
-    while block := sys.stdin.buffer.read1(BLOCK):
+    stream = cast(BufferedReader, sys.stdin.buffer)
+    while block := stream.read1(BLOCK):
         *complete, rest = (rest + block).split(b"\n")
         yield [_decode(line, number + place) for place, line in enumerate(complete, start=1)]
         number += len(complete)
