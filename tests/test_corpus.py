@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captions import CANDIDATES, REFERENCES, captions, reference_sets
 from hypothesis import given
 from hypothesis import strategies as st
 
+from captions import CANDIDATES, REFERENCES, captions, reference_sets
 from cidery.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, MissingExtraError, SettingError
 
@@ -151,7 +151,7 @@ def test_one_image_without_references_is_named() -> None:
 
 
 def test_both_sides_are_counted_with_examples() -> None:
-    candidates = {image: "x" for image in (0, 1, 2, 3, 4)}
+    candidates = dict.fromkeys((0, 1, 2, 3, 4), "x")
     references = {image: ["x"] for image in (4, 5, 6)}
     with pytest.raises(MismatchError) as caught:
         Corpus.build(candidates, references)
