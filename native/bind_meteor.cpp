@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "meteor.hpp"
-#include "meteor_normalise.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -40,16 +39,6 @@ nb::bytes as_bytes(const std::string& bytes) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-nb::list as_words(std::string_view normalised) {
-  nb::list words;
-  while (!normalised.empty()) {
-    const std::size_t end = normalised.find(' ');
-    words.append(nb::str(normalised.data(), end));
-    normalised.remove_prefix(end + 1);
-  }
-  return words;
-}
-
 /// A Python callable (list of words -> list of stems) as a stemmer that takes the GIL by itself.
 MeteorStemmer stemmer_from(const nb::callable& callable) {
   return [&callable](const std::vector<std::string>& words) {
@@ -62,37 +51,13 @@ MeteorStemmer stemmer_from(const nb::callable& callable) {
   };
 }
 
-/// Views of the strings, and the references that keep these alive while the GIL is released.
-struct Texts {
-  explicit Texts(const nb::sequence& sequence) {
-    for (nb::handle item : sequence) {
-      Py_ssize_t size = 0;
-      const char* data = PyUnicode_AsUTF8AndSize(item.ptr(), &size);
-      if (data == nullptr) throw nb::python_error();
-      views.emplace_back(data, static_cast<std::size_t>(size));
-      kept.push_back(nb::borrow(item));
-    }
-  }
-  std::vector<std::string_view> views;
-  std::vector<nb::object> kept;
-};
-
-std::shared_ptr<MeteorCaptions> captions_from_texts(std::shared_ptr<const MeteorTable> table,
-                                                    const nb::sequence& sequence,
-                                                    const nb::callable& stemmer, unsigned threads) {
-  const Texts texts(sequence);
-  const nb::gil_scoped_release released;
-  return std::make_shared<MeteorCaptions>(std::move(table), texts.views, stemmer_from(stemmer),
-                                          threads);
-}
-
 std::shared_ptr<MeteorCaptions> captions_from_tokens(std::shared_ptr<const MeteorTable> table,
                                                      const Captions& captions,
-                                                     const nb::callable& stemmer,
+                                                     const nb::callable& stemmer, bool paraphrases,
                                                      unsigned threads) {
   const nb::gil_scoped_release released;
   return std::make_shared<MeteorCaptions>(std::move(table), captions, stemmer_from(stemmer),
-                                          threads);
+                                          paraphrases, threads);
 }
 
 nb::list caption_words(const MeteorCaptions& captions, std::size_t caption) {
@@ -137,10 +102,6 @@ nb::ndarray<nb::numpy, double> scores(const Rows& rows) {
   return give(std::move(found), {count});
 }
 
-double corpus_score(const Rows& rows) {
-  return meteor_score(meteor_pool(values_of(rows)));
-}
-
 /// (matches, statistics): a match is (candidate start, length, reference start, length, stage).
 nb::tuple align(const MeteorCaptions& candidates, std::size_t candidate,
                 const MeteorCaptions& references, std::size_t reference) {
@@ -177,15 +138,7 @@ void bind_meteor(nb::module_& m) {
           "content"_a)
       .def_prop_ro("checksum", &MeteorTable::checksum)
       .def_prop_ro("has_paraphrases",
-                   [](const MeteorTable& table) { return table.has_paraphrases(); })
-      .def(
-          "normalise",
-          [](const MeteorTable& table, const std::string& text) {
-            std::string words;
-            meteor_normalise(text, table, words);
-            return as_words(words);
-          },
-          "text"_a);
+                   [](const MeteorTable& table) { return table.has_paraphrases(); });
 
   nb::class_<MeteorTableBuilder>(m, "MeteorTableBuilder")
       .def(
@@ -213,17 +166,14 @@ void bind_meteor(nb::module_& m) {
       });
 
   nb::class_<MeteorCaptions>(m, "MeteorCaptions")
-      .def_static("from_texts", &captions_from_texts, "table"_a, "texts"_a, "stemmer"_a,
-                  "threads"_a = 0)
       .def_static("from_tokens", &captions_from_tokens, "table"_a, "captions"_a, "stemmer"_a,
-                  "threads"_a = 0)
+                  "paraphrases"_a, "threads"_a = 0)
       .def("__len__", &MeteorCaptions::size)
       .def("words", &caption_words, "caption"_a);
 
   m.def("meteor_measure", &measure, "references"_a, "reference_offsets"_a, "candidates"_a,
         "candidate_images"_a, "threads"_a = 0);
   m.def("meteor_scores", &scores, "rows"_a);
-  m.def("meteor_corpus_score", &corpus_score, "rows"_a);
   m.def("meteor_align", &align, "candidates"_a, "candidate"_a, "references"_a, "reference"_a);
 }
 

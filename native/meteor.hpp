@@ -51,12 +51,13 @@ class MeteorCaptions {
     std::uint32_t node;
   };
 
-  /// From lines of text. threads = 0 asks for one per core; the result does not depend on it.
+  /// From lines of text. Without `paraphrases` those of the table are left alone. threads = 0 asks
+  /// for one per core; the result does not depend on it.
   MeteorCaptions(std::shared_ptr<const MeteorTable> table, std::span<const std::string_view> texts,
-                 const MeteorStemmer& stemmer, unsigned threads);
+                 const MeteorStemmer& stemmer, bool paraphrases, unsigned threads);
   /// From tokens: the same as from the tokens of each caption joined by single blanks.
   MeteorCaptions(std::shared_ptr<const MeteorTable> table, const Captions& captions,
-                 const MeteorStemmer& stemmer, unsigned threads);
+                 const MeteorStemmer& stemmer, bool paraphrases, unsigned threads);
 
   const std::shared_ptr<const MeteorTable>& table() const { return table_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -119,11 +120,8 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    unsigned threads);
 
 /// The METEOR score in [0, 1] that statistics give: Denkowski and Lavie (2014), English parameters.
-/// The same formula serves one caption and a sum.
+/// The same formula serves one caption and a sum, to which a perfect caption (one chunk, every word
+/// of both sides matched) adds no chunk.
 double meteor_score(std::span<const double, kMeteorStatistics> statistics);
-
-/// Adds up rows for the corpus score. A perfect caption (one chunk, every word of both sides
-/// matched) adds no chunk: the corpus score is the score of this sum, not the mean of the scores.
-MeteorStatistics meteor_pool(std::span<const double> rows);
 
 }  // namespace cidery

@@ -42,7 +42,7 @@ std::uint64_t synset_bit(std::uint32_t synset) {
 
 MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table,
                                std::span<const std::string_view> texts,
-                               const MeteorStemmer& stemmer, unsigned threads)
+                               const MeteorStemmer& stemmer, bool paraphrases, unsigned threads)
     : table_(std::move(table)) {
   const auto normalised =
       normalise_all(texts.size(), *table_, threads, [&](std::size_t i, const auto& normalise) {
@@ -52,11 +52,15 @@ MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table,
     append(is_plain_text(texts[i]) ? texts[i] : std::string_view(normalised[i]));
   }
   look_up(stemmer);
-  find_phrases(threads);
+  if (paraphrases) {
+    find_phrases(threads);
+  } else {
+    phrase_offsets_.assign(size() + 1, 0);
+  }
 }
 
 MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table, const Captions& captions,
-                               const MeteorStemmer& stemmer, unsigned threads)
+                               const MeteorStemmer& stemmer, bool paraphrases, unsigned threads)
     : table_(std::move(table)) {
   const Vocabulary& tokens = *captions.vocabulary;
   std::vector<char> plain(tokens.size());
@@ -86,7 +90,11 @@ MeteorCaptions::MeteorCaptions(std::shared_ptr<const MeteorTable> table, const C
     offsets_.push_back(words_.size());
   }
   look_up(stemmer);
-  find_phrases(threads);
+  if (paraphrases) {
+    find_phrases(threads);
+  } else {
+    phrase_offsets_.assign(size() + 1, 0);
+  }
 }
 
 void MeteorCaptions::append(std::string_view text) {

@@ -1,6 +1,4 @@
 #include <cmath>
-#include <stdexcept>
-#include <string>
 
 #include "meteor.hpp"
 
@@ -47,20 +45,6 @@ double meteor_score(std::span<const double, kMeteorStatistics> s) {
   const double matched = (s[kCandidateMatched] + s[kReferenceMatched]) / 2.0;
   const double fragmentation = is_perfect(s) ? 0.0 : s[kChunks] / matched;
   return mean * (1.0 - kGamma * std::pow(fragmentation, kBeta));
-}
-
-MeteorStatistics meteor_pool(std::span<const double> rows) {
-  if (rows.size() % kMeteorStatistics != 0) {
-    throw std::invalid_argument("METEOR rows have " + std::to_string(kMeteorStatistics) +
-                                " columns");
-  }
-  MeteorStatistics sum{};
-  for (std::size_t at = 0; at < rows.size(); at += kMeteorStatistics) {
-    const auto row = rows.subspan(at).first<kMeteorStatistics>();
-    for (std::size_t i = 0; i < kMeteorStatistics; ++i) sum[i] += row[i];
-    if (is_perfect(row)) sum[kChunks] -= 1.0;
-  }
-  return sum;
 }
 
 }  // namespace cidery

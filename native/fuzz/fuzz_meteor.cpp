@@ -55,7 +55,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 /// captions.
 void check_captions(const std::shared_ptr<const MeteorTable>& table, std::string_view text) {
   const std::vector<std::string_view> lines = lines_of(text.substr(0, 2000));
-  const MeteorCaptions captions(table, lines, stem, 1);
+  const MeteorCaptions captions(table, lines, stem, true, 1);
   require(captions.size() == lines.size());
   const std::vector<std::uint64_t> offsets = {0, lines.size() / 2, lines.size()};
   std::vector<std::uint32_t> images;

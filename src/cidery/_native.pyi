@@ -137,7 +137,6 @@ class MeteorTable:
     def checksum(self) -> int: ...
     @property
     def has_paraphrases(self) -> bool: ...
-    def normalise(self, text: str) -> list[str]: ...
 
 class MeteorTableBuilder:
     def __init__(
@@ -148,17 +147,11 @@ class MeteorTableBuilder:
 
 class MeteorCaptions:
     @staticmethod
-    def from_texts(
-        table: MeteorTable,
-        texts: Sequence[str],
-        stemmer: Callable[[list[str]], list[str]],
-        threads: int = 0,
-    ) -> MeteorCaptions: ...
-    @staticmethod
     def from_tokens(
         table: MeteorTable,
         captions: Captions,
         stemmer: Callable[[list[str]], list[str]],
+        paraphrases: bool,
         threads: int = 0,
     ) -> MeteorCaptions: ...
     def __len__(self) -> int: ...
@@ -172,7 +165,6 @@ def meteor_measure(
     threads: int = 0,
 ) -> _F64: ...
 def meteor_scores(rows: _F64) -> _F64: ...
-def meteor_corpus_score(rows: _F64) -> float: ...
 def meteor_align(
     candidates: MeteorCaptions, candidate: int, references: MeteorCaptions, reference: int
 ) -> tuple[list[tuple[int, int, int, int, str]], _F64]: ...
