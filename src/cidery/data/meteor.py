@@ -38,7 +38,9 @@ def find_sources() -> Path:
         if (Path(folder) / "meteor" / JAR).is_file():
             return Path(folder) / "meteor"
     raise MissingExtraError.to(
-        "score with METEOR, whose word lists and paraphrases it holds", package=PACKAGE, extra="meteor"
+        "score with METEOR, whose word lists and paraphrases it holds",
+        package=PACKAGE,
+        extra="meteor",
     )
 
 
@@ -127,9 +129,5 @@ def open_own_table(path: str | os.PathLike[str]) -> MeteorTable:
     return _open_unchanged(Path(path), status.st_mtime_ns, status.st_size)
 
 
-METEOR = Resource(
-    "meteor", 1, "METEOR's words, synonyms and paraphrases", _build, open_table
-)
-METEOR_WORDS = Resource(
-    "meteor-words", 1, "the same without paraphrases", _build_words, open_table
-)
+METEOR = Resource("meteor", 1, "METEOR's words, synonyms and paraphrases", _build, open_table)
+METEOR_WORDS = Resource("meteor-words", 1, "the same without paraphrases", _build_words, open_table)
