@@ -1,15 +1,11 @@
 """Run the original METEOR 1.5 jar as a black box, in bulk, for parity checks.
 
-The jar is the one inside the PyPI package ``pycocoevalcap``; it needs Java. ``CIDERY_METEOR_JAR``
-names another copy. Everything goes through files or one ``communicate`` call, so no pipe can fill
-up and block.
+The jar is the one inside the PyPI package ``pycocoevalcap``; it needs Java. Everything goes through
+files or one ``communicate`` call, so no pipe can fill up and block.
 """
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterable, Sequence
@@ -22,30 +18,15 @@ class JarError(RuntimeError):
     """The jar answered with an error line, or with fewer lines than questions."""
 
 
-def find_jar() -> Path | None:
-    """The jar's path, or None where it or Java is missing."""
-    if shutil.which("java") is None:
-        return None
-    named = os.environ.get("CIDERY_METEOR_JAR")
-    if named:
-        return Path(named)
-    package = importlib.util.find_spec("pycocoevalcap")
-    for folder in (package.submodule_search_locations or []) if package else []:
-        jar = Path(folder) / "meteor" / "meteor-1.5.jar"
-        if jar.exists():
-            return jar
-    return None
-
-
 def _command(jar: Path, *arguments: str) -> list[str]:
     return ["java", "-Xmx2G", "-jar", str(jar), *arguments, "-l", "en", "-norm"]
 
 
-def ask(jar: Path, lines: Iterable[str]) -> list[str]:
+def ask(jar: Path, lines: Iterable[str], *options: str) -> list[str]:
     """Send ``-stdio`` lines to a fresh jar and return all its answer lines."""
     question = "".join(line + "\n" for line in lines).encode()
     done = subprocess.run(
-        _command(jar, "-", "-", "-stdio"),
+        _command(jar, "-", "-", "-stdio", *options),
         input=question,
         capture_output=True,
         check=True,
@@ -55,11 +36,12 @@ def ask(jar: Path, lines: Iterable[str]) -> list[str]:
     return done.stdout.decode().split("\n")[:-1]
 
 
-def statistics(jar: Path, segments: Sequence[tuple[str, Sequence[str]]]) -> list[list[float]]:
+def statistics(
+    jar: Path, segments: Sequence[tuple[str, Sequence[str]]], *options: str
+) -> list[list[float]]:
     """The 23 statistics of each (candidate, references) segment, for its best reference."""
-    answers = ask(
-        jar, ("SCORE ||| " + " ||| ".join([*refs, candidate]) for candidate, refs in segments)
-    )
+    lines = ("SCORE ||| " + " ||| ".join([*refs, candidate]) for candidate, refs in segments)
+    answers = ask(jar, lines, *options)
     if len(answers) != len(segments):
         raise JarError(f"{len(segments)} segments, {len(answers)} answers")
     rows = []

@@ -27,6 +27,7 @@ WORD_LISTS = (
 """In the jar, in the order in which the builder takes them."""
 
 _PIECE = 1 << 20
+_STEP = "compiling METEOR's table"
 
 
 def find_sources() -> Path:
@@ -50,33 +51,33 @@ def compile_table(report: Report, paraphrases: Path | None) -> bytes:
     import zlib
 
     jar = find_sources() / JAR
-    report("compiling METEOR's table", 0.0)
+    report(_STEP, 0.0)
     try:
         with zipfile.ZipFile(jar) as archive:
-            lists = [archive.read(name) for name in WORD_LISTS]
-        builder = MeteorTableBuilder(*lists)
+            builder = MeteorTableBuilder(*(archive.read(name) for name in WORD_LISTS))
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError) as error:
         raise _unusable(jar, error) from error
     if paraphrases is not None:
-        try:
-            _add_paraphrases(builder, paraphrases, report)
-        except (zlib.error, EOFError, ValueError) as error:
-            raise _unusable(paraphrases, error) from error
-    content = builder.finish()
-    report("compiling METEOR's table", 1.0)
+        _add_paraphrases(builder, paraphrases, report)
+    try:
+        content = builder.finish()
+    except ValueError as error:
+        raise _unusable(paraphrases or jar, error) from error
+    report(_STEP, 1.0)
     return content
 
 
 def _add_paraphrases(builder: MeteorTableBuilder, path: Path, report: Report) -> None:
     import gzip
+    import zlib
 
     size = path.stat().st_size
     with path.open("rb") as packed, gzip.GzipFile(fileobj=packed) as file:
         try:
             while piece := file.read(_PIECE):
                 builder.add_paraphrases(piece)
-                report("compiling METEOR's table", 0.9 * packed.tell() / size)
-        except gzip.BadGzipFile as error:  # an OSError, but no fault of the disk
+                report(_STEP, 0.9 * packed.tell() / size)
+        except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
             raise _unusable(path, error) from error
 
 
