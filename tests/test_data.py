@@ -124,7 +124,9 @@ def test_build_show_verify_remove():
     assert data.remove("meteor") == [old, path]
     assert [status.state for status in data.show()] == ["missing", "ready"]
     assert data.remove("meteor") == []
-    with pytest.raises(SettingError, match=r"^no data named 'spoons'; known: meteor, meteor-words$"):
+    with pytest.raises(
+        SettingError, match=r"^no data named 'spoons'; known: meteor, meteor-words$"
+    ):
         data.build("spoons")
 
 
@@ -156,8 +158,8 @@ def other_version(content):
 
 DAMAGE = {
     "empty": (lambda _: b"", "this is not a METEOR table file"),
-    "foreign": (lambda _: b"PK\x03\x04 something else entirely" * 99, "this is not a METEOR table file"),
-    "header only": (lambda c: c[: HEADER_SIZE - 1], "METEOR table is damaged: the file is cut short"),
+    "foreign": (lambda _: b"PK\x03\x04 something else" * 99, "this is not a METEOR table file"),
+    "header": (lambda c: c[: HEADER_SIZE - 1], "METEOR table is damaged: the file is cut short"),
     "cut": (cut, "METEOR table is damaged: the file is cut short"),
     "longer": (lambda c: c + b"x", "METEOR table is damaged: the file is longer than it says"),
     "a bit": (flip, "METEOR table is damaged: its checksum does not fit"),
@@ -181,7 +183,9 @@ def test_a_damaged_cache_file_is_built_again_with_one_warning(kind):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         assert cidery.Meteor().align("two dogs", "a pair of dogs").score > 0
-    assert [str(warning.message) for warning in caught] == [f"{path}: {message}; it was built again"]
+    assert [str(warning.message) for warning in caught] == [
+        f"{path}: {message}; it was built again"
+    ]
     assert path.read_bytes() == good
 
 
@@ -223,7 +227,9 @@ def test_a_table_of_ones_own(tmp_path):
 def test_a_table_of_ones_own_without_paraphrases(tmp_path):
     path = tmp_path / "own.table"
     path.write_bytes(tiny_table(b""))
-    with pytest.raises(SettingError, match=r"own\.table holds no paraphrases; pass paraphrases=False"):
+    with pytest.raises(
+        SettingError, match=r"own\.table holds no paraphrases; pass paraphrases=False"
+    ):
         cidery.Meteor(table=path).align("a", "a")
     assert cidery.Meteor(table=path, paraphrases=False).align("a dog", "a dog").score == 1.0
 
@@ -247,8 +253,8 @@ def test_other_paraphrases(tmp_path):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda s: (s / JAR).write_bytes(b"no zip"), r"meteor-1\.5\.jar cannot be read: File is not"),
-        (lambda s: (s / PARAPHRASES).write_bytes(b"no gzip"), r"paraphrase-en\.gz cannot be read: Not"),
+        (lambda s: (s / JAR).write_bytes(b"no zip"), r"1\.5\.jar cannot be read: File is not"),
+        (lambda s: (s / PARAPHRASES).write_bytes(b"no gzip"), r"en\.gz cannot be read: Not a"),
         (
             lambda s: (s / PARAPHRASES).write_bytes(gzip.compress(ENTRIES)[:-9]),
             r"paraphrase-en\.gz cannot be read: Compressed file ended",
@@ -279,7 +285,9 @@ def test_a_jar_without_a_list_is_named(tmp_path, monkeypatch):
 def test_without_the_paraphrase_file_words_still_match(sources):
     (sources / PARAPHRASES).unlink()
     assert cidery.Meteor(paraphrases=False).align("a dog", "a hound").matches[1].stage == "synonym"
-    assert [path.name for path in METEOR_WORDS.path.parent.glob("*.table")] == ["meteor-words-v1.table"]
+    assert [path.name for path in METEOR_WORDS.path.parent.glob("*.table")] == [
+        "meteor-words-v1.table"
+    ]
     with pytest.raises(FileNotFoundError, match=r"paraphrase-en\.gz"):
         cidery.Meteor().align("a", "a")
 
@@ -340,7 +348,10 @@ def test_processes_that_start_at_once_build_once(tmp_path):
     outputs = [finish(process).split() for process in processes]
     assert sorted(output[0] for output in outputs) == ["0", "0", "0", "1"]
     assert len({tuple(output[1:]) for output in outputs}) == 1
-    assert sorted(path.name for path in Path(folder).iterdir()) == ["meteor-v1.lock", "meteor-v1.table"]
+    assert sorted(path.name for path in Path(folder).iterdir()) == [
+        "meteor-v1.lock",
+        "meteor-v1.table",
+    ]
 
 
 def test_a_process_that_dies_while_building_leaves_nothing_behind(tmp_path, sources):
@@ -410,13 +421,16 @@ def test_a_cache_directory_that_cannot_be(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("cache_folder")
 def test_a_resource_of_another_room():
     """The seam: anything that can be built as bytes and opened from them."""
-    resource = Resource(
-        "greeting", 7, "an example", lambda _: b"hello", lambda s: s if isinstance(s, bytes) else s.read_bytes()
-    )  # fmt: skip
+
+    def read(source):
+        return source if isinstance(source, bytes) else source.read_bytes()
+
+    resource = Resource("greeting", 7, "an example", lambda _: b"hello", read)
     assert data.load(resource) == b"hello"
     assert resource.path.name == "greeting-v7.table"
 
 
-def test_importing_cidery_reads_none_of_this():
-    program = "import sys, cidery\nprint(*{'zipfile', 'gzip', 'filelock', 'platformdirs'} & set(sys.modules))"
-    assert "filelock" not in finish(start(program))
+def test_importing_cidery_loads_none_of_this():
+    program = "import sys, cidery\nprint(*sys.modules)"
+    loaded = finish(start(program)).split()
+    assert not {"filelock", "platformdirs", "zipfile", "Stemmer"} & set(loaded)

@@ -48,7 +48,7 @@ TIES_BY_ORDER = {"meteor"}
 so that depends on the order of references where each caption's own score does not."""
 
 LONG = {"meteor": 2_000}
-"""Words of very long captions: METEOR weighs every pair of equal words, here and in the original."""
+"""Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
 
 HERE = [
     pytest.param(

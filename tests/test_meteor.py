@@ -6,13 +6,12 @@ import pickle
 import random
 import zipfile
 
-import meteor_jar
 import numpy as np
 import pytest
-import reference_tools
-from meteor_segments import SegmentMaker
 
 import cidery
+import meteor_jar
+import reference_tools
 from cidery import _native
 from cidery.data import load
 from cidery.data.meteor import JAR, METEOR, PARAPHRASES
@@ -21,6 +20,7 @@ from cidery.formats import read_candidates, read_references
 from cidery.metrics import get_metrics
 from cidery.metrics.base import ReferenceSet
 from cidery.tokenizers import get_stemmer, get_tokenizer
+from meteor_segments import SegmentMaker
 
 CHUNKS = 20
 pytestmark = pytest.mark.usefixtures("meteor_data")
@@ -99,7 +99,7 @@ def read_paraphrases(path, rng, share):
         return [(first, second) for _, first, second in entries if rng.random() < share]
 
 
-def test_live_on_20000_segments(java, meteor_data):  # noqa: ARG001
+def test_live_on_20000_segments(java, meteor_data):
     """Real captions as they are, doubled, shuffled, joined, rewritten, up to 200 words, unicode."""
     rng = random.Random(3)
     groups = [
@@ -125,22 +125,9 @@ def test_the_real_model_gets_the_score_that_the_community_reports(shared):
     assert table.corpus["meteor"] == pytest.approx(0.297, abs=5e-4)
 
 
-def test_live_through_the_wrapper_on_the_example(java, example):  # noqa: ARG001
-    from pycocoevalcap.meteor.meteor import Meteor
-
+def test_live_through_the_wrapper_on_the_example(java, example):
     candidates = example.system_b | {next(iter(example.system_b)): "a cat ||| on a mat"}
-    wrapper = Meteor()
-    try:
-        corpus, each = wrapper.compute_score(
-            reference_tools.tokenize(example.references),
-            reference_tools.tokenize({image: [c] for image, c in candidates.items()}),
-        )
-    finally:
-        for pipe in (wrapper.meteor_p.stdin, wrapper.meteor_p.stdout, wrapper.meteor_p.stderr):
-            pipe.close()
-        wrapper.meteor_p.kill()
-        wrapper.meteor_p.wait()
-        wrapper.meteor_p = None
+    corpus, each = reference_tools.meteor(candidates, example.references)
     table = cidery.score(candidates, example.references, ["meteor"], tokenizer="ptb-coco")
     np.testing.assert_allclose(table.each["meteor"], each, rtol=0, atol=1e-12)
     assert table.corpus["meteor"] == pytest.approx(corpus, abs=1e-12)
@@ -186,9 +173,7 @@ def test_a_perfect_caption_counts_no_chunk():
 
 
 def test_without_paraphrases(example):
-    table = cidery.score(
-        example.system_a, example.references, ["meteor", "meteor:paraphrases=no"]
-    )
+    table = cidery.score(example.system_a, example.references, ["meteor", "meteor:paraphrases=no"])
     assert table.corpus["meteor"] > table.corpus["meteor:paraphrases=no"] > 0.2
     with_them, without = table.signatures.values()
     assert "|paraphrases:yes|table:" in with_them
@@ -204,7 +189,7 @@ def test_without_paraphrases_a_full_table_gives_the_same_as_a_small_one(example)
     np.testing.assert_array_equal(small, full)
 
 
-def test_live_without_paraphrases(java, meteor_data, example):  # noqa: ARG001
+def test_live_without_paraphrases(java, meteor_data, example):
     """The jar with its first three modules, `-m "exact stem synonym"`."""
     segments = [(example.system_b[i], group[:1]) for i, group in example.references.items()]
     modules = ["-m", "exact stem synonym", "-w", "1.0 0.6 0.8"]
@@ -300,7 +285,7 @@ def test_alignments_agree_with_scores(example):
         assert len(alignment.chunks) == rows[0, CHUNKS]
 
 
-def test_live_alignments(java, meteor_data, example):  # noqa: ARG001
+def test_live_alignments(java, meteor_data, example):
     """The same matches as the jar's -writeAlignments, which counts stages from 0."""
     pairs = [(example.system_b[i], example.references[i][0]) for i in example.references]
     stages = ("exact", "stem", "synonym", "paraphrase")
