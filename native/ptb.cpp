@@ -123,19 +123,26 @@ char32_t to_lower(char32_t code) {
   return static_cast<char32_t>(static_cast<std::int64_t>(code) + run.delta);
 }
 
-/// Unicode's Final_Sigma: a cased letter before, none after, skipping case-ignorable characters.
+/// Whether a word goes on through this character where Java looks for a final sigma.
+bool continues_word(char32_t code) {
+  return code >= 0x80 || (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z') ||
+         code == '.' || code == '-' || code == '\'';
+}
+
+/// Java's rule for a final sigma: some cased letter before it in the word and none behind it.
 bool is_final_sigma(std::string_view token, std::size_t sigma, std::size_t after) {
   bool cased_before = false;
   for (std::size_t at = 0; at < sigma;) {
     const char32_t code = decode(token, at);
-    if (!contains(kCaseIgnorableRanges, code)) {
-      cased_before = contains(kCasedRanges, code);
-    }
+    cased_before = continues_word(code) && (cased_before || contains(kCasedRanges, code));
   }
   while (cased_before && after < token.size()) {
     const char32_t code = decode(token, after);
-    if (!contains(kCaseIgnorableRanges, code)) {
-      return !contains(kCasedRanges, code);
+    if (!continues_word(code)) {
+      break;
+    }
+    if (contains(kCasedRanges, code)) {
+      return false;
     }
   }
   return cased_before;
@@ -185,7 +192,8 @@ class Machine {
     const ptb::RuleInfo& rule = ptb::kRules[match.rule];
     const std::size_t end = shown_end(rule.shown, start, match);
     act(rule, start, end);
-    return end;
+    // Every character matches some rule and every rule shows at least one character.
+    return std::max(end, start + 1);
   }
 
  private:
@@ -247,23 +255,20 @@ class Machine {
       if (!next_class(place, kind, again)) {
         break;
       }
-      state = rows[state * classes + kind];
-      if (again && state != 0) {
-        // Every rule that accepts after the first surrogate of a pair treats the second alike.
-        const std::size_t second = rows[state * classes + kind];
-        state = second != 0 ? second : state;
+      for (int unit = again ? 2 : 1; unit > 0 && state != 0; --unit) {
+        state = rows[state * classes + kind];
+        ++steps;
+        if (const std::size_t rule = ptb::kAccepts[state]; rule != 0) {
+          // A match that ends between two surrogates takes both: only deletion can do that.
+          best = {rule, in_caption(place), in_caption(before)};
+          accepted_steps = steps;
+          trail_.clear();
+        }
       }
       if (state == 0) {
         break;
       }
-      ++steps;
-      if (const std::size_t rule = ptb::kAccepts[state]; rule != 0) {
-        best.rule = rule;
-        best.end = in_caption(place);
-        best.before_last = in_caption(before);
-        accepted_steps = steps;
-        trail_.clear();
-      } else if (steps - accepted_steps > kLongLookAhead) {
+      if (steps - accepted_steps > kLongLookAhead) {
         // Maximal munch in linear time (Reps 1998): a state at a place that failed once fails again.
         const std::uint64_t key = dead_end_key(place, state);
         if (dead_ends_.contains(key)) {
@@ -354,7 +359,7 @@ class Machine {
       case Action::kAmpersand:
         for (std::size_t at = 0; at < match.size(); ++at) {
           append_lower(match.substr(at, 1), out_.bytes);
-          at += match[at] == '&' && at + 1 < match.size() && match[at + 1] == 'a' ? 4U : 0U;
+          at += match[at] == '&' && match.size() - at > 4 && match[at + 4] == ';' ? 4U : 0U;
         }
         break;
       case Action::kLiteral:
@@ -428,8 +433,13 @@ class Machine {
           out_.bytes += "''";
           break;
         case '&':
-          out_.bytes += '\'';
-          at += 5;
+          // Only the lower-case entity is rewritten.
+          if (match.substr(at - 1, 6) == "&apos;") {
+            out_.bytes += '\'';
+            at += 5;
+          } else {
+            out_.bytes += '&';
+          }
           break;
         default:
           append_utf8(to_lower(code), out_.bytes);
