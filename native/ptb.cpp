@@ -179,6 +179,12 @@ bool is_white(char32_t code) {
          code == 0x3000 || is_line_break(code);
 }
 
+/// What Python's str.rstrip removes, beyond the ASCII blanks that no token ends with.
+bool is_python_space(char32_t code) {
+  return is_white(code) || (code >= 0x1C && code <= 0x1F) || code == 0x1680 || code == 0x202F ||
+         code == 0x205F;
+}
+
 /// Matching rules over the text of a document.
 class Machine {
  public:
@@ -194,6 +200,22 @@ class Machine {
     act(rule, start, end);
     // Every character matches some rule and every rule shows at least one character.
     return std::max(end, start + 1);
+  }
+
+  /// The wrapper strips white space from the end of a line: web addresses may end in some.
+  void strip_last(std::size_t first_token) {
+    if (out_.ends.size() == first_token || (out_.bytes.back() > 0x1F && out_.bytes.back() < 0x7F)) {
+      return;
+    }
+    const std::size_t start = out_.ends.size() > 1 ? out_.ends[out_.ends.size() - 2] : 0;
+    std::size_t kept = start;
+    for (std::size_t at = start; at < out_.bytes.size();) {
+      if (!is_python_space(decode(out_.bytes, at))) {
+        kept = at;
+      }
+    }
+    out_.bytes.resize(kept);
+    out_.ends.back() = static_cast<std::uint32_t>(kept);
   }
 
  private:
@@ -350,7 +372,8 @@ class Machine {
         word(match);
         break;
       case Action::kSpaced:
-        spaced(match);
+      case Action::kTag:
+        spaced(match, rule.action == Action::kSpaced);
         break;
       case Action::kQuotes:
       case Action::kApostrophe:
@@ -391,15 +414,15 @@ class Machine {
     }
   }
 
-  void spaced(std::string_view match) {
+  void spaced(std::string_view match, bool name_brackets) {
     for (std::size_t at = 0; at < match.size();) {
       const std::size_t start = at;
       const char32_t code = decode(match, at);
       if (code == ' ' || code == '\n') {
         append_utf8(0xA0, out_.bytes);
-      } else if (code == '(') {
+      } else if (code == '(' && name_brackets) {
         out_.bytes += "-lrb-";
-      } else if (code == ')') {
+      } else if (code == ')' && name_brackets) {
         out_.bytes += "-rrb-";
       } else {
         append_lower(match.substr(start, at - start), out_.bytes);
@@ -471,9 +494,11 @@ class Machine {
 void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::size_t index,
                               bool clean, TokenBuffer& out) {
   Machine machine(captions, index, clean, out);
+  const std::size_t first_token = out.ends.size();
   for (std::size_t at = 0; at < captions[index].size();) {
     at = machine.step(at);
   }
+  machine.strip_last(first_token);
 }
 
 void ptb_tokenize(std::string_view caption, bool clean, TokenBuffer& out) {

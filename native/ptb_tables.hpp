@@ -12,6 +12,7 @@ enum class Action : std::uint8_t {
   kCopy,             // as it is
   kWord,             // soft hyphens removed; nothing but soft hyphens is a hyphen
   kSpaced,           // blanks become no-break spaces, round brackets their names
+  kTag,              // blanks become no-break spaces
   kQuotes,           // each curly quote becomes its ASCII form
   kApostrophe,       // curly apostrophes and &apos; become '
   kAmpersand,        // &amp; becomes &

@@ -109,9 +109,10 @@ NAMES: dict[str, str] = {
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
     "QUOTE": "[\\u0091-\\u0094\\u2018-\\u201F\\u00AB\\u00BB\\u2039\\u203A]",
     "SLASH": "\\\\?/",
-    "PART": "({LDS}+ | [OoDdLl]{APOSX}{LD}{LDS}+)",
+    "PART": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,})",
+    "ASCIIPART": "([A-Za-z0-9\\u00AD]+ | [OoDdLl]{APOSX}[A-Za-z0-9\\u00AD]{2,})",
     "LEADING": "{AN}[A-Za-z0-9.,\\u00AD]*",
-    "HYPHENATED": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,}) ({HY} {PART})+ | {LEADING} (\\- {PART})+",
+    "HYPHENATED": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,}) ({HY} {PART})+ | {LEADING} (\\- {ASCIIPART})+",
     "ACRONYM": "({AL}\\.)+ {AL}\\.",
     "SLASHPART": "{AN}+(\\-{AL}+)*",
 }
@@ -174,7 +175,7 @@ RULES: list[Rule] = [
     Rule("copy", "{AL}\\. {SENTENCE}", "to_period"),
     Rule("copy", "([Nn][Oo][Nn]-)? {ACRONYM}"),
     Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} {SENTENCE}", TO_BLANK),
-    Rule("word", "{LEADING} (\\- {PART})* \\- {ACRONYM}"),
+    Rule("word", "{LEADING} (\\- {ASCIIPART})* \\- {ACRONYM}"),
     Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED})\\. [,;:]", BUT_LAST),
     # Web.
     Rule("copy", any_of("http https") + "://[^{STOP}\"()<>|\\{\\}]+{URLEND}"),
@@ -185,7 +186,7 @@ RULES: list[Rule] = [
     Rule("copy", "#({W}|{ENTITYLETTER})+"),
     Rule("copy", "{LD}+(\\.{LD}+)* \\. {EXT} [{LINE},.?!]", BUT_LAST),
     # Tags.
-    Rule("spaced", "{TAG}"),
+    Rule("tag", "{TAG}"),
     # Faces.
     Rule("spaced", "[<>]?[:;=][\\-o*']? [()DPdp|\\\\\\]\\[\\{@O] [^A-Za-z0-9]", BUT_LAST),
     Rule("spaced", "{EYE}_{EYE}"),
@@ -226,5 +227,5 @@ RULES: list[Rule] = [
     Rule("literal", "\\u2153", text="1/3"),
     Rule("literal", "\\u2154", text="2/3"),
     Rule("copy", "[!#$%&*+,\\-./:;<=>?@\\\\^_|~{SYMBOL}]"),
-    Rule("skip", "[^]"),
+    Rule("skip", "{BLANK}+ | [^]"),
 ]
