@@ -489,14 +489,140 @@ class Machine {
   std::unordered_set<std::uint64_t> dead_ends_;
 };
 
+/// Lower case of ASCII letters; 0 for all other bytes.
+constexpr std::array<char, 256> kLowerLetter = [] {
+  std::array<char, 256> table{};
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    table[static_cast<unsigned char>(letter)] = letter;
+    table[static_cast<unsigned char>(letter - 32)] = letter;
+  }
+  return table;
+}();
+
+/// No abbreviation known to the rules has more letters.
+constexpr std::size_t kLongestAbbreviation = 6;
+
+/// The six words that are cut after their third letter.
+bool is_split_word(std::string_view word) {
+  return word == "gonna" || word == "cannot" || word == "gotta" || word == "wanna" ||
+         word == "lemme" || word == "gimme";
+}
+
+/// The short way for plain text: ASCII words between blanks, with commas and periods behind them.
+///
+/// Everything else goes to the machine, token by token; it has no memory, so the two can alternate anywhere.
+class PlainText {
+ public:
+  PlainText(std::string_view text, bool clean, TokenBuffer& out)
+      : text_(text), clean_(clean), out_(out) {}
+
+  /// Tokenize from `at` as far as the text is plain; return where it ceases to be.
+  std::size_t run(std::size_t at) {
+    // Plain tokens need at most as many bytes as the text.
+    const std::size_t used = out_.bytes.size();
+    out_.bytes.resize(used + text_.size() - at);
+    write_ = used;
+    const std::size_t stop = scan(at);
+    out_.bytes.resize(write_);
+    return stop;
+  }
+
+ private:
+  std::size_t scan(std::size_t at) {
+    char* const bytes = out_.bytes.data();
+    const char* const text = text_.data();
+    const std::size_t size = text_.size();
+    while (at < size) {
+      const std::size_t word = write_;
+      std::size_t end = at;
+      while (end < size) {
+        const char lower = kLowerLetter[static_cast<unsigned char>(text[end])];
+        if (lower == 0) {
+          break;
+        }
+        bytes[write_++] = lower;
+        ++end;
+      }
+      const std::size_t length = end - at;
+      if (length == 0) {
+        if (text[at] == ' ') {
+          // Blanks before a non-ASCII byte may be one run with it.
+          if (at + 1 < size && static_cast<unsigned char>(text[at + 1]) >= 0x80) {
+            return at;
+          }
+          ++at;
+          continue;
+        }
+      } else if (end == size || text[end] == ' ') {
+        finish_word(word);
+        at = end;
+        continue;
+      }
+      if (end < size && is_plain_mark(end, length)) {
+        if (length != 0) {
+          finish_word(word);
+        }
+        if (!clean_) {
+          bytes[write_++] = text[end];
+          out_.ends.push_back(static_cast<std::uint32_t>(write_));
+        }
+        at = end + 1;
+        continue;
+      }
+      write_ = word;
+      return at;
+    }
+    return at;
+  }
+
+  /// A comma or a period, behind a word of this length, that no rule but the plainest takes.
+  bool is_plain_mark(std::size_t at, std::size_t length) const {
+    const bool last = at + 1 == text_.size();
+    if (!last && text_[at + 1] != ' ') {
+      return false;
+    }
+    if (text_[at] == ',') {
+      return true;
+    }
+    if (text_[at] != '.' || (length != 0 && length <= kLongestAbbreviation)) {
+      return false;
+    }
+    // ". . ." is an ellipsis.
+    return last || at + 2 >= text_.size() || text_[at + 2] != '.';
+  }
+
+  void finish_word(std::size_t start) {
+    const std::size_t length = write_ - start;
+    if ((length == 5 || length == 6) &&
+        is_split_word(std::string_view(out_.bytes).substr(start, length))) {
+      out_.ends.push_back(static_cast<std::uint32_t>(start + 3));
+    }
+    out_.ends.push_back(static_cast<std::uint32_t>(write_));
+  }
+
+  std::string_view text_;
+  bool clean_;
+  TokenBuffer& out_;
+  std::size_t write_ = 0;
+};
+
 }  // namespace
 
 void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::size_t index,
                               bool clean, TokenBuffer& out) {
-  Machine machine(captions, index, clean, out);
+  const std::string_view text = captions[index];
   const std::size_t first_token = out.ends.size();
-  for (std::size_t at = 0; at < captions[index].size();) {
+  PlainText plain(text, clean, out);
+  std::size_t at = plain.run(0);
+  if (at == text.size()) {
+    return;
+  }
+  Machine machine(captions, index, clean, out);
+  while (at < text.size()) {
     at = machine.step(at);
+    if (at < text.size() && text[at] == ' ') {
+      at = plain.run(at);
+    }
   }
   machine.strip_last(first_token);
 }

@@ -94,7 +94,6 @@ NAMES: dict[str, str] = {
     "APOS": "(' | {CURLY})",
     "APOSX": "({APOS} | [`\\u0091\\u2018\\u201B])",
     "STARTER": any_of(STARTERS, ignore_case=False)[:-1] + " | " + any_of(STARTERS.upper(), False)[1:],
-    "SENTENCE": "{SPACE}+ {STARTER} {SPACE}",
     "NUM": "[+\\-]? [.,:\\u00AD\\u066B\\u066C]? {DIGIT}+ ([.,:\\u00AD\\u066B\\u066C] {DIGIT}+)*",
     "URL": "[^{STOP}\"()<>|]",
     "URLEND": "[^{STOP}\"()<>|\\{\\}.,!?\\-]",
@@ -114,7 +113,7 @@ NAMES: dict[str, str] = {
     "LEADING": "{AN}[A-Za-z0-9.,\\u00AD]*",
     "HYPHENATED": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,}) ({HY} {PART})+ | {LEADING} (\\- {ASCIIPART})+",
     "ACRONYM": "({AL}\\.)+ {AL}\\.",
-    "SLASHPART": "{AN}+(\\-{AL}+)*",
+    "SLASHPART": "{AN}+(\\-{AL}+){0,2}",
 }
 
 NAMES |= {
@@ -124,11 +123,12 @@ NAMES |= {
     "EXT": EXTENSIONS,
     "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?> | </{TAGNAME}\\s*>"
     " | <![A-Za-z\\-][^>\\n\\r]*> | <\\?[A-Za-z][^>\\n\\r]*>)",
+    "SENTENCE": "{SPACE}+ (({STARTER} | M[RrSs]\\.) {SPACE} | {TAG})",
 }
 
 RULES: list[Rule] = [
     # Split words: whole words only, so they must come before the plain word.
-    Rule("word", "{WORD} {APOS}([SsMmDd\\u017F]|" + any_of("ll re ve") + ")", "to_apostrophe"),
+    Rule("word", "({WORD} | {DOTTED}) {APOS}([SsMmDd]|" + any_of("ll re ve") + ")", "to_apostrophe"),
     Rule("split_three", any_of("cannot gonna gotta lemme gimme wanna")),
     Rule("word", "{WORD}"),
     Rule("word", "{LD}+"),
@@ -152,9 +152,9 @@ RULES: list[Rule] = [
     # Contractions.
     Rule("word", "[A-Za-z\\u00AD]*[A-MO-Za-mo-z\\u00AD] [Nn]{APOSX}[Tt]", TO_CLITIC),
     Rule("apostrophe", "[Nn]{APOSX}[Tt]"),
-    Rule("apostrophe", "'[SsMmDd\\u017F] [^A-Za-z]", BUT_LAST),
+    Rule("apostrophe", "'[SsMmDd] [^A-Za-z]", BUT_LAST),
     Rule("apostrophe", "'" + any_of("ll re ve") + " [^A-Za-z]", BUT_LAST),
-    Rule("apostrophe", "{APOS}[SsMmDd\\u017F]"),
+    Rule("apostrophe", "{APOS}[SsMmDd]"),
     Rule("apostrophe", "{CURLY}" + any_of("ll re ve")),
     Rule("copy", "[Yy]{APOS}{LETTER}", BUT_LAST),
     Rule("copy", "'[Tt]" + any_of("is was"), "two"),
@@ -176,7 +176,7 @@ RULES: list[Rule] = [
     Rule("copy", "([Nn][Oo][Nn]-)? {ACRONYM}"),
     Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} {SENTENCE}", TO_BLANK),
     Rule("word", "{LEADING} (\\- {ASCIIPART})* \\- {ACRONYM}"),
-    Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED})\\. [,;:]", BUT_LAST),
+    Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED})\\. [,;:\\u3001]", BUT_LAST),
     # Web.
     Rule("copy", any_of("http https") + "://[^{STOP}\"()<>|\\{\\}]+{URLEND}"),
     Rule("copy", "{LABEL}+ (\\.{LABEL}+)* \\.{DOMAIN} {PATH}?"),
@@ -192,12 +192,11 @@ RULES: list[Rule] = [
     Rule("spaced", "{EYE}_{EYE}"),
     Rule("spaced", "\\({EYE}[_.]?{EYE}\\) | \\([\\^x=~<>']-[\\^x=~<>'`]\\)"),
     # Quotes.
-    Rule("quotes", "{QUOTE}+"),
-    Rule("quotes", "`{QUOTE} | {QUOTE}`"),
+    Rule("quotes", "[{QUOTE}`]{1,2}"),
     Rule("literal", "(\"|&quot;)[A-Za-z0-9$]", BUT_LAST, text="``"),
     Rule("literal", "(\"|&quot;)", text="''"),
     Rule("copy", "&[Qq][Uu][Oo][Tt];"),
-    Rule("copy", "`` | '' | `"),
+    Rule("copy", "''"),
     Rule("literal", "' {AL} [^\\s\\t\\u00A0\\n\\r]", ONE, text="`"),
     Rule("apostrophe", "{APOS}"),
     # Runs and symbols.
