@@ -558,7 +558,7 @@ class PlainText {
         at = end;
         continue;
       }
-      if (end < size && is_plain_mark(end, length)) {
+      if (end < size && is_plain_mark(end, word)) {
         if (length != 0) {
           finish_word(word);
         }
@@ -575,8 +575,8 @@ class PlainText {
     return at;
   }
 
-  /// A comma or a period, behind a word of this length, that no rule but the plainest takes.
-  bool is_plain_mark(std::size_t at, std::size_t length) const {
+  /// A comma or a period at `at`, behind the word written from `word` on, that no rule but the plainest takes.
+  bool is_plain_mark(std::size_t at, std::size_t word) const {
     const bool last = at + 1 == text_.size();
     if (!last && text_[at + 1] != ' ') {
       return false;
@@ -584,11 +584,23 @@ class PlainText {
     if (text_[at] == ',') {
       return true;
     }
-    if (text_[at] != '.' || (length != 0 && length <= kLongestAbbreviation)) {
+    if (text_[at] != '.' || (write_ != word && may_be_abbreviation(word))) {
       return false;
     }
     // ". . ." is an ellipsis.
     return last || at + 2 >= text_.size() || text_[at + 2] != '.';
+  }
+
+  bool may_be_abbreviation(std::size_t word) const {
+    const std::size_t length = write_ - word;
+    if (length == 1 || length > kLongestAbbreviation) {
+      return length == 1;
+    }
+    const auto letter = [&](std::size_t i) {
+      return static_cast<std::size_t>(out_.bytes[i] - 'a');
+    };
+    const std::size_t bit = (letter(word) * 26 + letter(write_ - 1)) * 8 + length;
+    return (ptb::kAbbreviationFilter[bit / 64] >> (bit % 64) & 1) != 0;
   }
 
   void finish_word(std::size_t start) {

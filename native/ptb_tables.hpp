@@ -51,6 +51,8 @@ extern const RuleInfo kRules[];
 extern const std::string_view kTexts[];
 /// The rule that a state accepts. State 0 is dead, state 1 is the start.
 extern const std::uint8_t kAccepts[];
+/// Words that may be abbreviations: bit ((first letter * 26 + last letter) * 8 + length).
+extern const std::uint64_t kAbbreviationFilter[];
 extern const std::uint16_t kStateCount;
 extern const std::uint16_t kClassCount;
 /// Each state's row: an earlier row it resembles, a count, then (class, target) differences.

@@ -42,7 +42,7 @@ def build() -> Automaton:
     return compile_rules(nodes)
 
 
-def wrap_numbers(values: list[int]) -> str:
+def wrap_numbers(values: list[int] | list[str]) -> str:
     return textwrap.fill(",".join(str(value) for value in values).replace(",", ", "), 100)
 
 
@@ -77,6 +77,15 @@ def pack_rows(table: np.ndarray) -> list[int]:
     return packed
 
 
+def abbreviation_filter() -> list[int]:
+    """Bits at ((first * 26 + last) * 8 + length) for the abbreviations, in 64-bit words."""
+    bits = 0
+    for word in ptb_rules.ABBREVIATIONS:
+        if word.isalpha():
+            bits |= 1 << (((ord(word[0]) - 97) * 26 + ord(word[-1]) - 97) * 8 + len(word))
+    return [(bits >> (64 * i)) & (2**64 - 1) for i in range(26 * 26 * 8 // 64 + 1)]
+
+
 def pascal(name: str) -> str:
     return "k" + "".join(part.capitalize() for part in name.split("_"))
 
@@ -109,6 +118,9 @@ def render(automaton: Automaton) -> str:
         "    {Action::kSkip, Shown::kAll, 0},\n" + "\n".join(rules) + "};",
         "const std::string_view kTexts[] = {" + ", ".join(f'"{text}"' for text in texts) + "};",
         f"const std::uint8_t kAccepts[{states}] = {{\n{wrap_numbers(accepts)}}};",
+        "const std::uint64_t kAbbreviationFilter[] = {\n"
+        + wrap_numbers([f"{word:#x}" for word in abbreviation_filter()])
+        + "};",
         f"const std::uint16_t kStateCount = {states};",
         f"const std::uint16_t kClassCount = {classes};",
         f"const std::uint16_t kPackedRows[{len(packed)}] = {{\n{wrap_numbers(packed)}}};",

@@ -47,22 +47,22 @@ def not_all_capitals(words: str) -> str:
 
 
 # Abbreviations that keep their period and never end a sentence.
-TITLES = any_of(
+TITLES = (
     "adj adm adv alex asst assoc atty attys ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec ens ft gen gov "
     "govs hon insp invt jos lt lieut maj messrs mlle mme mr mrs ms msgr mt natl pfc ph pres prof profs pvt rep reps rev "
     "sen sens sfc sgt spc st ste supt supts treas vs wm"
 )
-TITLES_CASED = not_all_capitals("mfg mtg")
+TITLES_CASED = "mfg mtg"
 # Abbreviations that keep their period; at a sentence end the period is said twice.
-COMMON = any_of(
+COMMON = (
     "al ala apr ariz assn aug bhd bldg blvd bros calif co colo conn corp cos ct dak dec esq est etc ext feb fla fri ga "
     "inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon mont neb nev nov oct okla penn plc rd rt sep "
     "sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis wisc wyo ph.d ed.d"
 )
-COMMON_CASED = not_all_capitals("pte ptes pty ptys ppte pptes ppty pptys")
-COMMON_CAPITALISED = "(Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash|ARK|AZ|DEL|ILL|LA|MASS|MISS|ORE|PA|TEX|WASH)"
+COMMON_CASED = "pte ptes pty ptys ppte pptes ppty pptys"
+COMMON_CAPITALISED = "Ark Az Del Ill La Mass Miss Ore Pa Tex Wash"
 # Abbreviations that keep their period only before a number.
-NUMBERED = any_of("art fig figs no nos p pp prop op ca")
+NUMBERED = ("art fig figs no nos p pp prop op ca")
 STARTERS = (
     "A About According Additionally After An As At But Earlier He Her Here However If In It Last Many More Now Once One "
     "Other Our She Since So Some Such That The Their Then There These They This We What When While Yet You"
@@ -117,14 +117,18 @@ NAMES: dict[str, str] = {
 }
 
 NAMES |= {
-    "TITLES": f"({TITLES} | {TITLES_CASED})",
-    "COMMON": f"({COMMON} | {COMMON_CASED} | {COMMON_CAPITALISED})",
-    "NUMBERED": NUMBERED,
+    "TITLES": f"({any_of(TITLES)} | {not_all_capitals(TITLES_CASED)})",
+    "COMMON": f"({any_of(COMMON)} | {not_all_capitals(COMMON_CASED)} | "
+    f"{any_of(COMMON_CAPITALISED + ' ' + COMMON_CAPITALISED.upper(), ignore_case=False)})",
+    "NUMBERED": any_of(NUMBERED),
     "EXT": EXTENSIONS,
     "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?> | </{TAGNAME}\\s*>"
     " | <![A-Za-z\\-][^>\\n\\r]*> | <\\?[A-Za-z][^>\\n\\r]*>)",
-    "SENTENCE": "{SPACE}+ (({STARTER} | M[RrSs]\\.) {SPACE} | {TAG})",
+    "SENTENCE": "{SPACE}+ ({STARTER} | M[RrSs]\\.) {SPACE}",
 }
+
+# Every word that may keep a period: the short way for plain text leaves these to the rules.
+ABBREVIATIONS = f"{TITLES} {TITLES_CASED} {COMMON} {COMMON_CASED} {COMMON_CAPITALISED} {NUMBERED}".lower().split()
 
 RULES: list[Rule] = [
     # Split words: whole words only, so they must come before the plain word.
@@ -174,7 +178,7 @@ RULES: list[Rule] = [
     Rule("copy", "{AL}\\."),
     Rule("copy", "{AL}\\. {SENTENCE}", "to_period"),
     Rule("copy", "([Nn][Oo][Nn]-)? {ACRONYM}"),
-    Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} {SENTENCE}", TO_BLANK),
+    Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} ({SENTENCE} | {SPACE}+ {TAG})", TO_BLANK),
     Rule("word", "{LEADING} (\\- {ASCIIPART})* \\- {ACRONYM}"),
     Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED})\\. [,;:\\u3001]", BUT_LAST),
     # Web.
