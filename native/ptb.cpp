@@ -508,115 +508,85 @@ bool is_split_word(std::string_view word) {
          word == "lemme" || word == "gimme";
 }
 
+bool may_be_abbreviation(const char* word, std::size_t length) {
+  if (length == 1 || length > kLongestAbbreviation) {
+    return length == 1;
+  }
+  const auto letter = [&](std::size_t i) { return static_cast<std::size_t>(word[i] - 'a'); };
+  const std::size_t bit = (letter(0) * 26 + letter(length - 1)) * 8 + length;
+  return (ptb::kAbbreviationFilter[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+/// A comma or a period at `mark`, behind a lower-case word, that no rule but the plainest takes.
+bool is_plain_mark(const char* mark, const char* end, const char* word, std::size_t length) {
+  const bool last = mark + 1 == end;
+  if (!last && mark[1] != ' ') {
+    return false;
+  }
+  if (*mark == ',') {
+    return true;
+  }
+  if (*mark != '.' || (length != 0 && may_be_abbreviation(word, length))) {
+    return false;
+  }
+  // ". . ." is an ellipsis.
+  return last || mark + 2 >= end || mark[2] != '.';
+}
+
 /// The short way for plain text: ASCII words between blanks, with commas and periods behind them.
 ///
-/// Everything else goes to the machine, token by token; it has no memory, so the two can alternate anywhere.
-class PlainText {
- public:
-  PlainText(std::string_view text, bool clean, TokenBuffer& out)
-      : text_(text), clean_(clean), out_(out) {}
-
-  /// Tokenize from `at` as far as the text is plain; return where it ceases to be.
-  std::size_t run(std::size_t at) {
-    // Plain tokens need at most as many bytes as the text.
-    const std::size_t used = out_.bytes.size();
-    out_.bytes.resize(used + text_.size() - at);
-    write_ = used;
-    const std::size_t stop = scan(at);
-    out_.bytes.resize(write_);
-    return stop;
-  }
-
- private:
-  std::size_t scan(std::size_t at) {
-    char* const bytes = out_.bytes.data();
-    const char* const text = text_.data();
-    const std::size_t size = text_.size();
-    while (at < size) {
-      const std::size_t word = write_;
-      std::size_t end = at;
-      while (end < size) {
-        const char lower = kLowerLetter[static_cast<unsigned char>(text[end])];
-        if (lower == 0) {
-          break;
-        }
-        bytes[write_++] = lower;
-        ++end;
+/// Tokenizes from `at` as far as the text is plain and returns where it ceases to be. Everything else goes to the
+/// machine, token by token; it has no memory, so the two can alternate anywhere.
+std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenBuffer& out) {
+  const std::size_t used = out.bytes.size();
+  // Plain tokens need at most as many bytes as the text.
+  out.bytes.resize(used + text.size() - at);
+  char* const bytes = out.bytes.data();
+  char* write = bytes + used;
+  const char* read = text.data() + at;
+  const char* const end = text.data() + text.size();
+  const auto finish = [&](const char* token_end) {
+    out.ends.push_back(static_cast<std::uint32_t>(token_end - bytes));
+  };
+  while (read < end) {
+    const char* const start = read;
+    char* const word = write;
+    for (char lower; read < end && (lower = kLowerLetter[static_cast<unsigned char>(*read)]) != 0;
+         ++read) {
+      *write++ = lower;
+    }
+    const auto length = static_cast<std::size_t>(read - start);
+    if (length == 0 && *read == ' ') {
+      // Blanks before a non-ASCII byte may be one run with it.
+      if (end - read > 1 && static_cast<unsigned char>(read[1]) >= 0x80) {
+        break;
       }
-      const std::size_t length = end - at;
-      if (length == 0) {
-        if (text[at] == ' ') {
-          // Blanks before a non-ASCII byte may be one run with it.
-          if (at + 1 < size && static_cast<unsigned char>(text[at + 1]) >= 0x80) {
-            return at;
-          }
-          ++at;
-          continue;
-        }
-      } else if (end == size || text[end] == ' ') {
-        finish_word(word);
-        at = end;
-        continue;
+      ++read;
+      continue;
+    }
+    const bool alone = read == end || *read == ' ';
+    if (!alone && !is_plain_mark(read, end, word, length)) {
+      read = start;
+      write = word;
+      break;
+    }
+    if (length != 0) {
+      if ((length == 5 || length == 6) && is_split_word({word, length})) {
+        finish(word + 3);
       }
-      if (end < size && is_plain_mark(end, word)) {
-        if (length != 0) {
-          finish_word(word);
-        }
-        if (!clean_) {
-          bytes[write_++] = text[end];
-          out_.ends.push_back(static_cast<std::uint32_t>(write_));
-        }
-        at = end + 1;
-        continue;
+      finish(write);
+    }
+    if (!alone) {
+      if (!clean) {
+        *write++ = *read;
+        finish(write);
       }
-      write_ = word;
-      return at;
+      ++read;
     }
-    return at;
   }
-
-  /// A comma or a period at `at`, behind the word written from `word` on, that no rule but the plainest takes.
-  bool is_plain_mark(std::size_t at, std::size_t word) const {
-    const bool last = at + 1 == text_.size();
-    if (!last && text_[at + 1] != ' ') {
-      return false;
-    }
-    if (text_[at] == ',') {
-      return true;
-    }
-    if (text_[at] != '.' || (write_ != word && may_be_abbreviation(word))) {
-      return false;
-    }
-    // ". . ." is an ellipsis.
-    return last || at + 2 >= text_.size() || text_[at + 2] != '.';
-  }
-
-  bool may_be_abbreviation(std::size_t word) const {
-    const std::size_t length = write_ - word;
-    if (length == 1 || length > kLongestAbbreviation) {
-      return length == 1;
-    }
-    const auto letter = [&](std::size_t i) {
-      return static_cast<std::size_t>(out_.bytes[i] - 'a');
-    };
-    const std::size_t bit = (letter(word) * 26 + letter(write_ - 1)) * 8 + length;
-    return (ptb::kAbbreviationFilter[bit / 64] >> (bit % 64) & 1) != 0;
-  }
-
-  void finish_word(std::size_t start) {
-    const std::size_t length = write_ - start;
-    if ((length == 5 || length == 6) &&
-        is_split_word(std::string_view(out_.bytes).substr(start, length))) {
-      out_.ends.push_back(static_cast<std::uint32_t>(start + 3));
-    }
-    out_.ends.push_back(static_cast<std::uint32_t>(write_));
-  }
-
-  std::string_view text_;
-  bool clean_;
-  TokenBuffer& out_;
-  std::size_t write_ = 0;
-};
+  out.bytes.resize(static_cast<std::size_t>(write - bytes));
+  return static_cast<std::size_t>(read - text.data());
+}
 
 }  // namespace
 
@@ -624,8 +594,7 @@ void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::s
                               bool clean, TokenBuffer& out) {
   const std::string_view text = captions[index];
   const std::size_t first_token = out.ends.size();
-  PlainText plain(text, clean, out);
-  std::size_t at = plain.run(0);
+  std::size_t at = plain_text(text, 0, clean, out);
   if (at == text.size()) {
     return;
   }
@@ -633,7 +602,7 @@ void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::s
   while (at < text.size()) {
     at = machine.step(at);
     if (at < text.size() && text[at] == ' ') {
-      at = plain.run(at);
+      at = plain_text(text, at, clean, out);
     }
   }
   machine.strip_last(first_token);
