@@ -19,6 +19,8 @@ using ptb::Shown;
 /// The line that follows a caption tokenized by itself.
 constexpr std::string_view kFollowingLine = "the zzend";
 
+constexpr std::string_view kSoftHyphen = "\xC2\xAD";
+
 /// A scan that looks further ahead than this is remembered, so that hostile input stays linear.
 constexpr std::size_t kLongLookAhead = 256;
 
@@ -306,7 +308,7 @@ class Machine {
   }
 
   std::uint64_t dead_end_key(const Place& place, std::size_t state) const {
-    return ((place.at * 64 + std::min<std::size_t>(place.caption - index_, 63)) << 16) | state;
+    return ((place.caption - index_) << 44) ^ (place.at << 16) ^ state;
   }
 
   std::size_t in_caption(const Place& place) const {
@@ -407,11 +409,19 @@ class Machine {
   void word(std::string_view match) {
     const std::size_t before = out_.bytes.size();
     append_lower(match, out_.bytes);
-    for (std::size_t at = out_.bytes.find("\xC2\xAD", before); at != std::string::npos;
-         at = out_.bytes.find("\xC2\xAD", at)) {
-      out_.bytes.erase(at, 2);
+    if (match.find(kSoftHyphen) == std::string_view::npos) {
+      return;
     }
-    if (out_.bytes.size() == before) {
+    std::size_t kept = before;
+    for (std::size_t at = before; at < out_.bytes.size();) {
+      if (out_.bytes.compare(at, kSoftHyphen.size(), kSoftHyphen) == 0) {
+        at += kSoftHyphen.size();
+      } else {
+        out_.bytes[kept++] = out_.bytes[at++];
+      }
+    }
+    out_.bytes.resize(kept);
+    if (kept == before) {
       out_.bytes += '-';
     }
   }
@@ -501,6 +511,12 @@ constexpr std::array<char, 256> kLowerLetter = [] {
   return table;
 }();
 
+/// A word this long is left to the machine, so that the room for a plain word is bounded.
+constexpr std::ptrdiff_t kLongWord = 64;
+
+/// Bytes of room that the plain scan asks for at a time; more would be cleared in vain.
+constexpr std::size_t kRoom = 320;
+
 /// Bytes that copy_letters may write beyond the letters it counts.
 constexpr std::size_t kBlock = sizeof(std::uint64_t);
 
@@ -576,20 +592,34 @@ bool is_plain_mark(const char* mark, const char* end, const char* word, std::siz
 /// Tokenizes from `at` as far as the text is plain and returns where it ceases to be. Everything else goes to the
 /// machine, token by token; it has no memory, so the two can alternate anywhere.
 std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenBuffer& out) {
-  const std::size_t used = out.bytes.size();
-  // Plain tokens need at most as many bytes as the text.
-  out.bytes.resize(used + text.size() - at + kBlock);
-  char* const bytes = out.bytes.data();
-  char* write = bytes + used;
+  std::size_t used = out.bytes.size();
+  char* bytes = nullptr;
+  char* write = nullptr;
+  char* room_end = nullptr;
+  const auto make_room = [&] {
+    out.bytes.resize(used + kRoom);
+    bytes = out.bytes.data();
+    write = bytes + used;
+    room_end = bytes + out.bytes.size();
+  };
+  make_room();
   const char* read = text.data() + at;
   const char* const end = text.data() + text.size();
   const auto finish = [&](const char* token_end) {
     out.ends.push_back(static_cast<std::uint32_t>(token_end - bytes));
   };
   while (read < end) {
+    if (static_cast<std::size_t>(room_end - write) < static_cast<std::size_t>(kLongWord) + 2 * kBlock) {
+      used = static_cast<std::size_t>(write - bytes);
+      make_room();
+    }
     const char* const start = read;
     char* const word = write;
-    const std::size_t length = copy_letters(read, end, write);
+    const std::size_t length =
+        copy_letters(read, read + std::min<std::ptrdiff_t>(end - read, kLongWord), write);
+    if (length == static_cast<std::size_t>(kLongWord)) {
+      break;
+    }
     read += length;
     write += length;
     if (length == 0 && *read == ' ') {

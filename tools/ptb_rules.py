@@ -107,6 +107,7 @@ NAMES: dict[str, str] = {
     "GAP": "[\\-\\s\\u00A0]",
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
     "QUOTE": "[\\u0091-\\u0094\\u2018-\\u201F\\u00AB\\u00BB\\u2039\\u203A]",
+    "INITIALS": "[A-Z]+ (([&+]|&[Aa][Mm][Pp];) [A-Z]+)+",
     "SLASH": "\\\\?/",
     "PART": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,})",
     "ASCIIPART": "([A-Za-z0-9\\u00AD]+ | [OoDdLl]{APOSX}[A-Za-z0-9\\u00AD]{2,})",
@@ -142,7 +143,7 @@ RULES: list[Rule] = [
     Rule("copy", "{COMMON}\\. [^][^]", "common_period"),
     Rule("word", "{HYPHENATED}"),
     Rule("word", "{SLASHPART} {SLASH} {SLASHPART} ({SLASH} {SLASHPART})?"),
-    Rule("ampersand", "[A-Z]+ (([&+]|&[Aa][Mm][Pp];) [A-Z]+)+"),
+    Rule("ampersand", "{INITIALS}"),
     Rule("copy", "[A-Z]+ \\$"),
     Rule("copy", "[Cc]\\+\\+ | [CcFf]#"),
     # Numbers.
@@ -174,21 +175,22 @@ RULES: list[Rule] = [
     Rule("copy", "{APOS}[0-9][0-9]{SPACE}", BUT_LAST),
     # Periods.
     Rule("copy", "{TITLES}\\."),
-    Rule("copy", "{NUMBERED}\\. {SPACE}* {DIGIT}", "through_period"),
+    Rule("copy", "{NUMBERED}\\. {SPACE}? {DIGIT}", "through_period"),
     Rule("copy", "{AL}\\."),
     Rule("copy", "{AL}\\. {SENTENCE}", "to_period"),
     Rule("copy", "([Nn][Oo][Nn]-)? {ACRONYM}"),
     Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} ({SENTENCE} | {SPACE}+ {TAG})", TO_BLANK),
     Rule("word", "{LEADING} (\\- {ASCIIPART})* \\- {ACRONYM}"),
-    Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED})\\. [,;:\\u3001]", BUT_LAST),
+    Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED} | [OoDdLl]{APOSX}{LD}{2,})\\. [,;:\\u3001]", BUT_LAST),
+    Rule("ampersand", "{INITIALS}\\. [,;:\\u3001]", BUT_LAST),
     # Web.
     Rule("copy", any_of("http https") + "://[^{STOP}\"()<>|\\{\\}]+{URLEND}"),
     Rule("copy", "{LABEL}+ (\\.{LABEL}+)* \\.{DOMAIN} {PATH}?"),
-    Rule("copy", any_of("www") + "\\. ({WWWLABEL}+\\.)+ {DOMAIN} {PATH}?"),
+    Rule("copy", any_of("www") + "\\. ({WWWLABEL}+\\.)+ [A-Za-z]{2,4} {PATH}?"),
     Rule("copy", "(<|&lt;)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&gt;)?"),
     Rule("copy", "@[A-Za-z_]{AN}*[A-Za-z0-9_]*"),
     Rule("copy", "#({W}|{ENTITYLETTER})+"),
-    Rule("copy", "{LD}+(\\.{LD}+)* \\. {EXT} [{LINE},.?!]", BUT_LAST),
+    Rule("copy", "{LDS}+(\\.{LDS}+)* \\. {EXT} [{SPACE},.?!]", BUT_LAST),
     # Tags.
     Rule("tag", "{TAG}"),
     # Faces.
