@@ -114,9 +114,8 @@ char32_t to_lower(char32_t code) {
   if (code < 0x80) {
     return code >= 'A' && code <= 'Z' ? code + 32 : code;
   }
-  const auto after =
-      std::upper_bound(kLowerRuns.begin(), kLowerRuns.end(), code,
-                       [](char32_t c, const LowerRun& r) { return c < r.first; });
+  const auto after = std::upper_bound(kLowerRuns.begin(), kLowerRuns.end(), code,
+                                      [](char32_t c, const LowerRun& r) { return c < r.first; });
   if (after == kLowerRuns.begin()) {
     return code;
   }
@@ -129,41 +128,39 @@ char32_t to_lower(char32_t code) {
 
 /// Whether a word goes on through this character where Java looks for a final sigma.
 bool continues_word(char32_t code) {
-  return code >= 0x80 || (code >= '0' && code <= '9') || ((code | 0x20) >= 'a' && (code | 0x20) <= 'z') ||
-         code == '.' || code == '-' || code == '\'';
+  return code >= 0x80 || (code >= '0' && code <= '9') ||
+         ((code | 0x20) >= 'a' && (code | 0x20) <= 'z') || code == '.' || code == '-' ||
+         code == '\'';
 }
 
-/// Java's rule for a final sigma: some cased letter before it in the word and none behind it.
-bool is_final_sigma(std::string_view token, std::size_t sigma, std::size_t after) {
-  bool cased_before = false;
-  for (std::size_t at = 0; at < sigma;) {
-    const char32_t code = decode(token, at);
-    cased_before = continues_word(code) && (cased_before || contains(kCasedRanges, code));
-  }
-  while (cased_before && after < token.size()) {
-    const char32_t code = decode(token, after);
-    if (!continues_word(code)) {
-      break;
-    }
-    if (contains(kCasedRanges, code)) {
-      return false;
+/// Whether a cased letter follows in the same word.
+bool cased_follows(std::string_view rest) {
+  for (std::size_t at = 0; at < rest.size();) {
+    const char32_t code = decode(rest, at);
+    if (!continues_word(code) || contains(kCasedRanges, code)) {
+      return continues_word(code);
     }
   }
-  return cased_before;
+  return false;
 }
 
 /// Append the token in lower case, as Java's String.toLowerCase does.
+///
+/// A sigma is final if some cased letter comes before it in its word and none behind it.
 void append_lower(std::string_view token, std::string& out) {
+  bool cased_before = false;
   for (std::size_t at = 0; at < token.size();) {
-    const std::size_t start = at;
     const char32_t code = decode(token, at);
-    if (code == 0x130) {
+    if (code < 0x80) {
+      out.push_back(static_cast<char>(to_lower(code)));
+    } else if (code == 0x130) {
       out += "i\xCC\x87";
     } else if (code == 0x3A3) {
-      append_utf8(is_final_sigma(token, start, at) ? 0x3C2 : 0x3C3, out);
+      append_utf8(cased_before && !cased_follows(token.substr(at)) ? 0x3C2 : 0x3C3, out);
     } else {
       append_utf8(to_lower(code), out);
     }
+    cased_before = continues_word(code) && (cased_before || contains(kCasedRanges, code));
   }
 }
 
@@ -295,7 +292,8 @@ class Machine {
         break;
       }
       if (steps - accepted_steps > kLongLookAhead) {
-        // Maximal munch in linear time (Reps 1998): a state at a place that failed once fails again.
+        // Maximal munch in linear time (Reps 1998): a state at a place that failed once fails
+        // again.
         const std::uint64_t key = dead_end_key(place, state);
         if (dead_ends_.contains(key)) {
           break;
@@ -589,8 +587,8 @@ bool is_plain_mark(const char* mark, const char* end, const char* word, std::siz
 
 /// The short way for plain text: ASCII words between blanks, with commas and periods behind them.
 ///
-/// Tokenizes from `at` as far as the text is plain and returns where it ceases to be. Everything else goes to the
-/// machine, token by token; it has no memory, so the two can alternate anywhere.
+/// Tokenizes from `at` as far as the text is plain and returns where it ceases to be. Everything
+/// else goes to the machine, token by token; it has no memory, so the two can alternate anywhere.
 std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenBuffer& out) {
   std::size_t used = out.bytes.size();
   char* bytes = nullptr;
@@ -609,7 +607,8 @@ std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenB
     out.ends.push_back(static_cast<std::uint32_t>(token_end - bytes));
   };
   while (read < end) {
-    if (static_cast<std::size_t>(room_end - write) < static_cast<std::size_t>(kLongWord) + 2 * kBlock) {
+    if (static_cast<std::size_t>(room_end - write) <
+        static_cast<std::size_t>(kLongWord) + 2 * kBlock) {
       used = static_cast<std::size_t>(write - bytes);
       make_room();
     }

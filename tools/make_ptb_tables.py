@@ -1,6 +1,7 @@
 """Write native/ptb_tables.cpp: the scanner compiled from ptb_rules.py and ptb_classes.txt.
 
-Run from anywhere: ``python tools/make_ptb_tables.py``; add ``--check`` to fail if the file is not up to date.
+Run from anywhere: ``python tools/make_ptb_tables.py``; add ``--check`` to fail if the file is
+not up to date.
 """
 
 from __future__ import annotations
@@ -35,10 +36,8 @@ def build() -> Automaton:
     """Parse all names and rules, in order, into one automaton."""
     names = read_classes(TOOLS / "ptb_classes.txt")
     for name, pattern in ptb_rules.NAMES.items():
-        names[name] = PatternParser(pattern, names, ignore_case=False).parse()
-    nodes = [
-        PatternParser(rule.pattern, names, ignore_case=False).parse() for rule in ptb_rules.RULES
-    ]
+        names[name] = PatternParser(pattern, names).parse()
+    nodes = [PatternParser(rule.pattern, names).parse() for rule in ptb_rules.RULES]
     return compile_rules(nodes)
 
 
@@ -47,7 +46,7 @@ def wrap_numbers(values: list[int] | list[str]) -> str:
 
 
 def pages_of(class_of: np.ndarray) -> tuple[list[int], list[int]]:
-    """Two-stage table of the classes of the basic plane: page numbers, then pages of 128 entries."""
+    """Two-stage table of the basic plane's classes: page numbers, then pages of 128 entries."""
     pages: dict[bytes, int] = {}
     index = []
     entries: list[int] = []
@@ -62,7 +61,7 @@ def pages_of(class_of: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 def pack_rows(table: np.ndarray) -> list[int]:
-    """Each row as the earlier row it resembles most, the number of differences, then (class, target) pairs."""
+    """Each row as the earlier row most like it, a count of differences, (class, target) pairs."""
     packed: list[int] = []
     for state, row in enumerate(table):
         if state == 0:
@@ -98,7 +97,8 @@ def render(automaton: Automaton) -> str:
         raise ValueError(f"{states} states and {classes} classes do not fit")
     texts = sorted({rule.text for rule in ptb_rules.RULES})
     rules = [
-        f"    {{Action::{pascal(rule.action)}, Shown::{pascal(rule.shown)}, {texts.index(rule.text)}}},"
+        f"    {{Action::{pascal(rule.action)}, Shown::{pascal(rule.shown)}, "
+        f"{texts.index(rule.text)}}},"
         for rule in ptb_rules.RULES
     ]
     packed = pack_rows(automaton.next_state)
@@ -134,7 +134,9 @@ def render(automaton: Automaton) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the file instead of writing it"
+    )
     arguments = parser.parse_args()
     automaton = build()
     text = render(automaton)

@@ -1,14 +1,15 @@
-"""The rules of the PTB tokenizer, as learnt by watching the original: longest match wins, then the earlier rule.
+"""The rules of the PTB tokenizer, learnt by watching the original.
 
-A rule's look-ahead counts in its length (``shown`` says how much of the match is the token). Each rule names what the
-scanner does with the match, see ``Action`` in ``native/ptb_tables.hpp``.
+The longest match wins, then the earlier rule. A rule's look-ahead counts in its length (``shown``
+says how much of the match is the token). Each rule names what the scanner does with the match, see
+``Action`` in ``native/ptb_tables.hpp``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What part of a match is the token: all, all but the last character, or up to the first white space.
+# What part of a match is the token, see ``Shown`` in ``native/ptb_tables.hpp``.
 ALL, BUT_LAST, TO_BLANK, TO_CLITIC, ONE = "all", "but_last", "to_blank", "to_clitic", "one"
 
 
@@ -19,7 +20,6 @@ class Rule:
     action: str
     pattern: str
     shown: str = ALL
-    ignore_case: bool = False
     text: str = ""
 
 
@@ -30,10 +30,11 @@ def any_of(words: str, ignore_case: bool = True) -> str:
 
 
 def fold(word: str) -> str:
-    """A pattern for the word in any mix of cases, with the two non-ASCII letters whose case pairs are s and k."""
+    """A pattern for the word in any mix of cases; U+017F pairs with s, U+212A with k."""
     extra = {"s": "\\u017F", "k": "\\u212A"}
     return "".join(
-        f"[{c.upper()}{c}{extra.get(c, '')}]" if c.isalpha() and c.islower() else escape(c) for c in word
+        f"[{c.upper()}{c}{extra.get(c, '')}]" if c.isalpha() and c.islower() else escape(c)
+        for c in word
     )
 
 
@@ -48,28 +49,31 @@ def not_all_capitals(words: str) -> str:
 
 # Abbreviations that keep their period and never end a sentence.
 TITLES = (
-    "adj adm adv alex asst assoc atty attys ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec ens ft gen gov "
-    "govs hon insp invt jos lt lieut maj messrs mlle mme mr mrs ms msgr mt natl pfc ph pres prof profs pvt rep reps rev "
-    "sen sens sfc sgt spc st ste supt supts treas vs wm"
+    "adj adm adv alex asst assoc atty attys ave brig capt cf cie cmdr col comdr cpl dept det dr "
+    "drs elec ens ft gen gov govs hon insp invt jos lt lieut maj messrs mlle mme mr mrs ms msgr "
+    "mt natl pfc ph pres prof profs pvt rep reps rev sen sens sfc sgt spc st ste supt supts "
+    "treas vs wm"
 )
 TITLES_CASED = "mfg mtg"
 # Abbreviations that keep their period; at a sentence end the period is said twice.
 COMMON = (
-    "al ala apr ariz assn aug bhd bldg blvd bros calif co colo conn corp cos ct dak dec esq est etc ext feb fla fri ga "
-    "inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon mont neb nev nov oct okla penn plc rd rt sep "
-    "sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis wisc wyo ph.d ed.d"
+    "al ala apr ariz assn aug bhd bldg blvd bros calif co colo conn corp cos ct dak dec esq est "
+    "etc ext feb fla fri ga inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon "
+    "mont neb nev nov oct okla penn plc rd rt sep sept seq sq sr sys tel tenn thu thurs tue "
+    "tues univ va vt wed wis wisc wyo ph.d ed.d"
 )
 COMMON_CASED = "pte ptes pty ptys ppte pptes ppty pptys"
 COMMON_CAPITALISED = "Ark Az Del Ill La Mass Miss Ore Pa Tex Wash"
 # Abbreviations that keep their period only before a number.
-NUMBERED = ("art fig figs no nos p pp prop op ca")
+NUMBERED = "art fig figs no nos p pp prop op ca"
 STARTERS = (
-    "A About According Additionally After An As At But Earlier He Her Here However If In It Last Many More Now Once One "
-    "Other Our She Since So Some Such That The Their Then There These They This We What When While Yet You"
+    "A About According Additionally After An As At But Earlier He Her Here However If In It "
+    "Last Many More Now Once One Other Our She Since So Some Such That The Their Then There "
+    "These They This We What When While Yet You"
 )
 EXTENSIONS = any_of(
-    "bat bmp c cgi cpp dll doc docx exe gif gz h htm html jar java jpg jpeg mov mp3 pdf php pl png ppt ps py sql tar txt "
-    "wav x xml zip"
+    "bat bmp c cgi cpp dll doc docx exe gif gz h htm html jar java jpg jpeg mov mp3 pdf php pl "
+    "png ppt ps py sql tar txt wav x xml zip"
 )
 
 NAMES: dict[str, str] = {
@@ -93,16 +97,18 @@ NAMES: dict[str, str] = {
     "CURLY": "([\\u0092\\u2019] | &[Aa][Pp][Oo][Ss];)",
     "APOS": "(' | {CURLY})",
     "APOSX": "({APOS} | [`\\u0091\\u2018\\u201B])",
-    "STARTER": any_of(STARTERS, ignore_case=False)[:-1] + " | " + any_of(STARTERS.upper(), False)[1:],
+    "STARTER": any_of(STARTERS, ignore_case=False)[:-1]
+    + " | "
+    + any_of(STARTERS.upper(), False)[1:],
     "NUM": "[+\\-]? [.,:\\u00AD\\u066B\\u066C]? {DIGIT}+ ([.,:\\u00AD\\u066B\\u066C] {DIGIT}+)*",
-    "URL": "[^{STOP}\"()<>|]",
-    "URLEND": "[^{STOP}\"()<>|\\{\\}.,!?\\-]",
+    "URL": '[^{STOP}"()<>|]',
+    "URLEND": '[^{STOP}"()<>|\\{\\}.,!?\\-]',
     "PATH": "/{URL}+{URLEND}",
     "LABEL": "[^{STOP}!-\"$'-)\\,-@A-Z\\[-`\\{-\\}]",
-    "WWWLABEL": "[^{STOP}!\"(),.<>?@\\{|\\}]",
+    "WWWLABEL": '[^{STOP}!"(),.<>?@\\{|\\}]',
     "DOMAIN": any_of("com net org edu"),
-    "MAIL": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|\\u00A0]",
-    "MAILE": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|.\\u00A0]",
+    "MAIL": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|\\u00A0]',
+    "MAILE": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|.\\u00A0]',
     "EYE": "[\\-\\^x=~<>']",
     "GAP": "[\\-\\s\\u00A0]",
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
@@ -123,21 +129,30 @@ NAMES |= {
     f"{any_of(COMMON_CAPITALISED + ' ' + COMMON_CAPITALISED.upper(), ignore_case=False)})",
     "NUMBERED": any_of(NUMBERED),
     "EXT": EXTENSIONS,
-    "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?> | </{TAGNAME}\\s*>"
+    "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?>"
+    " | </{TAGNAME}\\s*>"
     " | <![A-Za-z\\-][^>\\n\\r]*> | <\\?[A-Za-z][^>\\n\\r]*>)",
-    "SENTENCE": "{SPACE}+ ({STARTER} | M[RrSs]\\.) {SPACE}",
+    "SENTENCE": "{SPACE}+ ({STARTER} | M[RrSs]\\. | {TAG}) {SPACE}",
 }
 
 # Every word that may keep a period: the short way for plain text leaves these to the rules.
-ABBREVIATIONS = f"{TITLES} {TITLES_CASED} {COMMON} {COMMON_CASED} {COMMON_CAPITALISED} {NUMBERED}".lower().split()
+ABBREVIATIONS = [
+    word
+    for words in (TITLES, TITLES_CASED, COMMON, COMMON_CASED, COMMON_CAPITALISED, NUMBERED)
+    for word in words.lower().split()
+]
 
 RULES: list[Rule] = [
     # Split words: whole words only, so they must come before the plain word.
-    Rule("word", "({WORD} | {DOTTED}) {APOS}([SsMmDd]|" + any_of("ll re ve") + ")", "to_apostrophe"),
+    Rule(
+        "word", "({WORD} | {DOTTED}) {APOS}([SsMmDd]|" + any_of("ll re ve") + ")", "to_apostrophe"
+    ),
     Rule("split_three", any_of("cannot gonna gotta lemme gimme wanna")),
     Rule("word", "{WORD}"),
     Rule("word", "{LD}+"),
     Rule("word", "{DOTTED}"),
+    # E-mail addresses win ties against abbreviations.
+    Rule("copy", "(<|&lt;)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&gt;)?"),
     # Abbreviations win ties against hyphenated words: `etc.-x` is cut, `etc.of` is not.
     Rule("doubled", "{COMMON}\\. ({SPACE}+ ({UPPER} | {TAG}) | {SPACE}{SPACE})?", "common_period"),
     Rule("copy", "{COMMON}\\. [^][^]", "common_period"),
@@ -151,7 +166,8 @@ RULES: list[Rule] = [
     Rule("spaced", "({DIGIT}{1,4}[\\-\\s\\u00A0])? {DIGIT}{1,4}({SLASH}|\\u2044){DIGIT}{1,4}"),
     Rule(
         "spaced",
-        "(\\([0-9]{2,3}\\)[\\s\\u00A0]? | \\+{0,2}([0-9]{2,4}{GAP})?[0-9]{2,4}{GAP}) [0-9]{3,4}{GAP}?[0-9]{3,5}",
+        "(\\([0-9]{2,3}\\)[\\s\\u00A0]? | \\+{0,2}([0-9]{2,4}{GAP})?[0-9]{2,4}{GAP})"
+        " [0-9]{3,4}{GAP}?[0-9]{3,5}",
     ),
     Rule("word", any_of("anti- pro- -lrb- -rrb- -lcb- -rcb- -lsb- -rsb-")),
     # Contractions.
@@ -179,15 +195,18 @@ RULES: list[Rule] = [
     Rule("copy", "{AL}\\."),
     Rule("copy", "{AL}\\. {SENTENCE}", "to_period"),
     Rule("copy", "([Nn][Oo][Nn]-)? {ACRONYM}"),
-    Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} ({SENTENCE} | {SPACE}+ {TAG})", TO_BLANK),
+    Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} {SENTENCE}", TO_BLANK),
     Rule("word", "{LEADING} (\\- {ASCIIPART})* \\- {ACRONYM}"),
-    Rule("word", "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED} | [OoDdLl]{APOSX}{LD}{2,})\\. [,;:\\u3001]", BUT_LAST),
+    Rule(
+        "word",
+        "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED} | [OoDdLl]{APOSX}{LD}{2,})\\. [,;:\\u3001]",
+        BUT_LAST,
+    ),
     Rule("ampersand", "{INITIALS}\\. [,;:\\u3001]", BUT_LAST),
     # Web.
-    Rule("copy", any_of("http https") + "://[^{STOP}\"()<>|\\{\\}]+{URLEND}"),
+    Rule("copy", any_of("http https") + '://[^{STOP}"()<>|\\{\\}]+{URLEND}'),
     Rule("copy", "{LABEL}+ (\\.{LABEL}+)* \\.{DOMAIN} {PATH}?"),
     Rule("copy", any_of("www") + "\\. ({WWWLABEL}+\\.)+ [A-Za-z]{2,4} {PATH}?"),
-    Rule("copy", "(<|&lt;)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&gt;)?"),
     Rule("copy", "@[A-Za-z_]{AN}*[A-Za-z0-9_]*"),
     Rule("copy", "#({W}|{ENTITYLETTER})+"),
     Rule("copy", "{LDS}+(\\.{LDS}+)* \\. {EXT} [{SPACE},.?!]", BUT_LAST),
@@ -199,8 +218,8 @@ RULES: list[Rule] = [
     Rule("spaced", "\\({EYE}[_.]?{EYE}\\) | \\([\\^x=~<>']-[\\^x=~<>'`]\\)"),
     # Quotes.
     Rule("quotes", "[{QUOTE}`]{1,2}"),
-    Rule("literal", "(\"|&quot;)[A-Za-z0-9$]", BUT_LAST, text="``"),
-    Rule("literal", "(\"|&quot;)", text="''"),
+    Rule("literal", '("|&quot;)[A-Za-z0-9$]', BUT_LAST, text="``"),
+    Rule("literal", '("|&quot;)', text="''"),
     Rule("copy", "&[Qq][Uu][Oo][Tt];"),
     Rule("copy", "''"),
     Rule("literal", "' {AL} [^\\s\\t\\u00A0\\n\\r]", ONE, text="`"),
@@ -208,11 +227,18 @@ RULES: list[Rule] = [
     # Runs and symbols.
     Rule("copy", "\\\\\\*"),
     Rule("literal", "\\.{3,5} | \\.(\\s\\.){2,4} | [\\u0085\\u2026]", text="..."),
-    Rule("literal", "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &[MmNn][Dd][Aa][Ss][Hh]; | &[Mm][Dd];", text="--"),
+    Rule(
+        "literal",
+        "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &[MmNn][Dd][Aa][Ss][Hh]; | &[Mm][Dd];",
+        text="--",
+    ),
     Rule("copy", "-{5,}"),
     Rule("copy", "[!?]{2,} | \\*{2,} | _{2,} | #{2,} | @{2,} | << | >>"),
     Rule("copy", "[\\u00B2\\u00B3\\u00B9\\u2070\\u2074-\\u2079]+ | [\\u2080-\\u2089]+"),
-    Rule("copy", "&#[0-9]+; | &([Hh][Tt]|[Tt][Ll]|[Uu][Rr]|[Ll][Rr]|[Qq][Cc]|[Qq][Ll]|[Qq][Rr]|[Oo][Dd][Qq]|[Cc][Dd][Qq]);"),
+    Rule(
+        "copy",
+        "&#[0-9]+; | &" + any_of("ht tl ur lr qc ql qr odq cdq") + ";",
+    ),
     Rule("literal", "&[Aa][Mm][Pp];", text="&"),
     Rule("literal", "&[Ll][Tt];", text="<"),
     Rule("literal", "&[Gg][Tt];", text=">"),

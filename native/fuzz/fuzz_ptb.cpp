@@ -1,6 +1,7 @@
 /// libFuzzer target: any bytes, as captions of one document.
 ///
-/// clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined native/ptb.cpp native/ptb_tables.cpp
+/// clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined native/ptb.cpp
+/// native/ptb_tables.cpp
 ///   native/unicode_tables.cpp native/fuzz/fuzz_ptb.cpp -o fuzz_ptb
 #include <cstdint>
 #include <cstdlib>

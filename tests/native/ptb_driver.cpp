@@ -1,7 +1,8 @@
 /// Tokenize captions from standard input, one per line, for comparison in bulk.
 ///
 /// Usage: ptb_driver single|document raw|clean < captions > tokens
-/// In document mode an empty line of the form "\x1d" ends a document, so that many can be sent at once.
+/// In document mode an empty line of the form "\x1d" ends a document, so that many can be sent at
+/// once.
 #include <chrono>
 #include <cstdio>
 #include <iostream>
@@ -50,7 +51,7 @@ void bench(const std::vector<std::string_view>& captions, std::size_t bytes) {
   double best = 1e300;
   std::size_t count = 0;
   cidery::TokenBuffer tokens;
-  for (int pass = 0; pass < 30; ++pass) {
+  for (int pass = 0; pass < 100; ++pass) {
     tokens.clear();
     const auto start = std::chrono::steady_clock::now();
     for (const std::string_view caption : captions) {
