@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import os
 import pickle
@@ -21,6 +22,7 @@ from typer.main import get_command
 import cidery
 from cidery import examples, statistics
 from cidery.cli import COMMANDS, app, main, parsing
+from cidery.cli.progress import BIG_FILE
 from cidery.cli.rendering import draw_bar
 from cidery.formats import read_candidates, read_references
 
@@ -461,3 +463,56 @@ def test_every_command_is_documented(run: Run, name: str) -> None:
     assert ran.status == 0
     if name != "frequencies":
         assert f"$ cidery {name}" in ran.out or f"| cidery {name}" in ran.out
+
+
+@pytest.fixture(scope="module")
+def on_terminal() -> Callable[..., str]:
+    """Run a command on a terminal of some width, where the example files are."""
+    pytest.importorskip("pty", reason="there are no pseudo-terminals here")
+    path = ROOT / "tools" / "take_picture.py"
+    spec = importlib.util.spec_from_file_location("take_picture", path)
+    assert spec and spec.loader
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    folder = examples.path("references.json").parent
+
+    def call(columns: int, *arguments: str) -> str:
+        printed: str = tool.run_on_terminal([str(CIDERY), *arguments], folder, columns)
+        return printed
+
+    return call
+
+
+class TestTerminal:
+    ARGUMENTS = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "bleu-4")
+
+    def test_colours(
+        self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        assert "\x1b[36mbleu-4" in on_terminal(80, *self.ARGUMENTS)
+        monkeypatch.setenv("NO_COLOR", "1")
+        assert "\x1b[36m" not in on_terminal(80, *self.ARGUMENTS)
+
+    def test_a_narrow_terminal_swallows_nothing(self, on_terminal: Callable[..., str]) -> None:
+        wide, narrow = (
+            re.sub(r"\x1b\[[0-9;]*m", "", on_terminal(columns, *self.ARGUMENTS))
+            for columns in (80, 40)
+        )
+        assert "…" not in narrow
+        assert sorted(re.findall(r"\d", narrow)) == sorted(re.findall(r"\d", wide))
+
+    def test_big_files_show_progress_and_wipe_it_away(
+        self, on_terminal: Callable[..., str], tmp_path: Path
+    ) -> None:
+        big = tmp_path / "big.json"
+        big.write_bytes(b'{"a": ["a dog", "a cat"]}' + b" " * BIG_FILE)
+        printed = on_terminal(80, "stats", str(big))
+        assert "reading references" in printed
+        assert "\x1b[2K" in printed.partition("words per caption")[0]
+
+    def test_no_progress_in_a_pipe(self, tmp_path: Path) -> None:
+        big = tmp_path / "big.json"
+        big.write_bytes(b'{"a": ["a dog", "a cat"]}' + b" " * BIG_FILE)
+        ran = finish("stats", str(big))
+        assert (ran.status, ran.err) == (0, "")
