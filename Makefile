@@ -14,8 +14,8 @@ demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
 
 test: $(VENV)/.test
-	$(BIN)/ruff format --check
-	$(BIN)/ruff check
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
 	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2

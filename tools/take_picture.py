@@ -12,6 +12,7 @@ import fcntl
 import io
 import os
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -27,7 +28,8 @@ IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COLUMNS = 96
 PICTURES = {
     "compare.svg": [
-        "compare references.json system_a.json system_b.json --frequencies coco-val2014"
+        "compare references.json system_a.json system_b.json -m bleu-4 -m rouge-l -m cider-d"
+        " --frequencies coco-val2014"
     ],
     "stats.svg": ["stats references.json"],
 }
@@ -66,7 +68,10 @@ def take_picture(commands: list[str], target: Path) -> None:
         console.print(f"[bold green]$[/] [bold]cidery {command}[/]", highlight=False)
         console.print(Text.from_ansi(run_on_terminal([str(cidery), *command.split()], folder)))
     # A fixed id, so that the file changes only when the picture does.
-    target.write_text(console.export_svg(title="cidery", unique_id=f"cidery-{target.stem}"))
+    picture = console.export_svg(title="cidery", unique_id=f"cidery-{target.stem}")
+    # Rich's template fetches a font from the network; the reader's own monospace will do.
+    picture = re.sub(r"\s*@font-face \{.*?\}", "", picture, flags=re.DOTALL)
+    target.write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import asdict, dataclass
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery.corpus import Corpus, References
 from cidery.frequencies import FEW_IMAGES
 from cidery.tokenizers import TokenizerLike, get_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 # Standard deviations of caption lengths, in words: Santos, Colombini, Avila 2021, Table 1.
 COCO_DEVIATION = 2.2

@@ -18,7 +18,7 @@ from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import MismatchError, SettingError, UnreliableWarning
 from cidery.frequencies import FEW_IMAGES, SHIPPED, DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
-from cidery.metrics.base import Faithful, ReferenceSet, find_frequencies
+from cidery.metrics.base import Faithful, Prepared, ReferenceSet, find_frequencies
 from cidery.scores import Resampling, ScoreTable, Signature, latex_table
 from cidery.statistics import (
     RESAMPLES,
@@ -105,6 +105,8 @@ class Scorer:
 
     references: ReferenceSet
     metrics: Mapping[str, Metric]
+    prepared: Mapping[Hashable, Prepared]
+    """By `Metric.row_key`: metrics that share rows share the work."""
     signatures: Mapping[str, str]
     threads: int
 
@@ -118,7 +120,7 @@ class Scorer:
         frequencies: FrequenciesLike = "references",
         threads: int = 0,
     ) -> Scorer:
-        """Tokenize the references; what metrics count on them is made when first asked for."""
+        """Tokenize the references and make them ready for the metrics."""
         chosen = get_tokenizer(tokenizer)
         counted_on = read_frequencies(frequencies)
         offsets = corpus.reference_offsets.astype(np.uint64)
@@ -132,15 +134,22 @@ class Scorer:
             label: str(_sign(metric, references, int(per_image.min()), int(per_image.max())))
             for label, metric in metrics.items()
         }
-        return cls(references, metrics, signatures, threads)
+        prepared: dict[Hashable, Prepared] = {}
+        for metric in metrics.values():
+            if metric.row_key not in prepared:
+                prepared[metric.row_key] = metric.prepare(references)
+        return cls(references, metrics, prepared, signatures, threads)
 
     def score(self, candidates: list[str], images: Any, ids: Any) -> ScoreTable:
         """Score captions; `images[i]` is the index of the image of caption i."""
         tokenized = self.references.tokenizer(candidates, self.threads)
         rows = self.measure(tokenized, images)
         count = self.references.image_count
+        # Metrics that share rows share their sums, and so the drawing of samples.
+        shared = {id(measured): measured for measured in rows.values()}
+        summed = {key: _sum_images(measured, images, count) for key, measured in shared.items()}
         resampling = {
-            label: _resampling(metric, rows[label], images, count)
+            label: Resampling(summed[id(rows[label])], partial(_pool_counted, metric))
             for label, metric in self.metrics.items()
         }
         return ScoreTable(
@@ -153,13 +162,12 @@ class Scorer:
         )
 
     def measure(self, candidates: TokenizedCaptions, images: Any) -> dict[str, Floats]:
-        """Return each metric's rows; metrics that share rows share the work."""
+        """Return each metric's rows."""
         indexes = np.ascontiguousarray(images, np.uint32)
-        measured: dict[Hashable, Floats] = {}
-        for metric in self.metrics.values():
-            if metric.row_key not in measured:
-                prepared = metric.prepare(self.references)
-                measured[metric.row_key] = prepared.measure(candidates, indexes, self.threads)
+        measured = {
+            key: prepared.measure(candidates, indexes, self.threads)
+            for key, prepared in self.prepared.items()
+        }
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
 
 
@@ -189,12 +197,10 @@ def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> S
     return Signature(metric.name, tuple(settings.items()))
 
 
-def _resampling(metric: Metric, rows: Floats, images: Any, image_count: int) -> Resampling:
+def _sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
     """Sum each image's rows, with their number as the last column: images are the unit drawn."""
     counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
-    return Resampling(
-        sum_by_group(counted, np.asarray(images), image_count), partial(_pool_counted, metric)
-    )
+    return sum_by_group(counted, np.asarray(images), image_count)
 
 
 def _pool_counted(metric: Metric, sums: Floats) -> Floats:
