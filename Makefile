@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
+CPP := $(NATIVE) $(wildcard native/fuzz/*.cpp tests/native/*.cpp)
 BUILD := pyproject.toml CMakeLists.txt $(NATIVE)
 
 .PHONY: demo test clean
@@ -14,9 +15,9 @@ demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
 
 test: $(VENV)/.test
-	$(BIN)/ruff format --check
-	$(BIN)/ruff check
-	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/ruff format --check src tests tools
+	$(BIN)/ruff check src tests tools
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
 

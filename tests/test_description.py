@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
@@ -62,7 +63,7 @@ def test_histogram_covers_all_lengths_and_stays_readable(longest: int) -> None:
     assert bins[0].low <= 1
     assert bins[-1].high >= longest
     assert len(bins) <= 17 or longest > 10_000
-    for bin, following in zip(bins, bins[1:], strict=False):
+    for bin, following in itertools.pairwise(bins):
         assert bin.high + 1 == following.low
 
 

@@ -53,8 +53,7 @@ def run_command(command: str, shown: str) -> None:
         command,
         shell=True,
         env=os.environ | {"PATH": path},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         encoding="utf-8",
         check=False,
     )

@@ -25,10 +25,11 @@ from rich.text import Text
 from cidery import examples
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
-COLUMNS = 88
+COLUMNS = 96
 PICTURES = {
     "compare.svg": [
-        "compare references.json system_a.json system_b.json --frequencies coco-val2014"
+        "compare references.json system_a.json system_b.json -m bleu-4 -m rouge-l -m cider-d"
+        " --frequencies coco-val2014"
     ],
     "stats.svg": ["stats references.json"],
 }

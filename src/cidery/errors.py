@@ -9,6 +9,8 @@ CideryError
 ├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
 ├── DataError (ValueError)           compiled data, or what they are compiled from, are damaged
 └── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
+
+UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
 ```
 
 `except CideryError` catches everything that this package raises on purpose. A file that does not

@@ -59,7 +59,8 @@ def score(
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.
         faithful: `"coco"` or `"paper"` for metrics given by name; by default each metric's own.
-        missing: `"skip"` leaves out images without candidates or without references.
+        missing: `"skip"` leaves out images without candidates or without references, from the
+            weights counted on references too.
         threads: 0 means one per core; any number gives the same bits.
         candidates_name: what messages call the candidates, for instance their file.
         references_name: what messages call the references.
@@ -145,8 +146,11 @@ class Scorer:
         tokenized = self.references.tokenizer(candidates, self.threads)
         rows = self.measure(tokenized, images)
         count = self.references.image_count
+        # Metrics that share rows share their sums, and so the drawing of samples.
+        shared = {id(measured): measured for measured in rows.values()}
+        summed = {key: _sum_images(measured, images, count) for key, measured in shared.items()}
         resampling = {
-            label: _resampling(metric, rows[label], images, count)
+            label: Resampling(summed[id(rows[label])], partial(_pool_counted, metric))
             for label, metric in self.metrics.items()
         }
         return ScoreTable(
@@ -194,12 +198,10 @@ def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> S
     return Signature(metric.name, tuple(settings.items()))
 
 
-def _resampling(metric: Metric, rows: Floats, images: Any, image_count: int) -> Resampling:
+def _sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
     """Sum each image's rows, with their number as the last column: images are the unit drawn."""
     counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
-    return Resampling(
-        sum_by_group(counted, np.asarray(images), image_count), partial(_pool_counted, metric)
-    )
+    return sum_by_group(counted, np.asarray(images), image_count)
 
 
 def _pool_counted(metric: Metric, sums: Floats) -> Floats:

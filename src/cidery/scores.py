@@ -12,7 +12,7 @@ import numpy as np
 
 from cidery.corpus import ImageId
 from cidery.errors import SettingError
-from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval
+from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval, draw_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,8 @@ class ScoreTable:
     signatures: Mapping[str, str]
     resampling: Mapping[str, Resampling] = field(repr=False)
     _intervals: dict[tuple[Any, ...], Interval] = field(default_factory=dict, repr=False)
+    _sums: dict[tuple[int, int, int], Floats] = field(default_factory=dict, repr=False)
+    """Samples drawn so far, by the rows they were drawn from."""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -80,8 +82,16 @@ class ScoreTable:
         key = (metric, confidence, seed, resamples)
         if key not in self._intervals:
             source = self.resampling[metric]
+            drawn = (id(source.rows), resamples, seed)
+            if drawn not in self._sums:
+                self._sums[drawn] = draw_sums(source.rows, resamples, seed)
             self._intervals[key] = bootstrap_interval(
-                source.rows, source.pool, confidence=confidence, resamples=resamples, seed=seed
+                source.rows,
+                source.pool,
+                confidence=confidence,
+                resamples=resamples,
+                seed=seed,
+                sums=self._sums[drawn],
             )
         return self._intervals[key]
 

@@ -28,9 +28,12 @@ def progress(steps: int, *files: str) -> Iterator[Callable[[str], None]]:
 
     bar = _Bar(steps)
     big = any(Path(file).is_file() and Path(file).stat().st_size > BIG_FILE for file in files)
-    timer = threading.Timer(0.0 if big else PATIENCE, bar.show)
+    timer = threading.Timer(PATIENCE, bar.show)
     timer.daemon = True
-    timer.start()
+    if big:
+        bar.show()
+    else:
+        timer.start()
     try:
         with report_to(bar.report):
             yield bar.step
@@ -78,7 +81,8 @@ class _Bar:
             columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30))
             console = Console(stderr=True)
             self._drawn = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
-            self._task = self._drawn.add_task(self._name, total=self._steps, completed=self._done)
+            self._task = self._drawn.add_task(self._name, total=self._steps)
+            self._drawn.update(self._task, completed=max(self._done, 0))
             self._drawn.start()
 
     def close(self) -> None:
