@@ -1,6 +1,7 @@
 """Compiled data: built once, found again, rebuilt when damaged, whatever the cache directory is."""
 
 import gzip
+import json
 import os
 import shutil
 import struct
@@ -15,6 +16,7 @@ import pytest
 import cidery
 from cidery import data
 from cidery._native import MeteorTable, MeteorTableBuilder
+from cidery.cli import main
 from cidery.data.cache import Resource
 from cidery.data.meteor import JAR, METEOR, METEOR_WORDS, PARAPHRASES, WORD_LISTS, find_sources
 from cidery.errors import DataError, DataWarning, MissingExtraError, SettingError
@@ -434,3 +436,81 @@ def test_importing_cidery_loads_none_of_this():
     program = "import sys, cidery\nprint(*sys.modules)"
     loaded = finish(start(program)).split()
     assert not {"filelock", "platformdirs", "zipfile", "Stemmer"} & set(loaded)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command of the command line; return its status, output and messages."""
+
+    def call(*arguments):
+        return main(arguments), *capsys.readouterr()
+
+    return call
+
+
+@pytest.mark.usefixtures("sources")
+def test_the_command_shows_builds_and_removes(run, cache_folder):
+    assert [row["state"] for row in json.loads(run("data", "--format", "json")[1])] == [
+        "missing",
+        "missing",
+    ]
+    path = cache_folder / "meteor-v1.table"
+    assert run("data", "build", "meteor") == (0, f"{path}\n", "")
+    status, out, _ = run("data")
+    assert status == 0
+    assert [line.split()[:2] for line in out.splitlines()[1:3]] == [
+        ["meteor", "ready"],
+        ["meteor-words", "missing"],
+    ]
+    assert out.endswith(f"\nin {cache_folder}\n")
+    path.write_bytes(b"something else")
+    status, out, _ = run("data")
+    assert "damaged" in out and out.endswith(f"{path}: this is not a METEOR table file\n")
+    assert run("data", "remove", "meteor") == (0, f"removed {path}\n", "")
+    assert run("data", "remove", "meteor") == (
+        0,
+        f"there was nothing to remove in {cache_folder}\n",
+        "",
+    )
+
+
+@pytest.mark.usefixtures("sources", "cache_folder")
+def test_the_command_compiles_other_paraphrases(run, tmp_path):
+    own, table = tmp_path / "own.gz", tmp_path / "own.table"
+    own.write_bytes(gzip.compress(b"0.1\nblue\nazure\n"))
+    done = run("data", "build", "meteor", "--paraphrases", str(own), "-o", str(table))
+    assert done == (0, f"{table}\n", "")
+    status, out, _ = run("align", "blue", "azure", "--table", str(table), "--format", "json")
+    assert status == 0
+    assert json.loads(out)["matches"][0]["stage"] == "paraphrase"
+    status, _, err = run("data", "build", "meteor", "-o", str(table))
+    assert status == 2 and "--paraphrases and --output go together" in err
+    words = ("data", "build", "meteor-words", "--paraphrases", str(own), "-o", str(table))
+    assert "only meteor takes other paraphrases" in run(*words)[2]
+    assert run("data", "build", "spoons")[2].startswith("error: no data named 'spoons'")
+
+
+@pytest.mark.usefixtures("sources", "cache_folder")
+def test_the_command_aligns(run):
+    # By hand: P = 0.7, R = 1.65 / 3.25, F = 0.5295, one chunk of (2 + 4) / 2 words.
+    assert run("align", "two hounds", "a pair of dogs ran") == (
+        0,
+        "chunk  candidate  reference  stage\n"
+        "1      two        a pair of  paraphrase\n"
+        "1      hounds     dogs       synonym\n"
+        "\n"
+        "score 0.2745, chunks 1\n"
+        "only in the reference: ran\n",
+        "",
+    )
+    without = run("align", "two hounds", "a pair of dogs ran", "--no-paraphrases")
+    assert "paraphrase" not in without[1]
+
+
+@pytest.mark.usefixtures("sources")
+def test_warnings_are_told_in_one_line(run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "file"))
+    status, _, err = run("align", "two dogs", "two dogs")
+    assert status == 0
+    assert err.startswith("warning: ") and err.count("\n") == 1 and "built in memory" in err
