@@ -212,6 +212,49 @@ def test_every_truncation_and_every_changed_byte_is_noticed():
             MeteorTable.from_bytes(changed)
 
 
+def checksum(content):
+    """The table file's checksum, as native/meteor_table.cpp defines it."""
+    first, second, whole = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, (1 << 64) - 1
+
+    def mix(lane, block):
+        lane ^= block * second & whole
+        return ((lane << 31 | lane >> 33) & whole) * first & whole
+
+    lanes = [first, second, first ^ second, len(content)]
+    padded = content + bytes(32 - len(content) % 32)
+    *blocks, rest = struct.iter_unpack("<4Q", padded)
+    for block in blocks:
+        lanes = list(map(mix, lanes, block))
+    total = 0
+    for lane, block in zip(lanes, rest, strict=True):
+        total = mix(total, mix(lane, block))
+    return total ^ total >> 32
+
+
+def seal(content):
+    return content[:16] + struct.pack("<Q", checksum(content[24:])) + content[24:]
+
+
+@pytest.mark.parametrize("section", range(12))
+def test_a_forged_table_is_never_read_past_its_end(tmp_path, section):
+    """The checksum fits, but numbers inside point anywhere."""
+    good = tiny_table()
+    assert seal(good) == good
+    start, size = struct.unpack_from("<QQ", good, 32 + 16 * section)
+    path = tmp_path / "own.table"
+    complaints = set()
+    for place in range(start, start + size):
+        forged = good[:place] + bytes([good[place] ^ 0xFF]) + good[place + 1 :]
+        path.write_bytes(seal(forged))
+        try:
+            cidery.Meteor(table=path).align("two hounds ran", "a pair of dogs run")
+        except DataError as error:
+            complaints.add(str(error).removeprefix(f"{path}: METEOR table is damaged: "))
+    assert all(len(complaint) < 60 for complaint in complaints)
+    if section in (1, 4, 6, 9, 10):  # offsets
+        assert "an offset points outside its section" in complaints
+
+
 def test_a_table_of_ones_own(tmp_path):
     path = tmp_path / "own.table"
     path.write_bytes(tiny_table())
@@ -290,7 +333,8 @@ def test_without_the_paraphrase_file_words_still_match(sources):
     assert [path.name for path in METEOR_WORDS.path.parent.glob("*.table")] == [
         "meteor-words-v1.table"
     ]
-    with pytest.raises(FileNotFoundError, match=r"paraphrase-en\.gz"):
+    message = r"paraphrase-en\.gz is missing; .* or do without: Meteor\(paraphrases=False\)"
+    with pytest.raises(DataError, match=message):
         cidery.Meteor().align("a", "a")
 
 

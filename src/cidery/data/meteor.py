@@ -26,6 +26,7 @@ WORD_LISTS = (
 )
 """In the jar, in the order in which the builder takes them."""
 
+_INSTALL = f"pip install --force-reinstall --no-deps {PACKAGE}==1.2"
 _PIECE = 1 << 20
 _STEP = "compiling METEOR's table"
 
@@ -85,12 +86,18 @@ def _unusable(path: Path, error: Exception) -> DataError:
     reason = str(error) or type(error).__name__
     return DataError(
         f"{path} cannot be read: {reason}; if it is {PACKAGE}'s own, install it again with: "
-        f"pip install --force-reinstall --no-deps {PACKAGE}==1.2"
+        f"{_INSTALL}"
     )
 
 
 def _build(report: Report) -> bytes:
-    return compile_table(report, find_sources() / PARAPHRASES)
+    paraphrases = find_sources() / PARAPHRASES
+    if not paraphrases.exists():
+        raise DataError(
+            f"{paraphrases} is missing; install it again with: {_INSTALL}, or do without: "
+            "Meteor(paraphrases=False), -m meteor:paraphrases=no"
+        )
+    return compile_table(report, paraphrases)
 
 
 def _build_words(report: Report) -> bytes:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
 from cidery import _native
-from cidery.data import load
+from cidery.data import Resource, load
 from cidery.data.meteor import METEOR, METEOR_WORDS, open_own_table
 from cidery.errors import DataError, SettingError
 from cidery.metrics.base import Faithful, Images, Metric, Prepared, ReferenceSet, require
@@ -21,6 +21,9 @@ from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+Stage: TypeAlias = Literal["exact", "stem", "synonym", "paraphrase"]
+"""The matcher that found a match, in the order in which METEOR tries them."""
 
 # Columns of the rows: METEOR's 23 statistics, in its own order.
 _CANDIDATE_WORDS, _REFERENCE_WORDS = 0, 1
@@ -67,7 +70,7 @@ class Meteor(Metric):
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Make references ready; the table is opened, and compiled if this is its first use."""
         table = self._open_table()
-        with _naming(self.table):
+        with self._naming_table():
             captions = self._captions(table, references.captions, "words", references.threads)
         return _PreparedMeteor(self, table, captions, references.image_offsets)
 
@@ -93,7 +96,7 @@ class Meteor(Metric):
         """
         table = self._open_table()
         cut = get_tokenizer(tokenizer)
-        with _naming(self.table):
+        with self._naming_table():
             candidates = self._captions(table, cut([candidate], 1), "unbarred", 1)
             references = self._captions(table, cut([reference], 1), "words", 1)
             matches, statistics = _native.meteor_align(candidates, 0, references, 0)
@@ -114,9 +117,21 @@ class Meteor(Metric):
             float(_native.meteor_scores(statistics[None])[0]),
         )
 
+    @property
+    def _resource(self) -> Resource[_native.MeteorTable]:
+        return METEOR if self.paraphrases else METEOR_WORDS
+
+    @contextmanager
+    def _naming_table(self) -> Iterator[None]:
+        """Say which table is wrong inside, although its checksum fits."""
+        try:
+            yield
+        except RuntimeError as error:
+            raise DataError(f"{self.table or self._resource.path}: {error}") from error
+
     def _open_table(self) -> _native.MeteorTable:
         if self.table is None:
-            return load(METEOR if self.paraphrases else METEOR_WORDS)
+            return load(self._resource)
         table = open_own_table(self.table)
         if self.paraphrases and not table.has_paraphrases:
             raise SettingError(f"{self.table} holds no paraphrases; pass paraphrases=False")
@@ -141,7 +156,7 @@ class _PreparedMeteor:
 
     def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
         """Return METEOR's 23 statistics, float64[captions, 23], ready to be summed."""
-        with _naming(self.metric.table):
+        with self.metric._naming_table():
             captions = self.metric._captions(self.table, candidates, "unbarred", threads)
             rows = _native.meteor_measure(
                 self.references, self.image_offsets, captions, images, threads
@@ -155,18 +170,6 @@ class _PreparedMeteor:
         )
         rows[perfect, _CHUNKS] = 0
         return rows
-
-
-@contextmanager
-def _naming(table: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Say which table is wrong inside, although its checksum fits."""
-    try:
-        yield
-    except RuntimeError as error:
-        raise DataError(f"{table or METEOR.path}: {error}") from error
-
-
-Stage = Literal["exact", "stem", "synonym", "paraphrase"]
 
 
 @dataclass(frozen=True)
