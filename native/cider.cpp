@@ -191,4 +191,147 @@ std::vector<double> Cider::measure(const Captions& candidates, const Captions* p
   return values;
 }
 
+/// The n-gram vectors of one image's captions, and their similarities. One object serves a worker
+/// for all its images.
+class Cider::SetKernel {
+ public:
+  explicit SetKernel(const Cider& cider) : cider_(cider) {}
+
+  /// Fills `matrix`, [m, m], for the m captions from `first` on.
+  void fill(std::uint64_t first, std::size_t m, bool one_way, std::span<double> matrix) {
+    first_ = first;
+    read_vectors(m);
+    const CiderSettings& settings = cider_.settings_;
+    const bool symmetric = !settings.clip && settings.penalty == LengthPenalty::none;
+    for (std::size_t i = 0; i < m; ++i) {
+      if (settings.penalty == LengthPenalty::relative)
+        worker_.parts.assign((*cider_.parts_)[first + i]);
+      for (std::size_t j = symmetric || one_way ? i + 1 : 0; j < m; ++j)
+        matrix[i * m + j] = similarity(i, j);
+    }
+    for (std::size_t i = 0; i < m; ++i) {
+      matrix[i * m + i] = 1.0;
+      for (std::size_t j = i + 1; j < m; ++j) {
+        double& here = matrix[i * m + j];
+        double& there = matrix[j * m + i];
+        if (!symmetric && !one_way) here = (here + there) / 2;
+        there = here;
+      }
+    }
+  }
+
+ private:
+  struct Item {
+    std::uint32_t id;
+    double weight;  // g of equation (1), without its common divisor
+  };
+
+  void read_vectors(std::size_t m) {
+    items_.clear();
+    starts_.assign(1, 0);
+    own_.assign(m, 0.0);
+    const unsigned order = cider_.order();
+    for (std::size_t i = 0; i < m; ++i) {
+      for (unsigned n = 1; n <= order; ++n) {
+        const auto ids = cider_.index().ids(n, first_ + i);
+        sorted_.assign(ids.begin(), ids.end());
+        std::sort(sorted_.begin(), sorted_.end());
+        for (std::size_t at = 0; at < sorted_.size();) {
+          const std::uint32_t id = sorted_[at];
+          double count = 0;
+          for (; at < sorted_.size() && sorted_[at] == id; ++at) ++count;
+          items_.push_back({id, count * cider_.weights_.of_id(n, id)});
+        }
+        starts_.push_back(items_.size());
+        if (norm(i, n) > 0) own_[i] += cider_.settings_.order_weights[n - 1];
+      }
+    }
+  }
+
+  double norm(std::size_t i, unsigned n) const {
+    return cider_.norms_[(first_ + i) * cider_.order() + n - 1];
+  }
+
+  std::span<const Item> vector(std::size_t i, unsigned n) const {
+    const std::size_t at = i * cider_.order() + n - 1;
+    return std::span(items_).subspan(starts_[at], starts_[at + 1] - starts_[at]);
+  }
+
+  double dot(std::span<const Item> here, std::span<const Item> there, double ratio) const {
+    double sum = 0;
+    for (std::size_t a = 0, b = 0; a < here.size() && b < there.size();) {
+      if (here[a].id < there[b].id) {
+        ++a;
+      } else if (there[b].id < here[a].id) {
+        ++b;
+      } else {
+        const double weight = cider_.settings_.clip
+                                  ? std::min(here[a].weight, there[b].weight * ratio)
+                                  : here[a].weight;
+        sum += weight * there[b].weight;
+        ++a, ++b;
+      }
+    }
+    return sum;
+  }
+
+  /// Of candidate i with reference j. A caption shorter than n words has no n-grams of that order,
+  /// so its similarity with itself, own_, is less than 1: dividing by √(own_i own_j) mends that.
+  double similarity(std::size_t i, std::size_t j) {
+    const auto words = cider_.index().captions()[first_ + i];
+    const auto other = cider_.index().captions()[first_ + j];
+    if (std::equal(words.begin(), words.end(), other.begin(), other.end())) return 1.0;
+    const double own = std::sqrt(own_[i] * own_[j]);
+    if (own == 0) return 0.0;
+    const CiderSettings& settings = cider_.settings_;
+    const double ratio = settings.relative_counts ? ngram_total(words.size(), cider_.order()) /
+                                                        ngram_total(other.size(), cider_.order())
+                                                  : 1.0;
+    double sum = 0;
+    for (unsigned n = 1; n <= cider_.order(); ++n) {
+      const double product = norm(i, n) * norm(j, n);
+      if (product > 0)
+        sum += settings.order_weights[n - 1] * (dot(vector(i, n), vector(j, n), ratio) / product);
+    }
+    if (sum == 0 || settings.penalty == LengthPenalty::none) return sum / own;
+    const double length = cider_.caption_length(other.size());
+    const double by_length =
+        cider_.length_penalty(cider_.caption_length(words.size()) - length, length);
+    if (settings.penalty == LengthPenalty::gaussian) return sum / own * by_length;
+    const double by_repetition = cider_.repetition_penalty(worker_, first_ + j);
+    return sum / own * std::pow(by_repetition, settings.repetition_weight) *
+           std::pow(by_length, 1 - settings.repetition_weight);
+  }
+
+  const Cider& cider_;
+  Worker worker_;
+  std::uint64_t first_ = 0;
+  std::vector<Item> items_;          // by id within a caption and order
+  std::vector<std::size_t> starts_;  // [m * order + 1]
+  std::vector<double> own_;          // Σ of the weights of the orders that a caption has
+  std::vector<std::uint32_t> sorted_;
+};
+
+std::vector<double> Cider::kernels(bool one_way, unsigned threads) const {
+  const std::size_t images = index().images();
+  std::vector<std::size_t> starts{0};
+  for (std::size_t image = 0; image < images; ++image) {
+    const std::size_t m = index().first_caption(image + 1) - index().first_caption(image);
+    starts.push_back(starts.back() + m * m);
+  }
+  std::vector<double> matrices(starts.back());
+  constexpr std::size_t kWorthAThread = 64;
+  parallel_shares(images, worker_count(threads, images / kWorthAThread),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    SetKernel kernel(*this);
+                    for (std::size_t image = begin; image < end; ++image) {
+                      const std::uint64_t first = index().first_caption(image);
+                      kernel.fill(first, index().first_caption(image + 1) - first, one_way,
+                                  std::span(matrices).subspan(starts[image],
+                                                              starts[image + 1] - starts[image]));
+                    }
+                  });
+  return matrices;
+}
+
 }  // namespace cidery

@@ -10,6 +10,7 @@ print(table)
 
 from cidery._version import __version__
 from cidery.corpus import Corpus
+from cidery.diversity import diversity, leave_one_out, rank_references
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
@@ -34,6 +35,9 @@ __all__ = [
     "ScoreTable",
     "__version__",
     "compare",
+    "diversity",
+    "leave_one_out",
+    "rank_references",
     "score",
     "tokenize",
 ]

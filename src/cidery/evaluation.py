@@ -121,7 +121,7 @@ class Scorer:
         )
         per_image = np.diff(corpus.reference_offsets)
         signatures = {
-            label: str(_sign(metric, references, int(per_image.min()), int(per_image.max())))
+            label: str(sign(metric, references, int(per_image.min()), int(per_image.max())))
             for label, metric in metrics.items()
         }
         return cls(references, metrics, signatures, threads)
@@ -132,7 +132,7 @@ class Scorer:
         rows = self.measure(tokenized, images)
         count = self.references.image_count
         resampling = {
-            label: _resampling(metric, rows[label], images, count)
+            label: resample_by_image(metric, rows[label], images, count)
             for label, metric in self.metrics.items()
         }
         return ScoreTable(
@@ -167,7 +167,8 @@ def _warn_few_images(count: int) -> None:
     )
 
 
-def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
+def sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
+    """Return the signature of a metric on images with `fewest` to `most` references."""
     settings = metric.settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = references.tokenizer.id
@@ -181,7 +182,7 @@ def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> S
     return Signature(metric.name, tuple(settings.items()))
 
 
-def _resampling(metric: Metric, rows: Floats, images: Any, image_count: int) -> Resampling:
+def resample_by_image(metric: Metric, rows: Floats, images: Any, image_count: int) -> Resampling:
     """Sum each image's rows, with their number as the last column: images are the unit drawn."""
     counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
     return Resampling(
