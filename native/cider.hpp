@@ -63,6 +63,7 @@ class Cider {
  private:
   double measure_one(Worker& worker, std::span<const std::uint32_t> parts, std::size_t image) const;
   double repetition_penalty(Worker& worker, std::size_t reference) const;
+  double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
   double length_penalty(double difference, double reference_length) const;
   double caption_length(std::size_t words) const;
   class SetKernel;  // what `kernels` keeps of one image
