@@ -198,125 +198,148 @@ std::vector<double> Cider::measure(const Captions& candidates, const Captions* p
   return values;
 }
 
-/// The n-gram vectors of one image's captions, and their similarities. One object serves a worker
-/// for all its images.
+/// One image's captions compared with each other. One object serves a worker for all its images.
 class Cider::SetKernel {
  public:
-  explicit SetKernel(const Cider& cider) : cider_(cider) {}
+  explicit SetKernel(const Cider& cider)
+      : cider_(cider),
+        symmetric_(!cider.settings_.clip && cider.settings_.penalty == LengthPenalty::none) {}
 
   /// Fills `matrix`, [m, m], for the m captions from `first` on.
   void fill(std::uint64_t first, std::size_t m, bool one_way, std::span<double> matrix) {
     first_ = first;
-    read_vectors(m);
-    const CiderSettings& settings = cider_.settings_;
-    const bool symmetric = !settings.clip && settings.penalty == LengthPenalty::none;
+    m_ = m;
+    own_.assign(m, 0.0);
+    std::fill(matrix.begin(), matrix.end(), 0.0);
+    for (unsigned n = 1; n <= cider_.order(); ++n) add_order(n, matrix);
     for (std::size_t i = 0; i < m; ++i) {
-      if (settings.penalty == LengthPenalty::relative)
+      if (cider_.settings_.penalty == LengthPenalty::relative)
         worker_.parts.assign((*cider_.parts_)[first + i]);
-      for (std::size_t j = symmetric || one_way ? i + 1 : 0; j < m; ++j)
-        matrix[i * m + j] = similarity(i, j);
+      for (std::size_t j = symmetric_ || one_way ? i + 1 : 0; j < m; ++j) {
+        if (i != j) matrix[i * m + j] = finish(i, j, matrix[i * m + j]);
+      }
     }
     for (std::size_t i = 0; i < m; ++i) {
       matrix[i * m + i] = 1.0;
       for (std::size_t j = i + 1; j < m; ++j) {
         double& here = matrix[i * m + j];
         double& there = matrix[j * m + i];
-        if (!symmetric && !one_way) here = (here + there) / 2;
+        if (!symmetric_ && !one_way) here = (here + there) / 2;
         there = here;
       }
     }
   }
 
  private:
-  struct Item {
-    std::uint32_t id;
-    double weight;  // g of equation (1), without its common divisor
+  /// An n-gram's occurrences in one caption; `next` is its posting in an earlier caption.
+  struct Posting {
+    std::uint32_t caption, count, next;
   };
 
-  void read_vectors(std::size_t m) {
-    items_.clear();
-    starts_.assign(1, 0);
-    own_.assign(m, 0.0);
-    const unsigned order = cider_.order();
-    for (std::size_t i = 0; i < m; ++i) {
-      for (unsigned n = 1; n <= order; ++n) {
-        const auto ids = cider_.index().ids(n, first_ + i);
-        sorted_.assign(ids.begin(), ids.end());
-        std::sort(sorted_.begin(), sorted_.end());
-        for (std::size_t at = 0; at < sorted_.size();) {
-          const std::uint32_t id = sorted_[at];
-          double count = 0;
-          for (; at < sorted_.size() && sorted_[at] == id; ++at) ++count;
-          items_.push_back({id, count * cider_.weights_.of_id(n, id)});
-        }
-        starts_.push_back(items_.size());
-        if (norm(i, n) > 0) own_[i] += cider_.settings_.order_weights[n - 1];
-      }
-    }
+  std::span<const std::uint32_t> words(std::size_t i) const {
+    return cider_.index().captions()[first_ + i];
   }
-
   double norm(std::size_t i, unsigned n) const {
     return cider_.norms_[(first_ + i) * cider_.order() + n - 1];
   }
-
-  std::span<const Item> vector(std::size_t i, unsigned n) const {
-    const std::size_t at = i * cider_.order() + n - 1;
-    return std::span(items_).subspan(starts_[at], starts_[at + 1] - starts_[at]);
+  double clip_ratio(std::size_t i, std::size_t j) const {
+    if (!cider_.settings_.relative_counts) return 1.0;
+    return ngram_total(words(i).size(), cider_.order()) /
+           ngram_total(words(j).size(), cider_.order());
   }
 
-  double dot(std::span<const Item> here, std::span<const Item> there, double ratio) const {
-    double sum = 0;
-    for (std::size_t a = 0, b = 0; a < here.size() && b < there.size();) {
-      if (here[a].id < there[b].id) {
-        ++a;
-      } else if (there[b].id < here[a].id) {
-        ++b;
-      } else {
-        const double weight = cider_.settings_.clip
-                                  ? std::min(here[a].weight, there[b].weight * ratio)
-                                  : here[a].weight;
-        sum += weight * there[b].weight;
-        ++a, ++b;
+  /// Adds the order's share of every pair's similarity. Only n-grams that captions share cost.
+  void add_order(unsigned n, std::span<double> matrix) {
+    list_postings(n);
+    dots_.assign(m_ * m_, 0.0);
+    for (std::size_t number = 0; number < ids_.size(); ++number) {
+      if (postings_[heads_[number]].next == kNone) continue;
+      const double weight = cider_.weights_.of_id(n, ids_[number]);
+      for (std::uint32_t a = heads_[number]; a != kNone; a = postings_[a].next) {
+        for (std::uint32_t b = postings_[a].next; b != kNone; b = postings_[b].next)
+          add_product(postings_[a], postings_[b], weight);
       }
     }
-    return sum;
+    const double order_weight = cider_.settings_.order_weights[n - 1];
+    for (std::size_t i = 0; i < m_; ++i) {
+      if (norm(i, n) == 0) continue;
+      own_[i] += order_weight;
+      for (std::size_t j = 0; j < m_; ++j) {
+        const double dot = dots_[i * m_ + j];
+        if (dot != 0) matrix[i * m_ + j] += order_weight * (dot / (norm(i, n) * norm(j, n)));
+      }
+    }
+  }
+
+  void list_postings(unsigned n) {
+    std::size_t total = 0;
+    for (std::size_t i = 0; i < m_; ++i) total += words(i).size();
+    numbers_.reset(total);
+    ids_.clear();
+    heads_.clear();
+    postings_.clear();
+    for (std::uint32_t i = 0; i < m_; ++i) {
+      for (const std::uint32_t id : cider_.index().ids(n, first_ + i)) {
+        const auto [number, fresh] = numbers_.insert(id, static_cast<std::uint32_t>(ids_.size()));
+        if (fresh) {
+          ids_.push_back(id);
+          heads_.push_back(kNone);
+        }
+        std::uint32_t& head = heads_[number];
+        if (head != kNone && postings_[head].caption == i) {
+          ++postings_[head].count;
+        } else {
+          postings_.push_back({i, 1, head});
+          head = static_cast<std::uint32_t>(postings_.size() - 1);
+        }
+      }
+    }
+  }
+
+  void add_product(const Posting& a, const Posting& b, double weight) {
+    const double here = a.count * weight;
+    const double there = b.count * weight;
+    double& forward = dots_[a.caption * m_ + b.caption];
+    double& backward = dots_[b.caption * m_ + a.caption];
+    if (!cider_.settings_.clip) {
+      forward += here * there;
+      backward += here * there;
+    } else {
+      forward += std::min(here, there * clip_ratio(a.caption, b.caption)) * there;
+      backward += std::min(there, here * clip_ratio(b.caption, a.caption)) * here;
+    }
   }
 
   /// Of candidate i with reference j. A caption shorter than n words has no n-grams of that order,
   /// so its similarity with itself, own_, is less than 1: dividing by √(own_i own_j) mends that.
-  double similarity(std::size_t i, std::size_t j) {
-    const auto words = cider_.index().captions()[first_ + i];
-    const auto other = cider_.index().captions()[first_ + j];
-    if (std::equal(words.begin(), words.end(), other.begin(), other.end())) return 1.0;
-    const double own = std::sqrt(own_[i] * own_[j]);
-    if (own == 0) return 0.0;
+  double finish(std::size_t i, std::size_t j, double sum) {
+    const auto here = words(i);
+    const auto there = words(j);
+    if (std::equal(here.begin(), here.end(), there.begin(), there.end())) return 1.0;
+    if (sum == 0) return 0.0;
     const CiderSettings& settings = cider_.settings_;
-    const double ratio = settings.relative_counts ? ngram_total(words.size(), cider_.order()) /
-                                                        ngram_total(other.size(), cider_.order())
-                                                  : 1.0;
-    double sum = 0;
-    for (unsigned n = 1; n <= cider_.order(); ++n) {
-      const double product = norm(i, n) * norm(j, n);
-      if (product > 0)
-        sum += settings.order_weights[n - 1] * (dot(vector(i, n), vector(j, n), ratio) / product);
-    }
-    if (sum == 0 || settings.penalty == LengthPenalty::none) return sum / own;
-    const double length = cider_.caption_length(other.size());
+    const double similarity = sum / std::sqrt(own_[i] * own_[j]);
+    if (settings.penalty == LengthPenalty::none) return similarity;
+    const double length = cider_.caption_length(there.size());
     const double by_length =
-        cider_.length_penalty(cider_.caption_length(words.size()) - length, length);
-    if (settings.penalty == LengthPenalty::gaussian) return sum / own * by_length;
+        cider_.length_penalty(cider_.caption_length(here.size()) - length, length);
+    if (settings.penalty == LengthPenalty::gaussian) return similarity * by_length;
     const double by_repetition = cider_.repetition_penalty(worker_, first_ + j);
-    return sum / own * std::pow(by_repetition, settings.repetition_weight) *
+    return similarity * std::pow(by_repetition, settings.repetition_weight) *
            std::pow(by_length, 1 - settings.repetition_weight);
   }
 
   const Cider& cider_;
+  const bool symmetric_;
   Worker worker_;
   std::uint64_t first_ = 0;
-  std::vector<Item> items_;          // by id within a caption and order
-  std::vector<std::size_t> starts_;  // [m * order + 1]
-  std::vector<double> own_;          // Σ of the weights of the orders that a caption has
-  std::vector<std::uint32_t> sorted_;
+  std::size_t m_ = 0;
+  ScratchMap numbers_;                // n-gram id -> its number within the image
+  std::vector<std::uint32_t> ids_;    // by number
+  std::vector<std::uint32_t> heads_;  // by number: its last posting
+  std::vector<Posting> postings_;
+  std::vector<double> dots_;  // [m, m], of one order
+  std::vector<double> own_;   // Σ of the weights of the orders that a caption has
 };
 
 std::vector<double> Cider::kernels(bool one_way, unsigned threads) const {

@@ -120,9 +120,12 @@ def rank_references(
     scores = next(iter(table.each.values()))
     sets = CaptionSets.build(references, name="references")
     ranking: dict[ImageId, list[RankedCaption]] = {}
-    for image, start, captions in zip(sets.images, sets.offsets.tolist(), sets.groups(), strict=False):
+    for image, start, captions in zip(
+        sets.images, sets.offsets.tolist(), sets.groups(), strict=False
+    ):
         ranked = [
-            RankedCaption(float(scores[start + i]), caption, i) for i, caption in enumerate(captions)
+            RankedCaption(float(scores[start + i]), caption, i)
+            for i, caption in enumerate(captions)
         ]
         ranking[image] = sorted(ranked, key=lambda r: -r.score)
     return ranking

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from cidery.corpus import ImageId
-from cidery.diversity.measures import Kernel, cider_kernels, word_products
+from cidery.diversity.kernels import Kernel, cider_kernels, word_products
 from cidery.diversity.sets import CaptionSets, Sets, TokenizedSets
 from cidery.errors import SettingError
 from cidery.evaluation import FrequenciesLike, read_frequencies
@@ -135,7 +135,11 @@ def _kernel_matrix(
         raise SettingError("there are no references here to count on; pass a set of frequencies")
     references = ReferenceSet(cut(sets.captions), sets.offsets.astype(np.uint64), cut, counted_on)
     tokenized = TokenizedSets(references, sets.sizes)
-    flat = word_products(tokenized, stop_words) if kernel == "lsa" else cider_kernels(tokenized, kernel)
+    flat = (
+        word_products(tokenized, stop_words)
+        if kernel == "lsa"
+        else cider_kernels(tokenized, kernel)
+    )
     return flat.reshape(len(sets.captions), -1)
 
 

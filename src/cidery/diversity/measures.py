@@ -6,46 +6,28 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
-from typing import ClassVar, Literal, TypeAlias, cast
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _native
+from cidery.diversity.kernels import (
+    STOP_WORDS,
+    Kernel,
+    Pairs,
+    cider_kernels,
+    get_kernel,
+    word_products,
+)
 from cidery.diversity.sets import TokenizedSets
 from cidery.diversity.spectrum import measure_spread
 from cidery.errors import SettingError
-from cidery.metrics import Cider, CiderD, CiderR, Metric
+from cidery.metrics import Metric
 from cidery.metrics.base import format_setting, require, require_choice
-from cidery.metrics.cider import PreparedCider
 from cidery.statistics import Floats
-
-Kernel: TypeAlias = str | Cider | CiderD | CiderR
-Pairs: TypeAlias = Literal["both", "once"]
-
-KERNELS: Mapping[str, Cider | CiderD | CiderR] = MappingProxyType(
-    {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": CiderR()}
-)
-"""Kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
-
-STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "english": frozenset(
-            """a about above across after again against all along also am among an and another any
-            are around as at be because been before behind being below beneath beside between
-            beyond both but by can could did do does doing down during each either every few for
-            from further had has have having he her here hers herself him himself his how i if in
-            inside into is it its itself just me more most my myself near neither next no nor not
-            of off on onto or other our ours ourselves out outside over own same she should so some
-            such than that the their theirs them themselves then there these they this those
-            through to together too toward towards under until up upon us very was we were what
-            when where which while who whom whose why will with within without would you your
-            yours yourself yourselves""".split()
-        )
-    }
-)
-"""Words without content of their own, by language."""
 
 
 @dataclass(frozen=True)
@@ -204,7 +186,7 @@ def score_captions(rows: Floats, n: int) -> Floats:
         logs = np.log(precision).sum(axis=1) / np.maximum(1, present.sum(axis=1))
         brevity = np.minimum(0.0, 1 - reference_length / np.maximum(length, 1.0))
     scores = np.exp(logs + brevity)
-    return np.where(length > 0, scores, (reference_length == 0).astype(np.float64))
+    return np.asarray(np.where(length > 0, scores, reference_length == 0), np.float64)
 
 
 @dataclass(frozen=True)
@@ -256,7 +238,7 @@ class Unique(Measure):
         """Return one value per image."""
         captions = list(map(tuple, sets.captions.captions.form("split").tokens()))
         bounds = sets.captions.image_offsets.tolist()
-        different = [len(set(captions[a:b])) for a, b in zip(bounds, bounds[1:], strict=False)]
+        different = [len(set(captions[a:b])) for a, b in pairwise(bounds)]
         return np.asarray(different) / sets.sizes
 
 
@@ -322,9 +304,11 @@ class WordPositions:
     def of(cls, sets: TokenizedSets) -> WordPositions:
         """Lay the captions out."""
         form = sets.captions.captions.form("split")
-        lengths = np.diff(form.offsets().astype(np.int64))
+        lengths = np.asarray(np.diff(form.offsets().astype(np.int64)), np.int64)
         captions = np.repeat(np.arange(len(lengths)), lengths)
-        return cls(form.words(), captions, np.repeat(np.arange(len(sets.sizes)), sets.sizes)[captions])
+        return cls(
+            form.words(), captions, np.repeat(np.arange(len(sets.sizes)), sets.sizes)[captions]
+        )
 
     @cached_property
     def _pairs(self) -> NDArray[np.uint64]:
@@ -413,29 +397,3 @@ def get_measures(
     if not chosen:
         raise SettingError("no measures of diversity were asked for")
     return chosen
-
-
-def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
-    """Return the metric of a kernel: by name, or as given."""
-    if isinstance(kernel, Cider | CiderD | CiderR):
-        return kernel
-    if kernel in KERNELS:
-        return KERNELS[kernel]
-    raise SettingError(
-        f"unknown kernel {kernel!r}; known: {', '.join(KERNELS)}, or a Cider, CiderD or CiderR"
-    )
-
-
-def cider_kernels(sets: TokenizedSets, kernel: Kernel, pairs: Pairs = "both") -> Floats:
-    """Return the kernel matrices of all images, one after another."""
-    prepared = cast("PreparedCider", get_kernel(kernel).prepare(sets.captions))
-    return _native.cider_kernels(prepared.native, pairs == "once", sets.captions.threads)
-
-
-def word_products(sets: TokenizedSets, stop_words: str | tuple[str, ...] | None = None) -> Floats:
-    """Return MᵀM of every image's word-caption matrix M, one after another."""
-    index = sets.captions.index("split", 1)
-    words = sets.captions.captions.form("split").vocabulary()
-    stopped = STOP_WORDS[stop_words] if isinstance(stop_words, str) else set(stop_words or ())
-    ignored = np.fromiter((word in stopped for word in words), np.uint8, len(words))
-    return _native.word_products(index, ignored, sets.captions.threads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -38,30 +38,27 @@ class CaptionSets:
         """Check sets given by id, as lists, or as `(id, caption)` rows in which ids come again."""
         if missing not in ("error", "skip"):
             raise SettingError(f'missing is "error" or "skip", not {missing!r}')
-        groups = group_rows(sets) if _are_rows(sets) else sets
-        if len(groups) == 0:
+        groups = _as_groups(sets, name)
+        if not groups:
             raise InputError(f"{name}: there is nothing in it")
-        items = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
-        small = {image: len(group) for image, group in items if _is_small(group)}
+        small = {image: len(group) for image, group in groups.items() if _is_small(group)}
         if small and missing == "error":
             raise InputError(_explain_small(small, len(groups), name))
-        if small:
-            kept = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
-            groups = {image: group for image, group in kept if image not in small}
-            if not groups:
-                raise InputError(f"{name}: no image has two captions or more")
+        groups = {image: group for image, group in groups.items() if image not in small}
+        if not groups:
+            raise InputError(f"{name}: no image has two captions or more")
         corpus = Corpus.from_references(groups, references_name=name)
         return cls(corpus.images, corpus.references, corpus.reference_offsets)
 
     @property
     def sizes(self) -> NDArray[np.int64]:
         """int64[images]: how many captions each image has."""
-        return np.diff(self.offsets)
+        return np.asarray(np.diff(self.offsets), np.int64)
 
     def groups(self) -> list[list[str]]:
         """Return each image's captions."""
         bounds = self.offsets.tolist()
-        return [self.captions[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [self.captions[a:b] for a, b in pairwise(bounds)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ class TokenizedSets:
     def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Average over each image's captions: float64[captions] -> float64[images]."""
         starts = self.captions.image_offsets[:-1].astype(np.int64)
-        return np.add.reduceat(values, starts) / self.sizes
+        return np.asarray(np.add.reduceat(values, starts) / self.sizes, np.float64)
 
 
 def group_rows(rows: Sequence[tuple[ImageId, str]]) -> dict[ImageId, list[str]]:
@@ -96,13 +93,18 @@ def tokenize_training(training: Training, tokenizer: Tokenizer) -> frozenset[tup
     return frozenset(map(tuple, tokenizer(captions).form("split").tokens()))
 
 
-def _are_rows(sets: Any) -> bool:
-    """Tell `(id, caption)` tuples from lists of captions."""
-    return (
-        isinstance(sets, list | tuple)
-        and len(sets) > 0
-        and all(isinstance(row, tuple) and len(row) == 2 for row in sets)
-    )
+def _as_groups(sets: Any, name: str) -> dict[Any, Any]:
+    """Return captions by image; a tuple is an `(id, caption)` row, a list is a set."""
+    if isinstance(sets, Mapping):
+        return dict(sets)
+    if not isinstance(sets, list | tuple):
+        raise InputError(
+            f"{name}: expected captions by image id, a list of lists of captions or a list of "
+            f"(id, caption) tuples, not {type(sets).__name__}; files are read by read_candidates"
+        )
+    if len(sets) > 0 and all(isinstance(row, tuple) and len(row) == 2 for row in sets):
+        return group_rows(sets)
+    return dict(enumerate(sets))
 
 
 def _is_small(group: Any) -> bool:

@@ -36,8 +36,7 @@ def measure_spread(flat: Floats, sizes: NDArray[Any]) -> Floats:
     """
     spread = np.empty(len(sizes))
     for chosen, matrices in split_matrices(flat, sizes):
-        eigenvalues = np.linalg.eigvalsh(matrices)
-        spread[chosen] = spread_of_eigenvalues(eigenvalues)
+        spread[chosen] = spread_of_eigenvalues(np.asarray(np.linalg.eigvalsh(matrices), np.float64))
     return spread
 
 
@@ -54,4 +53,4 @@ def spread_of_eigenvalues(eigenvalues: Floats) -> Floats:
     inverse = np.divide(
         strengths.sum(axis=-1), strongest, out=np.ones_like(strongest), where=strongest > 0
     )
-    return np.clip(np.log(inverse) / np.log(m), 0.0, 1.0)
+    return np.asarray(np.clip(np.log(inverse) / np.log(m), 0.0, 1.0), np.float64)

@@ -11,20 +11,13 @@ from numpy.typing import NDArray
 from cidery import _version
 from cidery.corpus import Corpus, Missing, References
 from cidery.diversity.consensus import count_references, leave_one_out
-from cidery.diversity.measures import (
-    Kernel,
-    Measure,
-    MeasureLike,
-    SelfCider,
-    get_kernel,
-    get_measures,
-)
+from cidery.diversity.kernels import Kernel, get_kernel
+from cidery.diversity.measures import Measure, MeasureLike, SelfCider, get_measures
 from cidery.diversity.sets import (
     CaptionSets,
     Sets,
     TokenizedSets,
     Training,
-    group_rows,
     tokenize_training,
 )
 from cidery.errors import InputError, SettingError
@@ -170,7 +163,9 @@ def diversity_by_count(
         threads=threads,
     )
     ranked = {
-        image: [captions[i] for i in np.argsort(-values[start : start + len(captions)], kind="stable")]
+        image: [
+            captions[i] for i in np.argsort(-values[start : start + len(captions)], kind="stable")
+        ]
         for image, start, captions in zip(
             checked.images, checked.offsets.tolist(), checked.groups(), strict=False
         )
@@ -260,8 +255,10 @@ def _accuracies(
     )
     table = scorer.score(against.candidates, against.candidate_images, against.candidate_ids)
     # Rows of one image may lie apart; sets gather them in order of first occurrence.
-    order = group_rows(list(zip(against.candidate_ids, range(len(table.ids)), strict=True)))  # type: ignore[arg-type]
-    places = np.concatenate([np.asarray(p, np.intp) for p in order.values()])
+    order: dict[Any, list[int]] = {}
+    for place, image in enumerate(against.candidate_ids):
+        order.setdefault(image, []).append(place)
+    places = np.concatenate([np.asarray(p, np.intp) for p in order.values() if len(p) > 1])
     return table.each[judge.name][places], table.signatures[judge.name]
 
 
