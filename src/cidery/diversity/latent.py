@@ -18,6 +18,8 @@ from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 COMPONENTS = 5
 """How many topics the paper shows."""
+# √ turns rounding errors of 1e-16 in a kernel into distances of 1e-8.
+_SAME = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +43,8 @@ class CaptionMap:
     captions: tuple[str, ...]
     coordinates: Floats
     """float64[captions, dimensions]"""
-    explained: float
-    """The share of the captions' spread that these dimensions show."""
+    stress: float
+    """How much the distances on the map miss the true ones (Kruskal's stress-1); 0 is exact."""
 
 
 def latent_semantics(
@@ -90,12 +92,15 @@ def map_captions(
     frequencies: FrequenciesLike = "coco-train2014",
     stop_words: str | tuple[str, ...] | None = None,
     tokenizer: TokenizerLike = "ptb",
+    seed: int = 0,
 ) -> CaptionMap:
-    """Place captions of several images by classical multidimensional scaling.
+    """Place captions of several images by multidimensional scaling: figure 9 of Wang and Chan 2019.
 
-    The squared distance of two captions is K_ii + K_jj - 2 K_ij, so the points are the principal
-    components of the centred kernel. No randomness: the same captions give the same map. For
-    figure 9 of Wang and Chan 2019. The arguments are those of `latent_semantics`.
+    The distance of two captions is √(K_ii + K_jj - 2 K_ij). The map begins as classical scaling,
+    the principal components of the centred kernel, which shows only the few directions in which
+    captions differ most; majorisation (SMACOF, de Leeuw 1977) then fits all distances. `seed` is of
+    the small shift by which points that begin in one place part; equal captions stay together.
+    The other arguments are those of `latent_semantics`.
 
     ```python
     map_captions({"a": ["a dog", "the dog"], "b": ["two cats", "cats"]}).coordinates
@@ -106,19 +111,56 @@ def map_captions(
     checked = CaptionSets.build(sets)
     together = CaptionSets(("all",), checked.captions, np.asarray([0, len(checked.captions)]))
     matrix = _kernel_matrix(together, kernel, frequencies, stop_words, tokenizer)
-    centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
-    eigenvalues, vectors = np.linalg.eigh(centred)
-    positive = np.maximum(eigenvalues[::-1], 0.0)
-    shown = positive[:dimensions]
-    coordinates = _fix_signs(vectors[:, : -dimensions - 1 : -1]) * np.sqrt(shown)
-    total = float(positive.sum())
+    own = np.diagonal(matrix)
+    distances = np.sqrt(np.maximum(own[:, None] + own - 2 * matrix, 0.0))
+    distances[distances < _SAME] = 0.0
+    start = scale_classically(matrix, dimensions)
+    _, number = np.unique(distances == 0, axis=0, return_inverse=True)  # equal captions: equal rows
+    shifts = np.random.default_rng(seed).standard_normal((len(matrix), start.shape[1]))
+    coordinates = fit_distances(start + 0.01 * shifts[number.ravel()], distances)
     owners = np.repeat(np.arange(len(checked.images)), checked.sizes)
     return CaptionMap(
         tuple(checked.images[i] for i in owners.tolist()),
         tuple(checked.captions),
         coordinates,
-        float(shown.sum()) / total if total > 0 else 1.0,
+        _stress(coordinates, distances),
     )
+
+
+def scale_classically(matrix: Floats, dimensions: int) -> Floats:
+    """Return the principal components of a kernel, float64[m, dimensions] (Torgerson 1952)."""
+    centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
+    eigenvalues, vectors = np.linalg.eigh(centred)
+    strongest = slice(None, -dimensions - 1, -1)
+    lengths = np.sqrt(np.maximum(eigenvalues[strongest], 0.0))
+    return np.asarray(_fix_signs(vectors[:, strongest]) * lengths, np.float64)
+
+
+def fit_distances(start: Floats, distances: Floats, steps: int = 500) -> Floats:
+    """Move points until their distances fit, by Guttman transforms; the stress only falls."""
+    points = start - start.mean(axis=0)
+    before = _stress(points, distances)
+    for _ in range(steps):
+        apart = _distances(points)
+        ratio = np.divide(distances, apart, out=np.zeros_like(apart), where=apart > 0)
+        points = (ratio.sum(axis=1)[:, None] * points - ratio @ points) / len(points)
+        stress = _stress(points, distances)
+        if before - stress < 1e-7:
+            break
+        before = stress
+    return np.asarray(points, np.float64)
+
+
+def _distances(points: Floats) -> Floats:
+    differences = points[:, None] - points
+    return np.asarray(np.sqrt((differences**2).sum(axis=-1)), np.float64)
+
+
+def _stress(points: Floats, distances: Floats) -> float:
+    """Kruskal's stress-1: 0 where all distances are as they should be."""
+    apart = _distances(points)
+    total = float((apart**2).sum())
+    return float(np.sqrt(((apart - distances) ** 2).sum() / total)) if total > 0 else 0.0
 
 
 def _kernel_matrix(
