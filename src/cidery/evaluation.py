@@ -16,9 +16,9 @@ import numpy as np
 from cidery import _version
 from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import MismatchError, SettingError, UnreliableWarning
-from cidery.frequencies import SHIPPED, DocumentFrequencies
+from cidery.frequencies import FEW_IMAGES, SHIPPED, DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
-from cidery.metrics.base import Faithful, ReferenceSet, find_frequencies
+from cidery.metrics.base import Faithful, Prepared, ReferenceSet, find_frequencies
 from cidery.scores import Resampling, ScoreTable, Signature, latex_table
 from cidery.statistics import (
     RESAMPLES,
@@ -33,8 +33,6 @@ from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 MetricsLike: TypeAlias = "str | Metric | Iterable[str | Metric] | None"
 
-FEW_IMAGES = 100
-
 
 def score(
     candidates: Candidates,
@@ -46,6 +44,8 @@ def score(
     faithful: Faithful | None = None,
     missing: Missing = "error",
     threads: int = 0,
+    candidates_name: str = "candidates",
+    references_name: str = "references",
 ) -> ScoreTable:
     """Score candidate captions against reference captions.
 
@@ -61,6 +61,8 @@ def score(
         faithful: `"coco"` or `"paper"` for metrics given by name; by default each metric's own.
         missing: `"skip"` leaves out images without candidates or without references.
         threads: 0 means one per core; any number gives the same bits.
+        candidates_name: what messages call the candidates, for instance their file.
+        references_name: what messages call the references.
 
     ```python
     table = cidery.score({"a": "a dog runs"}, {"a": ["a dog is running", "the dog runs"]},
@@ -69,7 +71,13 @@ def score(
     ```
     """
     chosen = get_metrics(metrics, faithful)
-    corpus = Corpus.build(candidates, references, missing=missing)
+    corpus = Corpus.build(
+        candidates,
+        references,
+        missing=missing,
+        candidates_name=candidates_name,
+        references_name=references_name,
+    )
     scorer = Scorer.build(
         corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
     )
@@ -97,6 +105,8 @@ class Scorer:
 
     references: ReferenceSet
     metrics: Mapping[str, Metric]
+    prepared: Mapping[Hashable, Prepared]
+    """By `Metric.row_key`: metrics that share rows share the work."""
     signatures: Mapping[str, str]
     threads: int
 
@@ -110,7 +120,7 @@ class Scorer:
         frequencies: FrequenciesLike = "references",
         threads: int = 0,
     ) -> Scorer:
-        """Tokenize the references; what metrics count on them is made when first asked for."""
+        """Tokenize the references and make them ready for the metrics."""
         chosen = get_tokenizer(tokenizer)
         counted_on = read_frequencies(frequencies)
         offsets = corpus.reference_offsets.astype(np.uint64)
@@ -124,15 +134,22 @@ class Scorer:
             label: str(sign(metric, references, int(per_image.min()), int(per_image.max())))
             for label, metric in metrics.items()
         }
-        return cls(references, metrics, signatures, threads)
+        prepared: dict[Hashable, Prepared] = {}
+        for metric in metrics.values():
+            if metric.row_key not in prepared:
+                prepared[metric.row_key] = metric.prepare(references)
+        return cls(references, metrics, prepared, signatures, threads)
 
     def score(self, candidates: list[str], images: Any, ids: Any) -> ScoreTable:
         """Score captions; `images[i]` is the index of the image of caption i."""
         tokenized = self.references.tokenizer(candidates, self.threads)
         rows = self.measure(tokenized, images)
         count = self.references.image_count
+        # Metrics that share rows share their sums, and so the drawing of samples.
+        shared = {id(measured): measured for measured in rows.values()}
+        summed = {key: sum_images(measured, images, count) for key, measured in shared.items()}
         resampling = {
-            label: resample_by_image(metric, rows[label], images, count)
+            label: Resampling(summed[id(rows[label])], partial(pool_counted, metric))
             for label, metric in self.metrics.items()
         }
         return ScoreTable(
@@ -145,13 +162,12 @@ class Scorer:
         )
 
     def measure(self, candidates: TokenizedCaptions, images: Any) -> dict[str, Floats]:
-        """Return each metric's rows; metrics that share rows share the work."""
+        """Return each metric's rows."""
         indexes = np.ascontiguousarray(images, np.uint32)
-        measured: dict[Hashable, Floats] = {}
-        for metric in self.metrics.values():
-            if metric.row_key not in measured:
-                prepared = metric.prepare(self.references)
-                measured[metric.row_key] = prepared.measure(candidates, indexes, self.threads)
+        measured = {
+            key: prepared.measure(candidates, indexes, self.threads)
+            for key, prepared in self.prepared.items()
+        }
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
 
 
@@ -182,15 +198,14 @@ def sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Si
     return Signature(metric.name, tuple(settings.items()))
 
 
-def resample_by_image(metric: Metric, rows: Floats, images: Any, image_count: int) -> Resampling:
+def sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
     """Sum each image's rows, with their number as the last column: images are the unit drawn."""
     counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
-    return Resampling(
-        sum_by_group(counted, np.asarray(images), image_count), partial(_pool_counted, metric)
-    )
+    return sum_by_group(counted, np.asarray(images), image_count)
 
 
-def _pool_counted(metric: Metric, sums: Floats) -> Floats:
+def pool_counted(metric: Metric, sums: Floats) -> Floats:
+    """Return corpus scores from sums of rows whose last column counts them."""
     return metric.pool(sums[..., :-1], sums[..., -1])
 
 
@@ -234,9 +249,24 @@ class Comparison:
             "note": self.note,
         }
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per metric and pair of systems with all digits, for CSV."""
+        return [
+            {
+                "metric": metric,
+                "system": one,
+                "other": other,
+                "score": self.tables[one].corpus[metric],
+                "other_score": self.tables[other].corpus[metric],
+                **vars(test),
+            }
+            for metric, pairs in self.tests.items()
+            for (one, other), test in pairs.items()
+        ]
+
     def header(self) -> list[str]:
         """Return the columns of `lines`."""
-        return ["metric", *self.tables, "difference", "interval", "p", "effect", "wins"]
+        return ["metric", *self.tables, "diff", "interval", "p", "effect", "wins"]
 
     def lines(self, digits: int = 4) -> list[list[str]]:
         """Return the comparison as text cells, a row per metric and pair of systems."""
@@ -287,11 +317,12 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    references_name: str = "references",
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric.
 
-    The first eight arguments are those of `score`. With `missing="skip"`, images are kept that all
-    systems describe.
+    Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
+    that all systems describe.
 
     ```python
     comparison = cidery.compare({"ours": a, "theirs": b}, references)
@@ -301,7 +332,7 @@ def compare(
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
     chosen = get_metrics(metrics, faithful)
-    corpora = _common_corpora(systems, references, missing)
+    corpora = _common_corpora(systems, references, missing, references_name)
     scorer = Scorer.build(
         next(iter(corpora.values())),
         chosen,
@@ -335,10 +366,19 @@ def compare(
 
 
 def _common_corpora(
-    systems: Mapping[str, Candidates], references: References, missing: Missing
+    systems: Mapping[str, Candidates],
+    references: References,
+    missing: Missing,
+    references_name: str,
 ) -> dict[str, Corpus]:
     corpora = {
-        name: Corpus.build(candidates, references, missing=missing, candidates_name=name)
+        name: Corpus.build(
+            candidates,
+            references,
+            missing=missing,
+            candidates_name=name,
+            references_name=references_name,
+        )
         for name, candidates in systems.items()
     }
     images = {name: set(corpus.images) for name, corpus in corpora.items()}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,14 +15,15 @@ from cidery.evaluation import (
     FrequenciesLike,
     MetricsLike,
     Scorer,
+    pool_counted,
     read_frequencies,
-    resample_by_image,
     sign,
+    sum_images,
 )
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scores import ScoreTable
+from cidery.scores import Resampling, ScoreTable
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizerLike, get_tokenizer
 
@@ -85,7 +87,9 @@ def leave_one_out(
         each={label: metric.each(rows[label]) for label, metric in chosen.items()},
         signatures={label: signatures[label] for label in chosen},
         resampling={
-            label: resample_by_image(metric, rows[label], owners, len(sets.images))
+            label: Resampling(
+                sum_images(rows[label], owners, len(sets.images)), partial(pool_counted, metric)
+            )
             for label, metric in chosen.items()
         },
     )
