@@ -11,6 +11,7 @@ print(table)
 from cidery._version import __version__
 from cidery.corpus import Corpus
 from cidery.description import Description, describe
+from cidery.diversity import diversity, leave_one_out, rank_references
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
@@ -49,6 +50,9 @@ __all__ = [
     "__version__",
     "compare",
     "describe",
+    "diversity",
+    "leave_one_out",
+    "rank_references",
     "score",
     "tokenize",
 ]

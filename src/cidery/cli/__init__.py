@@ -27,6 +27,7 @@ from cidery.errors import CideryError, DataWarning, UnreliableWarning
 COMMANDS = (
     "score",
     "compare",
+    "diversity",
     "stats",
     "metrics",
     "frequencies",
