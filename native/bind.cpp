@@ -24,6 +24,9 @@ namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace cidery {
+
+void bind_rewards(nb::module_& m);
+
 namespace {
 
 template <class T>
@@ -413,4 +416,5 @@ NB_MODULE(_native, m) {
   cidery::bind_counts(m);
   cidery::bind_metrics(m);
   cidery::bind_statistics(m);
+  cidery::bind_rewards(m);
 }

@@ -14,6 +14,7 @@ from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import METRICS, Bleu, Cider, CiderD, CiderR, RougeL, RougeN, RougeS, RougeW
+from cidery.rewards import Reward
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
 
@@ -27,6 +28,7 @@ __all__ = [
     "Comparison",
     "Corpus",
     "DocumentFrequencies",
+    "Reward",
     "RougeL",
     "RougeN",
     "RougeS",
