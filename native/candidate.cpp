@@ -30,28 +30,8 @@ void ScratchMap::reset(std::size_t keys) {
     slots_.assign(std::max(wanted, slots_.size()), {0, 0, 0});
     stamp_ = 1;
   }
+  seen_ = 0;
   shift_ = 64 - static_cast<unsigned>(std::bit_width(slots_.size() - 1));
-}
-
-std::pair<std::uint32_t, bool> ScratchMap::insert(std::uint64_t key, std::uint32_t fresh) {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = start(key);; at = (at + 1) & mask) {
-    Slot& slot = slots_[at];
-    if (slot.stamp != stamp_) {
-      slot = {key, fresh, stamp_};
-      return {fresh, true};
-    }
-    if (slot.key == key) return {slot.value, false};
-  }
-}
-
-std::uint32_t ScratchMap::find(std::uint64_t key) const {
-  const std::size_t mask = slots_.size() - 1;
-  for (std::size_t at = start(key);; at = (at + 1) & mask) {
-    const Slot& slot = slots_[at];
-    if (slot.stamp != stamp_) return kNone;
-    if (slot.key == key) return slot.value;
-  }
 }
 
 void Tally::assign(std::span<const std::uint32_t> keys) {
@@ -66,6 +46,34 @@ void Tally::assign(std::span<const std::uint32_t> keys) {
     }
   }
   hits_.assign(items_.size(), 0);
+}
+
+void RepeatCounter::start(std::size_t words) {
+  suspects_.resize(words);
+  for (std::size_t i = 0; i < words; ++i) suspects_[i] = static_cast<std::uint32_t>(i);
+}
+
+std::span<const std::uint32_t> RepeatCounter::count(std::span<const std::uint32_t> ids) {
+  counts_.assign(ids.size(), 1);
+  if (suspects_.empty()) return counts_;
+  first_.reset(suspects_.size());
+  bool repeated = false;
+  for (const std::uint32_t at : suspects_) {
+    if (at >= ids.size()) continue;
+    const auto [first, fresh] = first_.insert(ids[at], at);
+    if (fresh) continue;
+    ++counts_[first];
+    counts_[at] = 0;
+    repeated = true;
+  }
+  still_.clear();
+  if (repeated) {
+    for (const std::uint32_t at : suspects_) {
+      if (at < ids.size() && counts_[at] != 1) still_.push_back(at);
+    }
+  }
+  suspects_.swap(still_);
+  return counts_;
 }
 
 void CandidateNgrams::assign(const NgramIndex& index, std::span<const std::uint32_t> words,

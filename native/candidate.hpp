@@ -33,9 +33,30 @@ class ScratchMap {
   /// Empties the map and makes room for `keys` keys.
   void reset(std::size_t keys);
   /// The value of `key`, set to `fresh` if it was absent; second is true then.
-  std::pair<std::uint32_t, bool> insert(std::uint64_t key, std::uint32_t fresh);
-  /// The value of `key`, or kNone.
-  std::uint32_t find(std::uint64_t key) const;
+  std::pair<std::uint32_t, bool> insert(std::uint64_t key, std::uint32_t fresh) {
+    const std::uint64_t hash = mix(key);
+    seen_ |= std::uint64_t{1} << (hash >> 58);
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t at = hash >> shift_;; at = (at + 1) & mask) {
+      Slot& slot = slots_[at];
+      if (slot.stamp != stamp_) {
+        slot = {key, fresh, stamp_};
+        return {fresh, true};
+      }
+      if (slot.key == key) return {slot.value, false};
+    }
+  }
+  /// The value of `key`, or kNone. Most keys asked for are absent, and one bit tells most of those.
+  std::uint32_t find(std::uint64_t key) const {
+    const std::uint64_t hash = mix(key);
+    if ((seen_ >> (hash >> 58) & 1) == 0) return kNone;
+    const std::size_t mask = slots_.size() - 1;
+    for (std::size_t at = hash >> shift_;; at = (at + 1) & mask) {
+      const Slot& slot = slots_[at];
+      if (slot.stamp != stamp_) return kNone;
+      if (slot.key == key) return slot.value;
+    }
+  }
 
  private:
   struct Slot {
@@ -43,12 +64,12 @@ class ScratchMap {
     std::uint32_t value;
     std::uint32_t stamp;
   };
-  std::size_t start(std::uint64_t key) const {
-    return static_cast<std::size_t>(key * 0x9E3779B97F4A7C15u >> shift_);
-  }
+  static std::uint64_t mix(std::uint64_t key) { return key * 0x9E3779B97F4A7C15u; }
+
   std::vector<Slot> slots_;
   std::uint32_t stamp_ = 0;
   unsigned shift_ = 63;
+  std::uint64_t seen_ = 0;  // one bit per sixty-fourth of the hashes
 };
 
 /// Distinct keys of a sequence with their counts, in order of first occurrence, and how often each
@@ -81,6 +102,22 @@ class Tally {
   ScratchMap map_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> hits_, met_;
+};
+
+/// Counts of a caption's n-grams, order by order, without a hash of every one: an n-gram can only
+/// stand twice where its first n-1 words do, so from order to order fewer positions need a look.
+class RepeatCounter {
+ public:
+  /// Begins a caption of so many words.
+  void start(std::size_t words);
+  /// Counts by position for the next order: how often the n-gram occurs where it stands first, 0
+  /// where it stands again. To be called for orders 1, 2, 3, … in turn.
+  std::span<const std::uint32_t> count(std::span<const std::uint32_t> ids);
+
+ private:
+  std::vector<std::uint32_t> counts_;
+  std::vector<std::uint32_t> suspects_, still_;  // positions whose n-gram may stand elsewhere too
+  ScratchMap first_;
 };
 
 /// A candidate's n-grams of every order in the ids of a reference index; n-grams the index lacks

@@ -42,19 +42,26 @@ Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const Freq
   constexpr std::size_t kWorthAThread = 512;
   parallel_shares(captions, worker_count(threads, captions / kWorthAThread),
                   [&](std::size_t begin, std::size_t end, unsigned) {
-                    Tally tally;
+                    RepeatCounter repeats;
                     for (std::size_t caption = begin; caption < end; ++caption) {
+                      repeats.start(index->captions()[caption].size());
                       for (unsigned n = 1; n <= order(); ++n) {
-                        tally.assign(index->ids(n, caption));
-                        double sum = 0;
-                        for (const auto& item : tally.items()) {
-                          const double weight = item.count * weights_.of_id(n, item.key);
-                          sum += weight * weight;
-                        }
-                        norms_[caption * order() + n - 1] = std::sqrt(sum);
+                        norms_[caption * order() + n - 1] =
+                            norm(n, index->ids(n, caption), repeats);
                       }
                     }
                   });
+}
+
+double Cider::norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const {
+  const auto counts = repeats.count(ids);
+  double sum = 0;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (counts[i] == 0) continue;  // counted where it stood first
+    const double weight = counts[i] * weights_.of_id(n, ids[i]);
+    sum += weight * weight;
+  }
+  return std::sqrt(sum);
 }
 
 Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) const {

@@ -80,6 +80,7 @@ class Cider {
   void share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
                  std::span<NgramCredit> credits) const;
   double repetition_penalty(Worker& worker, std::size_t reference) const;
+  double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
   double length_penalty(double difference, double reference_length) const;
   double caption_length(std::size_t words) const;
 

@@ -118,9 +118,4 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
   }
 }
 
-double Weights::of_count(std::uint32_t count) const {
-  if (uniform_) return 1.0;
-  return log_image_count_ - (count < logarithms_.size() ? logarithms_[count] : std::log(count));
-}
-
 }  // namespace cidery

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -56,7 +57,10 @@ class Weights {
 
   const NgramIndex& index() const { return *index_; }
   const FrequencyTrie* trie() const { return trie_.get(); }
-  double of_count(std::uint32_t count) const;
+  double of_count(std::uint32_t count) const {
+    if (uniform_) return 1.0;
+    return log_image_count_ - (count < logarithms_.size() ? logarithms_[count] : std::log(count));
+  }
   double of_id(unsigned n, std::uint32_t id) const { return of_count(counts_[n - 1][id]); }
   /// The trie's entry for an n-gram of the index, or kNone.
   std::uint32_t entry(unsigned n, std::uint32_t id) const {

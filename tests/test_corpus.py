@@ -215,8 +215,14 @@ def test_a_list_does_not_match_ids() -> None:
 
 @pytest.mark.parametrize("empty", [{}, []])
 def test_empty_sides_are_refused(empty: Any) -> None:
-    assert message(empty, REFERENCES) == "candidates: there is nothing in it"
-    assert message(CANDIDATES, empty) == "references: there is nothing in it"
+    assert message(empty, REFERENCES) == "candidates: there are no captions"
+    assert message(CANDIDATES, empty) == "references: there are no captions"
+
+
+@pytest.mark.parametrize("missing", ["error", "skip"])
+def test_images_without_any_candidate_are_refused(missing: str) -> None:
+    text = message({"kitchen": [], "garden": []}, REFERENCES, missing=missing)
+    assert text == "candidates: there are no captions"
 
 
 def test_a_bare_string_is_no_list_of_references() -> None:

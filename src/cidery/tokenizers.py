@@ -135,7 +135,7 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
     """What each word becomes in that form; None where every word stays as it is."""
     if form == "split":
         # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
-        if len(" ".join(words).split()) == len(words) and "" not in words:
+        if " ".join(words).split() == words:
             return None
         return [word.split() for word in words]
     if form == "parts":

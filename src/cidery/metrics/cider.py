@@ -29,7 +29,7 @@ class PreparedCider:
     """The form whose repeated words are punished (CIDEr-R)."""
 
     def translate(self, candidates: TokenizedCaptions) -> _native.Translation:
-        """Return the candidates' words in the references' ids; serves any call with one vocabulary."""
+        """Return the candidates' words in the references' ids, for calls with that vocabulary."""
         parts = candidates.form(self.parts) if self.parts else None
         return self.native.translate(candidates.form(self.form), parts)
 

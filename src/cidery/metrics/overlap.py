@@ -24,7 +24,7 @@ class PreparedOverlap:
     """From the kernel's rows to the metric's; None: they are the same."""
 
     def translate(self, candidates: TokenizedCaptions) -> _native.Translation:
-        """Return the candidates' words in the references' ids; serves any call with one vocabulary."""
+        """Return the candidates' words in the references' ids, for calls with that vocabulary."""
         return self.native.translate(candidates.form(self.form))
 
     def measure(

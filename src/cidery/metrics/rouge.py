@@ -31,8 +31,9 @@ class RougeL(Metric):
     """ROUGE-L: F of the longest common subsequence; in [0, 1].
 
     R = max_j LCS(c, s_j)/|s_j|, P = max_j LCS(c, s_j)/|c|, F = (1+β²)RP/(R+β²P): Lin 2004;
-    equations (10)-(12) of the CIDEr paper's Appendix VII. P and R may come from different references, in the
-    paper as in coco-caption. `coco` has β = 1.2 and takes an empty caption for one empty word.
+    equations (10)-(12) of the CIDEr paper's Appendix VII. P and R may come from different
+    references, in the paper as in coco-caption. `coco` has β = 1.2 and takes an empty caption for
+    one empty word.
 
     ```python
     cidery.score(candidates, references, metrics=[RougeL(), RougeL(beta=1.0)])

@@ -1,0 +1,68 @@
+"""Fixtures for all tests: the bundled example, made as large as a test wants."""
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cidery
+
+EXAMPLES = Path(cidery.__file__).parent / "examples"
+SHARED = Path(__file__).parents[2] / "shared"
+
+
+@dataclass(frozen=True)
+class Example:
+    """The bundled corpus."""
+
+    references: dict[int, list[str]]
+    system_a: dict[int, str]
+    system_b: dict[int, str]
+
+    def many(self, count: int) -> tuple[dict[int, str], dict[int, list[str]]]:
+        """Return candidates and references of so many images, mixed from the example's captions."""
+        rng = np.random.default_rng(count)
+        flat = [caption for captions in self.references.values() for caption in captions]
+        references = {
+            image: [flat[i] for i in rng.integers(0, len(flat), int(rng.integers(1, 6)))]
+            for image in range(count)
+        }
+        candidates = {
+            image: captions[0] if image % 3 else flat[int(rng.integers(0, len(flat)))]
+            for image, captions in references.items()
+        }
+        return candidates, references
+
+
+@pytest.fixture(scope="session")
+def example() -> Example:
+    annotations = json.loads((EXAMPLES / "references.json").read_text())["annotations"]
+    references: dict[int, list[str]] = {}
+    for annotation in annotations:
+        references.setdefault(annotation["image_id"], []).append(annotation["caption"])
+    systems = [
+        {row["image_id"]: row["caption"] for row in json.loads((EXAMPLES / name).read_text())}
+        for name in ("system_a.json", "system_b.json")
+    ]
+    return Example(references, *systems)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real captions and judgments beside the project."""
+    if not SHARED.is_dir():
+        pytest.skip("the folder ../shared with real captions is not here")
+    return SHARED
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """The Java that runs the reference tools."""
+    found = shutil.which("java")
+    if found is None:
+        pytest.skip("Java, which the reference tools need, is not installed")
+    pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
+    return found
