@@ -10,11 +10,27 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-THINGS = "dog cat horse boat bicycle car tree bench child woman man bird kite umbrella ball".split()
-COLOURS = "red blue green black white yellow brown".split()
-PLACES = "street beach park kitchen harbour field station garden".split()
-DOINGS = "standing waiting resting moving shining turning".split()
-SIDES = "left right back front".split()
+THINGS = [
+    "dog",
+    "cat",
+    "horse",
+    "boat",
+    "bicycle",
+    "car",
+    "tree",
+    "bench",
+    "child",
+    "woman",
+    "man",
+    "bird",
+    "kite",
+    "umbrella",
+    "ball",
+]
+COLOURS = ["red", "blue", "green", "black", "white", "yellow", "brown"]
+PLACES = ["street", "beach", "park", "kitchen", "harbour", "field", "station", "garden"]
+DOINGS = ["standing", "waiting", "resting", "moving", "shining", "turning"]
+SIDES = ["left", "right", "back", "front"]
 MOST_DETAILS = 6
 DETAILS = (
     "next to it there is a {colour} {thing}",

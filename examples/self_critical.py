@@ -26,7 +26,7 @@ from scenes import FEATURES, Scene, make_scenes
 from torch import Tensor, nn
 
 import cidery
-from cidery.rewards import mix_losses, per_token, self_critical
+from cidery.rewards import leave_one_out, mix_losses, per_token, self_critical
 
 PAD, BOS, EOS = 0, 1, 2
 WAYS = ("cross-entropy", "cider-d", "cider-r")
@@ -46,6 +46,8 @@ class Settings:
     most_words: int = 64
     cross_entropy_rate: float = 4e-3
     reward_rate: float = 1e-3
+    baseline: str = "others"
+    """What a sample's reward is compared with: the `greedy` caption's, or the `others`' mean."""
     reward_weight: float = 0.0
     """λ of cross-entropy + λ · policy loss; 0 leaves cross-entropy out while rewards are trained."""
 
@@ -172,10 +174,12 @@ def train_with_reward(
         rows = torch.randint(len(images), (settings.batch,), generator=generator)
         repeated = rows.repeat_interleave(settings.samples)
         sampled = model.write(features[repeated], settings.most_words, generator)
-        greedy = model.write(features[rows], settings.most_words, None)
-        advantages = self_critical(
-            reward(images[repeated].tolist(), sampled), reward(images[rows].tolist(), greedy)
-        )
+        rewards = reward(images[repeated].tolist(), sampled)
+        if settings.baseline == "greedy":
+            greedy = model.write(features[rows], settings.most_words, None)
+            advantages = self_critical(rewards, reward(images[rows].tolist(), greedy))
+        else:
+            advantages = leave_one_out(rewards, settings.samples)
         weights = torch.tensor(per_token(advantages, reward.mask(sampled)), dtype=torch.float32)
         loss = policy_loss(model, features[repeated], sampled, weights)
         if settings.reward_weight > 0:

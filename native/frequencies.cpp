@@ -85,14 +85,13 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
   logarithms_.resize(kSmall);
   for (std::uint32_t count = 0; count < kSmall; ++count)
     logarithms_[count] = std::log(std::max(1u, count));
-  const unsigned order = index_->order();
+  unsigned order = index_->order();
   if (trie_ == nullptr || uniform_) {
     trie_ = nullptr;
     for (unsigned n = 1; n <= order; ++n) counts_.push_back(index_->frequency(n));
     return;
   }
-  if (trie_->order() < order)
-    throw std::invalid_argument("the document frequencies hold too short n-grams");
+  order = std::min(order, trie_->order());
 
   const Vocabulary& vocabulary = *index_->captions().vocabulary;
   std::vector<std::uint32_t> trie_word(vocabulary.size());
