@@ -10,27 +10,14 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-THINGS = [
-    "dog",
-    "cat",
-    "horse",
-    "boat",
-    "bicycle",
-    "car",
-    "tree",
-    "bench",
-    "child",
-    "woman",
-    "man",
-    "bird",
-    "kite",
-    "umbrella",
-    "ball",
-]
-COLOURS = ["red", "blue", "green", "black", "white", "yellow", "brown"]
-PLACES = ["street", "beach", "park", "kitchen", "harbour", "field", "station", "garden"]
-DOINGS = ["standing", "waiting", "resting", "moving", "shining", "turning"]
-SIDES = ["left", "right", "back", "front"]
+THINGS = (
+    *("dog", "cat", "horse", "bird", "child", "woman", "man", "boat", "bicycle", "car"),
+    *("tree", "bench", "kite", "umbrella", "ball"),
+)
+COLOURS = ("red", "blue", "green", "black", "white", "yellow", "brown")
+PLACES = ("street", "beach", "park", "kitchen", "harbour", "field", "station", "garden")
+DOINGS = ("standing", "waiting", "resting", "moving", "shining", "turning")
+SIDES = ("left", "right", "back", "front")
 MOST_DETAILS = 6
 DETAILS = (
     "next to it there is a {colour} {thing}",
@@ -84,5 +71,5 @@ def _make_scene(rng: random.Random) -> Scene:
     return Scene(features, " ".join(clauses))
 
 
-def _one_hot(word: str, words: list[str]) -> list[float]:
+def _one_hot(word: str, words: tuple[str, ...]) -> list[float]:
     return [float(word == other) for other in words]

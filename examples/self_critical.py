@@ -18,6 +18,7 @@ import statistics
 import time
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -38,21 +39,23 @@ class Settings:
 
     scenes: int = 800
     held_out: int = 200
-    hidden: int = 128
+    hidden: int = 64
     batch: int = 40
     epochs: int = 14
+    images: int = 16
+    """For each step of reward training, with `samples` captions each."""
+    samples: int = 4
     steps: int = 120
-    samples: int = 3
     most_words: int = 64
     cross_entropy_rate: float = 4e-3
     reward_rate: float = 1e-3
     baseline: str = "others"
     """What a sample's reward is compared with: the `greedy` caption's, or the `others`' mean."""
     reward_weight: float = 0.0
-    """λ of cross-entropy + λ · policy loss; 0 leaves cross-entropy out while rewards are trained."""
+    """λ of cross-entropy + λ · policy loss; 0 trains with the reward alone."""
 
 
-QUICK = Settings(scenes=120, held_out=40, hidden=48, epochs=3, steps=4, most_words=48)
+QUICK = Settings(scenes=120, held_out=40, hidden=48, epochs=4, steps=4, most_words=48)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,7 @@ class Captioner(nn.Module):
 
     @torch.no_grad()
     def write(self, features: Tensor, most: int, generator: torch.Generator | None) -> Tensor:
-        """Return token ids, sampled, or without a generator the likeliest: int64[captions, most]."""
+        """Return int64[captions, most]: sampled tokens, or, without a generator, the likeliest."""
         seen = torch.tanh(self.see(features))
         state = seen[None].contiguous()
         token = torch.full((len(features), 1), BOS)
@@ -171,7 +174,7 @@ def train_with_reward(
     tokens = data.tokens(settings.most_words)
     optimizer = torch.optim.Adam(model.parameters(), settings.reward_rate)
     for _ in range(settings.steps):
-        rows = torch.randint(len(images), (settings.batch,), generator=generator)
+        rows = torch.randint(len(images), (settings.images,), generator=generator)
         repeated = rows.repeat_interleave(settings.samples)
         sampled = model.write(features[repeated], settings.most_words, generator)
         rewards = reward(images[repeated].tolist(), sampled)
@@ -217,7 +220,7 @@ def repeated_share(captions: list[list[str]], references: list[list[str]]) -> fl
 
 def distinct_bigrams(captions: list[list[str]]) -> float:
     """Return different bigrams per bigram, over all captions."""
-    bigrams = [pair for caption in captions for pair in zip(caption, caption[1:], strict=False)]
+    bigrams = [pair for caption in captions for pair in pairwise(caption)]
     return len(set(bigrams)) / max(1, len(bigrams))
 
 
@@ -275,11 +278,13 @@ def verdict(results: list[dict[str, dict[str, float]]]) -> list[str]:
 
 
 def print_rows(label: str, figures: dict[str, dict[str, float]]) -> None:
+    """Print one line per way of training."""
     for way, values in figures.items():
         print(f"{label:>5}  {way:14}" + "".join(f"{value:16.4f}" for value in values.values()))
 
 
 def main() -> None:
+    """Train over several seeds and print what came of it."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

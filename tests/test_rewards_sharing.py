@@ -146,17 +146,8 @@ def test_the_thread_sanitizer_finds_nothing(tmp_path: Path) -> None:
     probe.write_text("int main() {}")
     if subprocess.run([*command, probe, "-o", tmp_path / "probe"], capture_output=True).returncode:
         pytest.skip("the compiler has no thread sanitizer")
-    names = [
-        "candidate",
-        "cider",
-        "frequencies",
-        "ngrams",
-        "overlap",
-        "subsequence",
-        "tokens",
-        "vocabulary",
-    ]
-    sources = [ROOT / "native" / f"{name}.cpp" for name in names]
+    parts = ("candidate", "cider", "frequencies", "ngrams", "overlap", "subsequence", "tokens")
+    sources = [ROOT / "native" / f"{name}.cpp" for name in (*parts, "vocabulary")]
     stress = ROOT / "tests" / "native" / "reward_stress.cpp"
     subprocess.run([*command, "-o", tmp_path / "stress", stress, *sources], check=True)
     ran = subprocess.run([tmp_path / "stress"], capture_output=True, text=True)

@@ -93,15 +93,15 @@ def _add(one: NgramCredit, other: NgramCredit) -> NgramCredit:
 def _settle(reward: float, ngrams: list[NgramCredit]) -> tuple[NgramCredit, ...]:
     """Add what rounding left (some 1e-16 of the reward) to one n-gram, so that nothing is left.
 
-    It goes to an n-gram smaller than the reward, whose own digits are fine enough to take it.
+    It goes to one whose digits are fine enough to take it: the largest that is smaller than the
+    reward, or the smallest of all.
     """
     for _ in range(4):
-        rest = math.fsum([reward, *(-ngram.value for ngram in ngrams)])
         if math.fsum(ngram.value for ngram in ngrams) == reward:
             break
-        place = min(
-            (i for i, ngram in enumerate(ngrams) if ngram.value != 0),
-            key=lambda i: abs(math.log2(abs(ngrams[i].value) / abs(reward)) + 3),
-        )
+        rest = math.fsum([reward, *(-ngram.value for ngram in ngrams)])
+        sizes = [abs(ngram.value) for ngram in ngrams]
+        fine = [size for size in sizes if 0 < size < abs(reward) / 2]
+        place = sizes.index(max(fine) if fine else min(sizes))
         ngrams[place] = replace(ngrams[place], value=ngrams[place].value + rest)
     return tuple(ngrams)
