@@ -1,4 +1,4 @@
-"""The same numbers as the reference tools: live against pycocoevalcap, and its numbers kept here."""
+"""The same numbers as the reference tools: live, and with their numbers kept here."""
 
 import csv
 import json
