@@ -236,8 +236,13 @@ std::vector<NgramCredit> Cider::credit_one(Worker& worker, std::size_t image) co
   if (first == last) throw std::invalid_argument("an image has no references");
   if (settings_.best_reference) {
     std::uint64_t best = first;
-    for (std::uint64_t r = first + 1; r < last; ++r) {
-      if (similarity(worker, r) > similarity(worker, best)) best = r;
+    double most = -1;
+    for (std::uint64_t r = first; r < last; ++r) {
+      const double value = similarity(worker, r) * penalty(worker, r);
+      if (value > most) {
+        most = value;
+        best = r;
+      }
     }
     first = best;
     last = best + 1;

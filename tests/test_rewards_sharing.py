@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-import shutil
-import subprocess
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
@@ -16,7 +14,6 @@ import cidery
 from conftest import Example
 from test_rewards import as_ids, vocabulary_of
 
-ROOT = Path(__file__).parents[1]
 MIX = {"cider-d": 1.0, "cider-r": 0.5, "bleu-4": 0.5, "rouge-l": 0.25}
 
 Batch = tuple[list[int], "np.ndarray | list[str]"]
@@ -135,21 +132,3 @@ def test_memory_does_not_grow(
     before = resident_kilobytes()
     call(10_000)
     assert resident_kilobytes() - before < 1000  # 50 bytes a call would show
-
-
-def test_the_thread_sanitizer_finds_nothing(tmp_path: Path) -> None:
-    compiler = shutil.which("g++") or shutil.which("clang++")
-    if compiler is None:
-        pytest.skip("no C++ compiler to build with the thread sanitizer")
-    command = [compiler, "-std=c++20", "-O0", "-g", "-fsanitize=thread", "-pthread"]
-    probe = tmp_path / "probe.cpp"
-    probe.write_text("int main() {}")
-    if subprocess.run([*command, probe, "-o", tmp_path / "probe"], capture_output=True).returncode:
-        pytest.skip("the compiler has no thread sanitizer")
-    parts = ("candidate", "cider", "frequencies", "ngrams", "overlap", "subsequence", "tokens")
-    sources = [ROOT / "native" / f"{name}.cpp" for name in (*parts, "vocabulary")]
-    stress = ROOT / "tests" / "native" / "reward_stress.cpp"
-    subprocess.run([*command, "-o", tmp_path / "stress", stress, *sources], check=True)
-    ran = subprocess.run([tmp_path / "stress"], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr[-4000:]
-    assert "WARNING" not in ran.stderr

@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "../../native/cider.hpp"
-#include "../../native/overlap.hpp"
-#include "../../native/tokens.hpp"
+#include "cider.hpp"
+#include "overlap.hpp"
+#include "tokens.hpp"
 
 using namespace cidery;
 

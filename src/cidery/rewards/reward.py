@@ -138,8 +138,7 @@ class Reward:
             words = TokenVocabulary.build(vocabulary, pad=pad, bos=bos, eos=eos, end_word=end_word)
         self._reader = CaptionReader(cutter, words, threads)
         self._measures = {
-            chosen.row_key: _Measure.build(chosen.prepare(scorer.references), words)
-            for chosen, _ in weights.values()
+            key: _Measure.build(prepared, words) for key, prepared in scorer.prepared.items()
         }
         self._terms = tuple(weights.values())
         self._images = corpus.images
