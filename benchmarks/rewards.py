@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import statistics
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -89,7 +88,7 @@ def count_frequencies(references: list[list[str]]) -> dict[Any, float]:
 
 
 def time_in_turns(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median seconds of each call; they take turns, so that all meet the same machine."""
+    """Best seconds of each call; they take turns, so that all meet the same machine."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
@@ -97,7 +96,7 @@ def time_in_turns(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str,
             start = time.perf_counter()
             call()
             times[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in times.items()}
+    return {name: min(values) for name, values in times.items()}
 
 
 def resident_kilobytes() -> int:

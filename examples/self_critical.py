@@ -41,15 +41,15 @@ class Settings:
     held_out: int = 200
     hidden: int = 64
     batch: int = 40
-    epochs: int = 14
-    images: int = 16
+    epochs: int = 12
+    images: int = 20
     """For each step of reward training, with `samples` captions each."""
-    samples: int = 4
-    steps: int = 120
+    samples: int = 3
+    steps: int = 100
     most_words: int = 64
     cross_entropy_rate: float = 4e-3
-    reward_rate: float = 1e-3
-    baseline: str = "others"
+    reward_rate: float = 4e-4
+    baseline: str = "greedy"
     """What a sample's reward is compared with: the `greedy` caption's, or the `others`' mean."""
     reward_weight: float = 0.0
     """λ of cross-entropy + λ · policy loss; 0 trains with the reward alone."""

@@ -29,13 +29,12 @@ struct Cider::Worker {
 Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
              double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
              unsigned threads)
-    : weights_(index, std::move(trie), log_image_count, settings.uniform_idf),
+    : weights_(index, std::move(trie), static_cast<unsigned>(settings.order_weights.size()),
+               log_image_count, settings.uniform_idf),
       settings_(std::move(settings)),
       parts_(std::move(parts)) {
   if (order() < 1 || order() > index->order())
     throw std::invalid_argument("the references hold too short n-grams");
-  if (weights_.trie() && weights_.trie()->order() < order())
-    throw std::invalid_argument("the document frequencies hold too short n-grams");
   const std::size_t captions = index->captions().size();
   if (settings_.penalty == LengthPenalty::relative && (!parts_ || parts_->size() != captions)) {
     throw std::invalid_argument("the repetition penalty needs the words of every reference");
@@ -79,20 +78,12 @@ Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) c
   return translation;
 }
 
-double Cider::caption_length(std::size_t words) const {
-  if (settings_.bigram_lengths) return words > 0 ? static_cast<double>(words - 1) : 0.0;
-  return static_cast<double>(words);
-}
-
 double Cider::length_penalty(double difference, double reference_length) const {
   if (settings_.penalty == LengthPenalty::gaussian) {
     return std::exp(-(difference * difference) / (2 * settings_.sigma * settings_.sigma));
   }
-  // The authors' code adds one to its bigram counts before it squares them; an empty reference has
-  // no length.
-  const double length = reference_length + (settings_.bigram_lengths ? 1.0 : 0.0);
-  if (length == 0) return difference == 0 ? 1.0 : 0.0;
-  return std::exp(-(difference * difference) / (length * length));
+  if (reference_length == 0) return difference == 0 ? 1.0 : 0.0;
+  return std::exp(-(difference * difference) / (reference_length * reference_length));
 }
 
 double Cider::repetition_penalty(Worker& worker, std::size_t reference) const {
@@ -164,8 +155,8 @@ double Cider::similarity(Worker& worker, std::uint64_t reference) const {
 
 double Cider::penalty(Worker& worker, std::uint64_t reference) const {
   if (settings_.penalty == LengthPenalty::none) return 1.0;
-  const double length = caption_length(worker.words.size());
-  const double reference_length = caption_length(index().captions()[reference].size());
+  const auto length = static_cast<double>(worker.words.size());
+  const auto reference_length = static_cast<double>(index().captions()[reference].size());
   const double by_length = length_penalty(length - reference_length, reference_length);
   if (settings_.penalty == LengthPenalty::gaussian) return by_length;
   return std::pow(repetition_penalty(worker, reference), settings_.repetition_weight) *

@@ -128,7 +128,7 @@ def test_memory_does_not_grow(
             reward(ids[:4], rows[:4])
             reward(ids[:2], [f"{strings[0]} word{number}", strings[1]])  # always a new word
 
-    call(2000)
+    call(1000)
     before = resident_kilobytes()
-    call(10_000)
-    assert resident_kilobytes() - before < 1000  # 50 bytes a call would show
+    call(6000)
+    assert resident_kilobytes() - before < 1000  # 100 bytes a call would show

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cidery.errors import InputError, SettingError
 from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
 
 Loss = TypeVar("Loss")
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery._native import Translation
 from cidery.corpus import Corpus, ImageId, References
@@ -32,6 +31,9 @@ from cidery.rewards.tokens import (
 )
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RewardMetric: TypeAlias = str | Metric | Mapping[str | Metric, float]
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery._native import Captions, Expansion, TokenReader, Vocabulary, with_last_word
 from cidery.errors import InputError, SettingError
 from cidery.tokenizers import TokenizedCaptions, Tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 VocabularyLike: TypeAlias = Mapping[Any, str] | Sequence[str]
 
