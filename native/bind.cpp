@@ -23,6 +23,9 @@
 #include "resample.hpp"
 
 namespace cidery {
+
+void bind_rewards(nb::module_& m);
+
 namespace {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
@@ -398,4 +401,5 @@ NB_MODULE(_native, m) {
   cidery::bind_statistics(m);
   cidery::bind_meteor(m);
   cidery::bind_diversity(m);
+  cidery::bind_rewards(m);
 }

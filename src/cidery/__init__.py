@@ -27,6 +27,7 @@ from cidery.metrics import (
     RougeS,
     RougeW,
 )
+from cidery.rewards import Reward
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
 
@@ -42,6 +43,7 @@ __all__ = [
     "Description",
     "DocumentFrequencies",
     "Meteor",
+    "Reward",
     "RougeL",
     "RougeN",
     "RougeS",

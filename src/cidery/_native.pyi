@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 _U8 = NDArray[np.uint8]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
+_I64 = NDArray[np.int64]
 _F64 = NDArray[np.float64]
 
 class Vocabulary:
@@ -126,6 +127,29 @@ class Overlap:
 def ptb_tokens(
     captions: list[str], document: bool = False, clean: bool = True
 ) -> list[list[str]]: ...
+class TokenReader:
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        words: _U32,
+        *,
+        pad: int | None,
+        bos: int | None,
+        eos: int | None,
+        eos_word: int | None,
+    ) -> TokenReader: ...
+    def read(self, ids: _I64) -> Captions: ...
+    def read_ragged(self, ids: _I64, offsets: _U64) -> Captions: ...
+    def mask(self, ids: _I64) -> NDArray[np.bool_]: ...
+
+def with_last_word(captions: Captions, word: str) -> Captions: ...
+def credit(
+    cider: Cider,
+    candidates: Captions,
+    images: _U32,
+    translation: Translation,
+    parts: Captions | None = None,
+) -> list[list[tuple[int, int, int, float, float]]]: ...
 def tokenize(texts: list[str], tokenizer: str, threads: int = 0) -> Captions: ...
 def resample_sums(rows: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...
 def permute_sums(rows: _F64, other: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...
