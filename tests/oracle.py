@@ -76,10 +76,7 @@ class Cider:
         for s in refs:
             delta = length(c, coco) - length(s, coco)
             whole = length(s, coco) + (1 if coco else 0)
-            if whole:
-                by_length = math.exp(-(delta**2) / whole**2)
-            else:
-                by_length = 1.0 if delta == 0 else 0.0
+            by_length = math.exp(-(delta**2) / whole**2) if whole else float(delta == 0)
             penalty = repetition(c, s, coco) ** k * by_length ** (1 - k)
             total += penalty * sum(self.similarities(c, s, True, not coco, 4)) / 4
         return 10 * total / len(refs)

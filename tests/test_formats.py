@@ -17,6 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
 from captions import (
     CANDIDATES,
     REFERENCES,
@@ -25,9 +28,6 @@ from captions import (
     reference_sets,
     write_json,
 )
-from hypothesis import assume, example, given
-from hypothesis import strategies as st
-
 from cidery.corpus import Corpus
 from cidery.errors import (
     FormatError,

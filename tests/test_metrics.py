@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cidery
+import oracle
 from cidery.errors import SettingError
 from cidery.metrics import METRICS, get_metrics
 

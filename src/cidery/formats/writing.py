@@ -46,7 +46,7 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
     try:
         with temporary.open("xb") as file:
             writer(file, table)
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
