@@ -112,12 +112,8 @@ class COCO:
             {**annotation, "id": number}
             for number, annotation in enumerate(_check_annotations(results, name), start=1)
         ]
-        described = {annotation["image_id"] for annotation in annotations}
-        unknown = [
-            image
-            for image in dict.fromkeys(a["image_id"] for a in annotations)
-            if image not in self.imgs
-        ]
+        described = dict.fromkeys(annotation["image_id"] for annotation in annotations)
+        unknown = [image for image in described if image not in self.imgs]
         if unknown:
             raise MismatchError(
                 f"{name}: {len(unknown)} of {len(described)} images are not in the annotations: "
@@ -166,13 +162,20 @@ def _check_annotations(annotations: Any, name: str) -> list[Annotation]:
             f"{name}: expected a list of {{'image_id': id, 'caption': text}}, found "
             f"{shorten(annotations)}"
         )
-    for number, annotation in enumerate(annotations, start=1):
-        if not isinstance(annotation, Mapping) or not {"image_id", "caption"} <= annotation.keys():
-            raise FormatError(
-                f"{name}, entry {number}: expected {{'image_id': id, 'caption': text}}, found "
-                f"{shorten(annotation)}"
-            )
+    try:
+        for annotation in annotations:
+            annotation["image_id"], annotation["caption"]
+    except (KeyError, TypeError, IndexError):
+        number = next(n for n, a in enumerate(annotations, start=1) if not _is_annotation(a))
+        raise FormatError(
+            f"{name}, entry {number}: expected {{'image_id': id, 'caption': text}}, found "
+            f"{shorten(annotations[number - 1])}"
+        ) from None
     return annotations
+
+
+def _is_annotation(given: Any) -> bool:
+    return isinstance(given, Mapping) and {"image_id", "caption"} <= given.keys()
 
 
 def _as_list(ids: Any) -> list[Any]:

@@ -14,6 +14,7 @@ from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
 from cidery.corpus import Corpus
 from cidery.errors import InputError, MismatchError, MissingExtraError, SettingError
+from cidery.formats.reading import collector_paused
 from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 ScorerAndNames: TypeAlias = tuple[Any, str | list[str]]
@@ -75,7 +76,8 @@ class COCOEvalCap:
 
     def evaluate(self) -> None:
         """Score the images in `params["image_id"]`; fill `eval`, `imgToEval` and `evalImgs`."""
-        captions = _Captions.read(self.coco, self.cocoRes, self.params["image_id"])
+        with collector_paused():  # it would walk all annotations again and again
+            captions = _Captions.read(self.coco, self.cocoRes, self.params["image_id"])
         self._say("tokenization...")
         pairs = Pairs.build(captions.corpus, self._tokenizer)
         self._say("setting up scorers...")
@@ -117,7 +119,9 @@ class COCOEvalCap:
     ) -> None:
         """Keep the images' scores."""
         for image, score in zip(imgIds, scores, strict=True):
-            self.imgToEval.setdefault(image, {"image_id": image})[method] = score
+            if image not in self.imgToEval:
+                self.imgToEval[image] = {"image_id": image}
+            self.imgToEval[image][method] = score
 
     def setEvalImgs(self) -> None:  # noqa: N802
         """List the images' scores."""
@@ -157,8 +161,8 @@ class _Captions:
         _check_one_candidate(kept, references, candidates)
         corpus = match_rows(
             kept,
-            [candidates[image][0].replace("\n", " ") for image in kept],
-            [[text.replace("\n", " ") for text in references[image]] for image in kept],
+            [candidates[image][0] for image in kept],
+            [references[image] for image in kept],
         )
         return cls(kept, corpus)
 

@@ -90,11 +90,18 @@ def read_groups(captions: Any) -> dict[Hashable, list[str]]:
                 f"{type(captions).__name__}"
             )
         captions = dict(enumerate(captions))
+    groups = {
+        image: [group] if isinstance(group, str) else group for image, group in captions.items()
+    }
+    try:  # annotations, as nearly always
+        read = {image: [entry["caption"] for entry in group] for image, group in groups.items()}
+        if set(map(type, chain.from_iterable(read.values()))) <= {str}:
+            return read
+    except (KeyError, TypeError):
+        pass
     return {
-        image: [group]
-        if isinstance(group, str)
-        else [_text(entry, f"image {image!r}") for entry in group]
-        for image, group in captions.items()
+        image: [_text(entry, f"image {image!r}") for entry in group]
+        for image, group in groups.items()
     }
 
 

@@ -58,12 +58,14 @@ class ReferenceSet:
 
     def index(self, form: str, order: int) -> NgramIndex:
         """Return the n-gram index of the captions in that form, at least up to that order."""
+        captions = self.captions.form(form)
+        if captions is self.captions.form("split"):  # as nearly always: one index serves both
+            form = "split"
         known = self._indexes.get(form)
         if known is None or known.order < order:
             # BLEU and CIDEr want 4: building that at once serves both.
-            known = NgramIndex(
-                self.captions.form(form), self.image_offsets, max(order, 4), self.threads
-            )
+            highest = order if form == "words" else max(order, 4)
+            known = NgramIndex(captions, self.image_offsets, highest, self.threads)
             self._indexes[form] = known
         return known
 
