@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-from conftest import EXAMPLES
 
+import oracle
 from cidery import DocumentFrequencies, coco
 from cidery.errors import (
     CideryError,
@@ -31,6 +30,7 @@ from cidery.errors import (
     UnreliableWarning,
 )
 from cidery.metrics import METRICS
+from conftest import EXAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:pycocoevalcap")
 
@@ -58,10 +58,11 @@ def assert_equal(ours: Any, theirs: Any, where: str = "$") -> None:
 # --- four scripts in the manner of real users --------------------------------------------------
 
 THROUGH_DOORS = """
-import runpy, sys, warnings
+import runpy, sys
 import cidery.coco
 cidery.coco.install()
-runpy.run_path(sys.argv[1], run_name="__main__")
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 # The original SPICE downloads its parser; where it cannot, a stand-in keeps evaluate() going.
 # Its score is left out of the comparison.
@@ -79,7 +80,8 @@ class NoSpice:
         return "SPICE"
 
 pycocoevalcap.eval.Spice = NoSpice
-runpy.run_path(sys.argv[1], run_name="__main__")
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
@@ -119,12 +121,11 @@ def script_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.usefixtures("java")
 @pytest.mark.parametrize(
     "script", ["harness.py", "evaluate_files.py", "plain_dicts.py", "rewards.py"]
 )
-def test_unmodified_scripts_find_the_same_numbers(
-    script: str, script_folder: Path, java: str
-) -> None:
+def test_unmodified_scripts_find_the_same_numbers(script: str, script_folder: Path) -> None:
     ours, our_lines = run_script(THROUGH_DOORS, script, script_folder)
     theirs, their_lines = run_script(ORIGINAL.format(tests=str(TESTS)), script, script_folder)
     if script == "evaluate_files.py":
@@ -133,12 +134,14 @@ def test_unmodified_scripts_find_the_same_numbers(
         for scores in (theirs["eval"], *theirs["images"]):
             for name in absent:
                 del scores[name]
-        their_lines = [line for line in their_lines if not any(name in line for name in absent)]
-        our_lines = [line for line in our_lines if not any(name in line for name in absent)]
-        printed = ("loading", "Done", "creating", "index", "Loading", "DONE")
-        their_lines = [line for line in their_lines if not line.startswith(printed)]
-        assert our_lines[:2] == ["tokenization...", "setting up scorers..."]
-        assert_equal_lines(our_lines, their_lines)
+        own, other = (
+            [line for line in lines if not any(name in line for name in absent)]
+            for lines in (our_lines, their_lines)
+        )
+        # pycocotools says how long it took to read.
+        own, other = ([line for line in lines if "(t=" not in line] for lines in (own, other))
+        assert "tokenization..." in own
+        assert_equal_lines(own, other)
     assert_equal(ours, theirs)
 
 
@@ -155,10 +158,40 @@ def assert_equal_lines(ours: list[str], theirs: list[str]) -> None:
 # --- 200 random corpora ------------------------------------------------------------------------
 
 CORPORA = 200
-WORDS = (
-    "a the dog cat man woman red blue bus tree runs sits on in with of two dogs' café naïve 犬 "
-    "Ünïcode 5½ don't U.S. e-mail (left) \N{DOG FACE} half\N{NO-BREAK SPACE}way ﬁne x, y."
-).split(" ")
+WORDS = [
+    "a",
+    "the",
+    "dog",
+    "cat",
+    "man",
+    "woman",
+    "red",
+    "blue",
+    "bus",
+    "tree",
+    "runs",
+    "sits",
+    "on",
+    "in",
+    "with",
+    "of",
+    "two",
+    "dogs'",
+    "café",
+    "naïve",
+    "犬",
+    "Ünïcode",
+    "5½",
+    "don't",
+    "U.S.",
+    "e-mail",
+    "(left)",
+    "🐶",
+    "half\xa0way",
+    "ﬁne",
+    "x,",
+    "y.",
+]
 SPLITTERS = ["  ", "\t", "\N{NO-BREAK SPACE}", "\N{THIN SPACE}", "\N{IDEOGRAPHIC SPACE}"]
 LINE_BREAKS = ["\n", "\r", "\x0b", "\x0c", "\x85", "\N{LINE SEPARATOR}"]
 
@@ -204,10 +237,10 @@ class RandomCorpus:
         return text if kind < 0.8 else text.strip()
 
 
-def outcome(run: Callable[[], Any]) -> Any:
+def outcome(compute: Callable[..., Any], *captions: Any, **settings: Any) -> Any:
     """Return what a scorer returns, or the exception."""
     try:
-        return run()
+        return compute(*captions, **settings)
     except Exception as error:
         return error
 
@@ -229,12 +262,12 @@ def test_scorers_on_random_corpora() -> None:
             (coco.Cider(), Cider(), {}),
             (coco.Cider(sigma=2.5), Cider(sigma=2.5), {}),
         ):
-            expected = outcome(lambda: theirs.compute_score(gts, res, **settings))
+            expected = outcome(theirs.compute_score, gts, res, **settings)
             if len(gts) == 1 and isinstance(ours, coco.Cider):
                 with pytest.warns(UnreliableWarning, match="1 image only"):
-                    found = outcome(lambda: ours.compute_score(gts, res, **settings))
+                    found = outcome(ours.compute_score, gts, res, **settings)
             else:
-                found = outcome(lambda: ours.compute_score(gts, res, **settings))
+                found = outcome(ours.compute_score, gts, res, **settings)
             where = f"corpus {seed}, {type(ours).__name__}"
             if isinstance(expected, ValueError):  # the original CIDEr, where no caption has a word
                 assert found[0] == 0.0, where
@@ -247,7 +280,8 @@ def test_scorers_on_random_corpora() -> None:
     assert compared > 4.5 * CORPORA
 
 
-def test_tokenizer_on_random_corpora(java: str) -> None:
+@pytest.mark.usefixtures("java")
+def test_tokenizer_on_random_corpora() -> None:
     from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
 
     # All corpora as one document: starting Java 400 times would take minutes. The line breaks of
@@ -261,8 +295,9 @@ def test_tokenizer_on_random_corpora(java: str) -> None:
     assert coco.PTBTokenizer().tokenize(document) == PTBTokenizer().tokenize(document)
 
 
+@pytest.mark.usefixtures("java")
 @pytest.mark.parametrize("seed", [7, 20, 30])
-def test_evaluation_of_random_corpora(seed: int, java: str) -> None:
+def test_evaluation_of_random_corpora(seed: int) -> None:
     from pycocoevalcap.bleu.bleu import Bleu
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
@@ -347,7 +382,8 @@ def test_bleu_scorer_takes_every_option() -> None:
             assert ours.size() == images
             lengths = [getattr(theirs.copy(), name)(option) for name in ("testlen", "reflen")]
             assert [ours.testlen(option), ours.reflen(option)] == lengths
-            assert ours.ratio(option) == pytest.approx(theirs.copy().ratio(option), rel=1e-9)
+            # The original's ratio() fails: it never sets what it returns.
+            assert ours.ratio(option) == pytest.approx(lengths[0] / lengths[1], rel=1e-9)
     special = coco.BleuScorer(special_reflen=20)
     theirs = original.BleuScorer(special_reflen=20)
     special += ("a dog runs on", ["a dog runs fast"])
@@ -710,10 +746,6 @@ def test_install_registers_every_name() -> None:
 
 def test_install_brings_coco_where_pycocotools_is_absent() -> None:
     done = run_code(
-        "import importlib.abc, sys\n"
-        "class Absent(importlib.abc.MetaPathFinder):\n"
-        "    def find_spec(self, name, path, target=None):\n"
-        "        if name.startswith('pycocotools'): raise ModuleNotFoundError(name)\n"
         "import importlib.util\n"
         "found = importlib.util.find_spec\n"
         "importlib.util.find_spec = lambda n, *a: None if n == 'pycocotools' else found(n, *a)\n"

@@ -195,5 +195,4 @@ def choose_blank_tokenizer(captions: Iterable[str]) -> Tokenizer:
     any word is for ROUGE the one empty word that `"".split(" ")` gives: `faithful="coco"`.)
     """
     text = " ".join(filter(None, captions))
-    ordinary = not text or len(text.split()) == text.count(" ") + 1
-    return SPLIT if ordinary else SPLIT_BLANKS
+    return SPLIT if not text or text.split() == text.split(" ") else SPLIT_BLANKS

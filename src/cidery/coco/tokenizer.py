@@ -90,8 +90,9 @@ def read_groups(captions: Any) -> dict[Hashable, list[str]]:
                 f"{type(captions).__name__}"
             )
         captions = dict(enumerate(captions))
-    groups = {
-        image: [group] if isinstance(group, str) else group for image, group in captions.items()
+    groups: dict[Hashable, Any] = {
+        image: [group] if isinstance(group, str | Mapping) else group
+        for image, group in captions.items()
     }
     try:  # annotations, as nearly always
         read = {image: [entry["caption"] for entry in group] for image, group in groups.items()}
