@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Callable
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,7 @@ REPETITIONS = 5
 
 def main() -> None:
     if len(sys.argv) == 3:
-        annotations, results = sys.argv[1], json.load(open(sys.argv[2]))
-        dataset = json.load(open(annotations))
+        dataset, results = (json.loads(Path(name).read_text()) for name in sys.argv[1:])
     else:
         dataset, results = make_captions(5000)
     own = doors.COCO(dataset)

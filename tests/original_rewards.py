@@ -34,7 +34,7 @@ class _DfScorer(CiderScorer):
 
 
 class CiderD:
-    def __init__(self, n: int = 4, sigma: float = 6.0, df: str = "corpus") -> None:
+    def __init__(self, df: str = "corpus") -> None:
         self.df = df
         if df != "corpus":
             stored = pickle.loads((Path("data") / f"{df}.p").read_bytes())

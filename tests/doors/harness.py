@@ -17,7 +17,7 @@ answers = json.loads((folder / "results.json").read_text())
 
 stored_results = []
 dataset = {"annotations": [], "images": []}
-for number, answer in enumerate(answers):
+for answer in answers:
     stored_results.append({"image_id": answer["image_id"], "caption": answer["caption"]})
     dataset["images"].append({"id": answer["image_id"]})
 for number, reference in enumerate(references):
@@ -48,7 +48,7 @@ scorers = [
 for scorer, names in scorers:
     score, scores = scorer.compute_score(gts, res)
     if isinstance(names, list):
-        for name, of_corpus, of_images in zip(names, score, scores):
+        for name, of_corpus, of_images in zip(names, score, scores, strict=True):
             coco_eval.setEval(of_corpus, name)
             coco_eval.setImgToEvalImgs(of_images, gts.keys(), name)
     else:

@@ -59,14 +59,11 @@ class ReferenceSet:
     def index(self, form: str, order: int) -> NgramIndex:
         """Return the n-gram index of the captions in that form, at least up to that order."""
         captions = self.captions.form(form)
-        if captions is self.captions.form("split"):  # as nearly always: one index serves both
-            form = "split"
-        known = self._indexes.get(form)
+        key = "words" if captions is self.captions.captions else form  # often they are the same
+        known = self._indexes.get(key)
         if known is None or known.order < order:
-            # BLEU and CIDEr want 4: building that at once serves both.
-            highest = order if form == "words" else max(order, 4)
-            known = NgramIndex(captions, self.image_offsets, highest, self.threads)
-            self._indexes[form] = known
+            known = NgramIndex(captions, self.image_offsets, order, self.threads)
+            self._indexes[key] = known
         return known
 
     def weights(self, order: int, stemmer: str | None) -> tuple[FrequencyTrie | None, float]:
