@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from cidery.corpus import Corpus
 from cidery.errors import InputError, MismatchError
-from cidery.evaluation import Scorer
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import ReferenceSet
@@ -62,7 +61,13 @@ class Pairs:
 
     def measure(self, metrics: Mapping[str, Metric]) -> dict[str, Floats]:
         """Return each metric's rows, in the order of the candidates."""
-        return Scorer(self.references, metrics, {}, 0).measure(self.candidates, self.images)
+        images = self.images.astype(np.uint32)
+        rows: dict[Hashable, Floats] = {}
+        for metric in metrics.values():  # those that share rows share the work
+            if metric.row_key not in rows:
+                prepared = metric.prepare(self.references)
+                rows[metric.row_key] = prepared.measure(self.candidates, images)
+        return {label: rows[metric.row_key] for label, metric in metrics.items()}
 
 
 def match_captions(gts: Any, res: Any) -> Corpus:
