@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -226,3 +227,12 @@ def test_missing_torchmetrics_names_the_extra() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "MissingExtraError torchmetrics is needed" in done.stdout
     assert "cidery[torch]" in done.stdout
+
+
+@pytest.mark.usefixtures("torchmetrics")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_the_page_on_torchmetrics_runs() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "adapters.md").read_text()
+    blocks = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 1
+    exec(blocks[0], {})

@@ -158,11 +158,10 @@ def assert_equal_lines(ours: list[str], theirs: list[str]) -> None:
 # --- 200 random corpora ------------------------------------------------------------------------
 
 CORPORA = 200
-WORDS = [
-    *"a the dog cat man woman red blue bus tree runs sits on in with of two dogs'".split(),
-    *"café naïve 犬 Ünïcode 5½ don't U.S. e-mail (left) \N{DOG FACE} ﬁne x, y.".split(),
-    "half\N{NO-BREAK SPACE}way",
-]
+WORDS = (
+    "a the dog cat man woman red blue bus tree runs sits on in with of two dogs' café naïve 犬 "
+    "Ünïcode 5½ don't U.S. e-mail (left) \N{DOG FACE} ﬁne x, y. half\N{NO-BREAK SPACE}way"
+)
 SPLITTERS = ["  ", "\t", "\N{NO-BREAK SPACE}", "\N{THIN SPACE}", "\N{IDEOGRAPHIC SPACE}"]
 LINE_BREAKS = ["\n", "\r", "\x0b", "\x0c", "\x85", "\N{LINE SEPARATOR}"]
 
@@ -198,7 +197,8 @@ class RandomCorpus:
         kind = self.rng.random()
         if kind < 0.05:
             return self.rng.choice(["", " ", "  ", "."])
-        words = [self.rng.choice(WORDS) for _ in range(self.rng.randint(1, 14))]
+        vocabulary = WORDS.split(" ")
+        words = [self.rng.choice(vocabulary) for _ in range(self.rng.randint(1, 14))]
         if kind < 0.6:
             return " ".join(words)
         text = "".join(
@@ -515,8 +515,9 @@ def test_tokenizer_takes_every_form() -> None:
 
 
 def test_tokenizer_by_document_or_alone() -> None:
-    # "U.S." at the end of a line keeps its stop where the next caption begins in lower case.
-    captions = {0: ["made in the U.S."], 1: ["A dog"], 2: ["made in the U.S."], 3: ["a dog"]}
+    captions = {0: ["a b."], 1: ["The dog"], 2: ["a b."], 3: ["the dog"]}
+    by_document = coco.PTBTokenizer().tokenize(captions)
+    assert (by_document[0], by_document[2]) == (["a b"], ["a b."])
     alone = coco.PTBTokenizer(tokenizer="ptb").tokenize(captions)
     assert alone[0] == alone[2]
     with pytest.raises(SettingError, match='"gts" or "res"'):
@@ -524,6 +525,15 @@ def test_tokenizer_by_document_or_alone() -> None:
     for wrong in ([{"caption": 3}], {1: [None]}, 5):
         with pytest.raises(InputError, match="expected"):
             coco.PTBTokenizer().tokenize(wrong)
+
+
+@pytest.mark.usefixtures("java")
+def test_line_breaks_do_not_shift_captions() -> None:
+    from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer
+
+    captions = {0: [{"caption": "a\rb"}], 1: [{"caption": "c"}], 2: [{"caption": "d"}]}
+    assert PTBTokenizer().tokenize(captions) == {0: ["a"], 1: ["b"], 2: ["c"]}
+    assert coco.PTBTokenizer().tokenize(captions) == {0: ["a b"], 1: ["c"], 2: ["d"]}
 
 
 def test_coco_from_file_dict_and_list(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def read_groups(captions: Any) -> dict[Hashable, list[str]]:
             )
         captions = dict(enumerate(captions))
     groups: dict[Hashable, Any] = {
-        image: [group] if isinstance(group, str | Mapping) else group
+        image: [group] if isinstance(group, str | dict) else group
         for image, group in captions.items()
     }
     try:  # annotations, as nearly always
