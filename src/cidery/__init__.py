@@ -10,6 +10,7 @@ print(table)
 
 from cidery._version import __version__
 from cidery.corpus import Corpus
+from cidery.description import Description, describe
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
@@ -26,6 +27,7 @@ __all__ = [
     "CideryError",
     "Comparison",
     "Corpus",
+    "Description",
     "DocumentFrequencies",
     "RougeL",
     "RougeN",
@@ -34,6 +36,7 @@ __all__ = [
     "ScoreTable",
     "__version__",
     "compare",
+    "describe",
     "score",
     "tokenize",
 ]
