@@ -282,16 +282,14 @@ void bind_metrics(nb::module_& m) {
       .def(nb::new_([](std::shared_ptr<NgramIndex> index, std::shared_ptr<FrequencyTrie> trie,
                        double log_image_count, std::vector<double> order_weights, double scale,
                        bool uniform_idf, bool clip, bool relative_counts, bool best_reference,
-                       bool bigram_lengths, const std::string& penalty, double sigma,
-                       double repetition_weight, bool mean_repetition,
-                       std::shared_ptr<Captions> parts, unsigned threads) {
+                       const std::string& penalty, double sigma, double repetition_weight,
+                       bool mean_repetition, std::shared_ptr<Captions> parts, unsigned threads) {
              CiderSettings settings{std::move(order_weights),
                                     scale,
                                     uniform_idf,
                                     clip,
                                     relative_counts,
                                     best_reference,
-                                    bigram_lengths,
                                     penalty_named(penalty),
                                     sigma,
                                     repetition_weight,
@@ -302,9 +300,9 @@ void bind_metrics(nb::module_& m) {
            }),
            "index"_a, "trie"_a.none(), "log_image_count"_a, nb::kw_only(), "order_weights"_a,
            "scale"_a = 1.0, "uniform_idf"_a = false, "clip"_a = false, "relative_counts"_a = false,
-           "best_reference"_a = false, "bigram_lengths"_a = false, "penalty"_a = "none",
-           "sigma"_a = 6.0, "repetition_weight"_a = 0.8, "mean_repetition"_a = false,
-           "parts"_a.none() = nb::none(), "threads"_a = 0)
+           "best_reference"_a = false, "penalty"_a = "none", "sigma"_a = 6.0,
+           "repetition_weight"_a = 0.8, "mean_repetition"_a = false, "parts"_a.none() = nb::none(),
+           "threads"_a = 0)
       .def(
           "translate",
           [](const Cider& self, const Captions& words, const Captions* parts) {

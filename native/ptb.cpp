@@ -133,10 +133,18 @@ bool continues_word(char32_t code) {
          code == '\'';
 }
 
+/// Java's words end at a hyphen before a digit.
+bool hyphen_before_digit(char32_t code, std::string_view rest) {
+  return code == '-' && !rest.empty() && rest.front() >= '0' && rest.front() <= '9';
+}
+
 /// Whether a cased letter follows in the same word.
 bool cased_follows(std::string_view rest) {
   for (std::size_t at = 0; at < rest.size();) {
     const char32_t code = decode(rest, at);
+    if (hyphen_before_digit(code, rest.substr(at))) {
+      return false;
+    }
     if (!continues_word(code) || contains(kCasedRanges, code)) {
       return continues_word(code);
     }
@@ -160,7 +168,9 @@ void append_lower(std::string_view token, std::string& out) {
     } else {
       append_utf8(to_lower(code), out);
     }
-    cased_before = continues_word(code) && (cased_before || contains(kCasedRanges, code));
+    const bool broken = hyphen_before_digit(code, token.substr(at));
+    cased_before =
+        continues_word(code) && !broken && (cased_before || contains(kCasedRanges, code));
   }
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 
@@ -31,6 +32,9 @@ def lower_runs() -> list[tuple[int, int, int, int]]:
 
 
 def is_cased(character: str) -> bool:
+    """Cased as Java sees it: the ordinal indicators are not."""
+    if unicodedata.category(character) == "Lo":
+        return False
     return character.lower() != character or character.upper() != character or character.islower()
 
 

@@ -72,8 +72,8 @@ STARTERS = (
     "These They This We What When While Yet You"
 )
 EXTENSIONS = any_of(
-    "bat bmp c cgi cpp dll doc docx exe gif gz h htm html jar java jpg jpeg mov mp3 pdf php pl "
-    "png ppt ps py sql tar txt wav x xml zip"
+    "bat bmp c cgi class cpp dll doc docx exe gif gz h htm html jar java jpg jpeg mov mp3 pdf php "
+    "pl png ppt ps py sql tar txt wav x xml zip"
 )
 
 NAMES: dict[str, str] = {
@@ -114,6 +114,7 @@ NAMES: dict[str, str] = {
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
     "QUOTE": "[\\u0091-\\u0094\\u2018-\\u201F\\u00AB\\u00BB\\u2039\\u203A]",
     "INITIALS": "[A-Z]+ (([&+]|&[Aa][Mm][Pp];) [A-Z]+)+",
+    "FILEPART": "({WD}|{ENTITYLETTER})",
     "SLASH": "\\\\?/",
     "PART": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,})",
     "ASCIIPART": "([A-Za-z0-9\\u00AD]+ | [OoDdLl]{APOSX}[A-Za-z0-9\\u00AD]{2,})",
@@ -152,7 +153,7 @@ RULES: list[Rule] = [
     Rule("word", "{LD}+"),
     Rule("word", "{DOTTED}"),
     # E-mail addresses win ties against abbreviations.
-    Rule("copy", "(<|&lt;)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&gt;)?"),
+    Rule("copy", "(<|&[Ll][Tt];)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&[Gg][Tt];)?"),
     # Abbreviations win ties against hyphenated words: `etc.-x` is cut, `etc.of` is not.
     Rule("doubled", "{COMMON}\\. ({SPACE}+ ({UPPER} | {TAG}) | {SPACE}{SPACE})?", "common_period"),
     Rule("copy", "{COMMON}\\. [^][^]", "common_period"),
@@ -163,6 +164,7 @@ RULES: list[Rule] = [
     Rule("copy", "[Cc]\\+\\+ | [CcFf]#"),
     # Numbers.
     Rule("word", "{NUM}"),
+    Rule("copy", "{DIGIT}{1,2}[\\-/]{DIGIT}{1,2}[\\-/]{DIGIT}{2,4}"),
     Rule("spaced", "({DIGIT}{1,4}[\\-\\s\\u00A0])? {DIGIT}{1,4}({SLASH}|\\u2044){DIGIT}{1,4}"),
     Rule(
         "spaced",
@@ -182,8 +184,8 @@ RULES: list[Rule] = [
     Rule("copy", "[OoDdLl]{APOSX}{LD}{2,}"),
     Rule("copy", "[A-HJ-XZn]{APOSX}{LETTER}{2,}"),
     Rule("copy", "{LETTER}+[AEIOUYaeiouy]{APOSX}[AEIOUaeiouA-Z]{LETTER}*"),
-    Rule("copy", any_of("o'clock o'er o'o e'er ev'ry nat'l cap'n li'l").replace("\\'", "{APOSX}")),
-    Rule("copy", any_of("c'mon c'est s'mores")),
+    Rule("copy", any_of("o'o cap'n c'est").replace("\\'", "{APOS}")),
+    Rule("copy", any_of("c'mon s'mores e'er ev'ry nat'l li'l")),
     Rule("copy", any_of("ol' dunkin' somethin' d' l' j'").replace("\\'", "{APOS}")),
     Rule("copy", "{APOS}" + any_of("em til till cause n")),
     Rule("copy", "{APOS}[Nn]{APOS}"),
@@ -209,7 +211,7 @@ RULES: list[Rule] = [
     Rule("copy", any_of("www") + "\\. ({WWWLABEL}+\\.)+ [A-Za-z]{2,4} {PATH}?"),
     Rule("copy", "@[A-Za-z_]{AN}*[A-Za-z0-9_]*"),
     Rule("copy", "#({W}|{ENTITYLETTER})+"),
-    Rule("copy", "{LDS}+(\\.{LDS}+)* \\. {EXT} [{SPACE},.?!]", BUT_LAST),
+    Rule("copy", "{FILEPART}+(\\.{FILEPART}+)* \\. {EXT} [{SPACE},.?!]", BUT_LAST),
     # Tags.
     Rule("tag", "{TAG}"),
     # Faces.
@@ -226,7 +228,7 @@ RULES: list[Rule] = [
     Rule("apostrophe", "{APOS}"),
     # Runs and symbols.
     Rule("copy", "\\\\\\*"),
-    Rule("literal", "\\.{3,5} | \\.(\\s\\.){2,4} | [\\u0085\\u2026]", text="..."),
+    Rule("literal", "\\.{3,5} | \\.([\\s\\u00A0]\\.){2,4} | [\\u0085\\u2026]", text="..."),
     Rule(
         "literal",
         "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &[MmNn][Dd][Aa][Ss][Hh]; | &[Mm][Dd];",

@@ -66,7 +66,6 @@ class Cider:
         clip: bool = False,
         relative_counts: bool = False,
         best_reference: bool = False,
-        bigram_lengths: bool = False,
         penalty: str = "none",
         sigma: float = 6.0,
         repetition_weight: float = 0.8,
