@@ -36,8 +36,8 @@ def main() -> None:
         dataset, results = make_captions(5000)
     own = doors.COCO(dataset)
     images = [image["id"] for image in own.loadRes(results).imgs.values()]
-    ours_time, ours = best_of(REPETITIONS, lambda: run_ours(own, results, images))
-    theirs_time, theirs = best_of(1, lambda: run_original(dataset, results, images))
+    ours_time, ours = median_of(REPETITIONS, lambda: run_ours(own, results, images))
+    theirs_time, theirs = median_of(1, lambda: run_original(dataset, results, images))
     for name, value in theirs.items():
         if not np.isclose(ours[name], value, rtol=1e-9, atol=0):
             raise SystemExit(f"{name}: {ours[name]!r} here, {value!r} in the original")
@@ -81,7 +81,7 @@ def run_original(
     return scores
 
 
-def best_of(
+def median_of(
     repetitions: int, run: Callable[[], dict[str, float]]
 ) -> tuple[float, dict[str, float]]:
     seconds = []
