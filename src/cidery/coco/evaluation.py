@@ -13,7 +13,7 @@ from cidery.coco.pairs import Pairs, match_rows
 from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
 from cidery.corpus import Corpus
-from cidery.errors import InputError, MismatchError, MissingExtraError, SettingError
+from cidery.errors import CideryError, InputError, MismatchError, SettingError
 from cidery.formats.reading import collector_paused
 from cidery.tokenizers import TokenizerLike, get_tokenizer
 
@@ -85,7 +85,7 @@ class COCOEvalCap:
             self._say(f"computing {scorer.method()} score...")
             try:
                 score, scores = self._run(scorer, pairs, captions.images)
-            except (MissingExtraError, SettingError) as error:
+            except CideryError as error:
                 if not isinstance(scorer, _OPTIONAL):
                     raise
                 self._say(f"{scorer.method()} is left out: {error}")
