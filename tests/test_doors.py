@@ -8,6 +8,7 @@ import json
 import math
 import pickle
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -750,3 +751,12 @@ def test_install_refuses_when_the_real_package_is_imported() -> None:
     assert done.returncode == 0, done.stderr
     assert "pycocoevalcap is imported already" in done.stdout
     assert "call cidery.coco.install() first" in done.stdout
+
+
+def test_the_page_on_install_runs() -> None:
+    # In a process of its own: others may have imported the real package.
+    page = (TESTS.parent / "docs" / "moving-from-pycocoevalcap.md").read_text()
+    blocks = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 1
+    done = run_code(blocks[0])
+    assert done.returncode == 0, done.stderr
