@@ -18,6 +18,7 @@
 #include "frequencies.hpp"
 #include "ngrams.hpp"
 #include "overlap.hpp"
+#include "ptb.hpp"
 #include "resample.hpp"
 
 namespace nb = nanobind;
@@ -242,6 +243,31 @@ void bind_text(nb::module_& m) {
         return std::make_shared<Captions>(tokenize(views, chosen, threads));
       },
       "texts"_a, "tokenizer"_a, "threads"_a = 0);
+
+  m.def(
+      "ptb_tokens",
+      [](nb::list captions, bool document, bool clean) {
+        const auto views = string_views(captions);
+        nb::list lists;
+        TokenBuffer buffer;
+        for (std::size_t i = 0; i < views.size(); ++i) {
+          buffer.clear();
+          if (document) {
+            ptb_tokenize_in_document(views, i, clean, buffer);
+          } else {
+            ptb_tokenize(views[i], clean, buffer);
+          }
+          nb::list tokens;
+          std::size_t start = 0;
+          for (const std::size_t end : buffer.ends) {
+            tokens.append(as_str(std::string_view(buffer.bytes).substr(start, end - start)));
+            start = end;
+          }
+          lists.append(tokens);
+        }
+        return lists;
+      },
+      "captions"_a, "document"_a = false, "clean"_a = true);
 }
 
 void bind_counts(nb::module_& m) {

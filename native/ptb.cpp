@@ -213,9 +213,14 @@ class Machine {
     return std::max(end, start + 1);
   }
 
+  /// Plain text was tokenized after the last step; its tokens never end in white space.
+  void follow(std::string_view plain) {
+    ends_line_ = ends_line_ && plain.find_first_not_of(' ') == std::string_view::npos;
+  }
+
   /// The wrapper strips white space from the end of a line: web addresses may end in some.
-  void strip_last(std::size_t first_token) {
-    if (out_.ends.size() == first_token || (out_.bytes.back() > 0x1F && out_.bytes.back() < 0x7F)) {
+  void strip_last() {
+    if (!ends_line_ || (out_.bytes.back() > 0x1F && out_.bytes.back() < 0x7F)) {
       return;
     }
     const std::size_t start = out_.ends.size() > 1 ? out_.ends[out_.ends.size() - 2] : 0;
@@ -495,8 +500,10 @@ class Machine {
     const std::size_t start = out_.ends.empty() ? 0 : out_.ends.back();
     if (clean_ && is_removed(std::string_view(out_.bytes).substr(start))) {
       out_.bytes.resize(start);
+      ends_line_ = false;
       return;
     }
+    ends_line_ = true;
     out_.ends.push_back(static_cast<std::uint32_t>(out_.bytes.size()));
   }
 
@@ -505,6 +512,8 @@ class Machine {
   std::string_view text_;
   bool clean_;
   TokenBuffer& out_;
+  // Whether the last token in `out_` is the machine's and also the last before removal.
+  bool ends_line_ = false;
   std::vector<std::uint64_t> trail_;
   std::unordered_set<std::uint64_t> dead_ends_;
 };
@@ -668,7 +677,6 @@ std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenB
 void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::size_t index,
                               bool clean, TokenBuffer& out) {
   const std::string_view text = captions[index];
-  const std::size_t first_token = out.ends.size();
   std::size_t at = plain_text(text, 0, clean, out);
   if (at == text.size()) {
     return;
@@ -677,10 +685,12 @@ void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::s
   while (at < text.size()) {
     at = machine.step(at);
     if (at < text.size() && text[at] == ' ') {
-      at = plain_text(text, at, clean, out);
+      const std::size_t start = at;
+      at = plain_text(text, start, clean, out);
+      machine.follow(text.substr(start, at - start));
     }
   }
-  machine.strip_last(first_token);
+  machine.strip_last();
 }
 
 void ptb_tokenize(std::string_view caption, bool clean, TokenBuffer& out) {

@@ -1,5 +1,3 @@
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -60,16 +58,3 @@ def test_bad_input():
         cidery.tokenize(["a"], tokenizer=lambda text: [len(text)])
     with pytest.raises(SettingError, match="a name or a callable, not int"):
         cidery.tokenize(["a"], tokenizer=5)
-
-
-def test_golden_captions(shared):
-    """`ptb_open.jsonl`: what the original gave for each text with a lower-case line after it."""
-    with (shared / "golden" / "ptb_open.jsonl").open() as file:
-        golden = [json.loads(line) for line in file]
-    found = cidery.tokenize([row["text"] for row in golden])
-    wrong = [
-        (row["text"], row["clean"], f)
-        for row, f in zip(golden, found, strict=True)
-        if row["clean"] != f
-    ]
-    assert wrong == []
