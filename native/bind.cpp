@@ -429,6 +429,9 @@ void bind_statistics(nb::module_& m) {
 }
 
 }  // namespace
+
+void bind_meteor(nb::module_& m);  // bind_meteor.cpp
+
 }  // namespace cidery
 
 NB_MODULE(_native, m) {
@@ -437,4 +440,5 @@ NB_MODULE(_native, m) {
   cidery::bind_counts(m);
   cidery::bind_metrics(m);
   cidery::bind_statistics(m);
+  cidery::bind_meteor(m);
 }

@@ -14,7 +14,18 @@ from cidery.description import Description, describe
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import METRICS, Bleu, Cider, CiderD, CiderR, RougeL, RougeN, RougeS, RougeW
+from cidery.metrics import (
+    METRICS,
+    Bleu,
+    Cider,
+    CiderD,
+    CiderR,
+    Meteor,
+    RougeL,
+    RougeN,
+    RougeS,
+    RougeW,
+)
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
 
@@ -29,6 +40,7 @@ __all__ = [
     "Corpus",
     "Description",
     "DocumentFrequencies",
+    "Meteor",
     "RougeL",
     "RougeN",
     "RougeS",

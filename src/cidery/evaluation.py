@@ -185,7 +185,7 @@ def _warn_few_images(count: int) -> None:
 
 
 def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
-    settings = metric.settings()
+    settings = metric.settings() | metric.data_settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = references.tokenizer.id
     if metric.uses_frequencies:
