@@ -7,7 +7,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
+
+# Every example writes its file anew, so one directory serves all; disks may be slow.
+in_one_directory = settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 
 REFERENCES: dict[str, list[str]] = {
     "kitchen": ["a cat sleeps on the stove", "the cat is warm"],

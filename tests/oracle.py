@@ -31,7 +31,9 @@ class Cider:
             for g, count in ngrams(words, n).items()
         }
 
-    def similarities(self, c: Words, s: Words, clip: bool, relative: bool, order: int) -> list[float]:
+    def similarities(
+        self, c: Words, s: Words, clip: bool, relative: bool, order: int
+    ) -> list[float]:
         totals = [
             sum(sum(ngrams(words, n).values()) for n in range(1, order + 1)) if relative else 1
             for words in (c, s)
@@ -74,10 +76,7 @@ class Cider:
         for s in refs:
             delta = length(c, coco) - length(s, coco)
             whole = length(s, coco) + (1 if coco else 0)
-            if whole:
-                by_length = math.exp(-(delta**2) / whole**2)
-            else:
-                by_length = 1.0 if delta == 0 else 0.0
+            by_length = math.exp(-(delta**2) / whole**2) if whole else float(delta == 0)
             penalty = repetition(c, s, coco) ** k * by_length ** (1 - k)
             total += penalty * sum(self.similarities(c, s, True, not coco, 4)) / 4
         return 10 * total / len(refs)
@@ -88,9 +87,7 @@ def length(words: Words, coco: bool) -> int:
 
 
 def repetition(c: Words, s: Words, coco: bool) -> float:
-    one, other = (
-        Counter(re.findall(r"\w+", " ".join(w)) if coco else w) for w in (c, s)
-    )
+    one, other = (Counter(re.findall(r"\w+", " ".join(w)) if coco else w) for w in (c, s))
     if not one:
         return 1.0
     product = math.prod(
@@ -185,5 +182,3 @@ def rouge_n(c: Words, refs: list[Words], n: int) -> tuple[float, float]:
     recall = ratio(common, sum(other.total() for other in theirs))
     precision = ratio(common, mine.total() * len(refs))
     return recall, f_measure(precision, recall, 1.0)
-
-

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from captions import CANDIDATES, REFERENCES, captions, reference_sets
 from hypothesis import given
 from hypothesis import strategies as st
 
+from captions import CANDIDATES, REFERENCES, captions, reference_sets
 from cidery.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, MissingExtraError, SettingError
 
@@ -64,10 +64,11 @@ def test_any_order_of_rows_finds_its_image(references: dict[Any, list[str]], dat
 
 @given(reference_sets())
 def test_skip_equals_building_from_the_common_images(references: dict[Any, list[str]]) -> None:
+    absent = "".join(map(str, references)) + "?"
     common = dict(list(references.items())[1:])
     candidates = {image: group[0] for image, group in references.items()}
     if not common:
-        assert "no image has both" in message(candidates, {"?": ["x"]}, missing="skip")
+        assert "no image has both" in message(candidates, {absent: ["x"]}, missing="skip")
         return
     corpus = Corpus.build(candidates, common, missing="skip")
     assert grouped(corpus) == common
@@ -151,7 +152,7 @@ def test_one_image_without_references_is_named() -> None:
 
 
 def test_both_sides_are_counted_with_examples() -> None:
-    candidates = {image: "x" for image in (0, 1, 2, 3, 4)}
+    candidates = dict.fromkeys((0, 1, 2, 3, 4), "x")
     references = {image: ["x"] for image in (4, 5, 6)}
     with pytest.raises(MismatchError) as caught:
         Corpus.build(candidates, references)
@@ -215,8 +216,14 @@ def test_a_list_does_not_match_ids() -> None:
 
 @pytest.mark.parametrize("empty", [{}, []])
 def test_empty_sides_are_refused(empty: Any) -> None:
-    assert message(empty, REFERENCES) == "candidates: there is nothing in it"
-    assert message(CANDIDATES, empty) == "references: there is nothing in it"
+    assert message(empty, REFERENCES) == "candidates: there are no captions"
+    assert message(CANDIDATES, empty) == "references: there are no captions"
+
+
+@pytest.mark.parametrize("missing", ["error", "skip"])
+def test_images_without_any_candidate_are_refused(missing: str) -> None:
+    text = message({"kitchen": [], "garden": []}, REFERENCES, missing=missing)
+    assert text == "candidates: there are no captions"
 
 
 def test_a_bare_string_is_no_list_of_references() -> None:

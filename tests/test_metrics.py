@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cidery
+import oracle
 from cidery.errors import SettingError
 from cidery.metrics import METRICS, get_metrics
 
@@ -23,9 +23,7 @@ images = st.lists(st.lists(captions, min_size=1, max_size=4), min_size=1, max_si
 @st.composite
 def corpora(draw):
     references = draw(images)
-    candidates = draw(
-        st.lists(captions, min_size=len(references), max_size=len(references))
-    )
+    candidates = draw(st.lists(captions, min_size=len(references), max_size=len(references)))
     return candidates, references
 
 
@@ -80,7 +78,14 @@ def test_cider_variants_of_appendix_viii():
     assert exponential == [2**n / 15 for n in range(4)]
     coco = cidery.Cider(faithful="coco")
     assert coco.stems is None
-    _, ten = run([["a", "b"]], [[["a", "b"], ["b", "a"]], ], coco, frequencies="references")
+    _, ten = run(
+        [["a", "b"]],
+        [
+            [["a", "b"], ["b", "a"]],
+        ],
+        coco,
+        frequencies="references",
+    )
     assert ten[0] == 0  # one image: every weight is log(1/1)
 
 

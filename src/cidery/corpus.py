@@ -11,12 +11,14 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, filterfalse, repeat
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery.errors import InputError, MismatchError, SettingError
+
+if TYPE_CHECKING:  # it takes as long to import as the rest of this room
+    from numpy.typing import NDArray
 
 ImageId: TypeAlias = str | int
 Rows: TypeAlias = list[tuple[ImageId, str]]
@@ -88,14 +90,15 @@ class Corpus:
         sides = _Sides(candidates_name, references_name)
         images, groups = _group_references(references, references_name)
         ids, rows = _list_candidates(candidates, candidates_name)
+        for side, name in ((images, references_name), (ids, candidates_name)):
+            if not side:
+                raise InputError(f"{name}: there are no captions")
         sides.check_kinds(candidates, references)
         if missing == "error":
             sides.check_references(images, groups)
 
         places = _match(ids, images)
-        complete = bool(
-            np.bincount(places + 1, minlength=len(images) + 1)[1:].all() and places.min() >= 0
-        )
+        complete = places.min() >= 0 and np.bincount(places, minlength=len(images)).all()
         if missing == "error" and not complete:
             raise sides.mismatch(ids, images, places)
         if not complete or not all(groups):
@@ -326,10 +329,7 @@ class _Sides:
     references: str
 
     def check_kinds(self, candidates: Any, references: Any) -> None:
-        """Refuse empty sides, lists of different length, and a list against ids."""
-        for given, name in ((candidates, self.candidates), (references, self.references)):
-            if len(given) == 0:
-                raise InputError(f"{name}: there is nothing in it")
+        """Refuse lists of different length, and a list against ids."""
         by_position = not isinstance(candidates, Mapping) and not _are_rows(candidates)
         if by_position and isinstance(references, Mapping):
             raise MismatchError(

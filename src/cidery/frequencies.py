@@ -19,16 +19,18 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery._native import FrequencyTrie, NgramIndex
 from cidery.corpus import Corpus, References
 from cidery.errors import FrequenciesError, SettingError
 from cidery.formats import read_frequency_pickle
 from cidery.tokenizers import TokenizerLike, get_tokenizer, stem_form
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 SHIPPED = ("coco-val2014", "coco-train2014")
 """Sets that come with the package, each plain and with English stems."""

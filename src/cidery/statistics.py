@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery._native import permute_sums, resample_sums
 from cidery.errors import SettingError
 
-Floats: TypeAlias = NDArray[np.float64]
-Pool: TypeAlias = Callable[[Floats], Floats]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
+Pool: TypeAlias = "Callable[[Floats], Floats]"
 """Summed rows, float64[..., k] -> scores, float64[...]."""
 
 RESAMPLES = 1000

@@ -6,18 +6,16 @@ import csv
 import io
 import json
 import os
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery.errors import InputError, SettingError
 from cidery.formats.reading import import_pyarrow
 
-Column: TypeAlias = Sequence[Any] | NDArray[Any]
+Column: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
 
 def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
@@ -44,11 +42,11 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
         for name, values in columns.items()
     }
     # Opened by hand: tempfile makes files that only their owner may read, and they would stay so.
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.part")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
     try:
         with temporary.open("xb") as file:
             writer(file, table)
-        os.replace(temporary, target)
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 

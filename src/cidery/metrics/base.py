@@ -15,10 +15,9 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
-from typing import ClassVar, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery._native import FrequencyTrie, NgramIndex
 from cidery.errors import FrequenciesError, SettingError
@@ -26,8 +25,11 @@ from cidery.frequencies import DocumentFrequencies, load_shipped
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizedCaptions, Tokenizer
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 Faithful: TypeAlias = Literal["coco", "paper"]
-Images: TypeAlias = NDArray[np.uint32]
+Images: TypeAlias = "NDArray[np.uint32]"
 
 
 class Prepared(Protocol):
