@@ -63,6 +63,11 @@ class _CiderFamily(Metric):
     def __post_init__(self) -> None:
         require(1 <= self.n <= 8, f"n must be 1 to 8, not {self.n}")
 
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """Equation (2) averages."""
+        return "mean"
+
     def order_weights(self) -> list[float]:
         """w_n of equation (3)."""
         return [1 / self.n] * self.n
@@ -126,6 +131,11 @@ class Cider(_CiderFamily):
     def name(self) -> str:
         """`cider`."""
         return "cider"
+
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """As chosen."""
+        return self.references
 
     @property
     def stems(self) -> str | None:
