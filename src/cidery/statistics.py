@@ -235,7 +235,7 @@ def _correlate_table(table: Floats, scores: Floats, ratings: Floats) -> dict[str
     total = float(by_score.sum())
     # met[i, j]: pairs of a row rated i and one rated j whose score is not higher. The pairs of
     # equal scores are as many in met[j, i], so that the difference counts the others only.
-    met = table @ np.cumsum(table, axis=1).T
+    met = np.einsum("ig,jg->ij", table, np.cumsum(table, axis=1))
     excess = float(np.tril(met - met.T).sum())
     pairs = total * (total - 1) / 2
     tied = [float((side * (side - 1) / 2).sum()) for side in (by_score, by_rating)]
@@ -251,9 +251,12 @@ def _correlate_table(table: Floats, scores: Floats, ratings: Floats) -> dict[str
 def _pearson_of_table(table: Floats, x: Floats, y: Floats) -> float:
     by_rating, by_score = table.sum(axis=1), table.sum(axis=0)
     total = by_score.sum()
-    x = x - by_score @ x / total
-    y = y - by_rating @ y / total
-    return float(y @ table @ x / np.sqrt((by_score @ x**2) * (by_rating @ y**2)))
+    # einsum here and above, not @: starting a BLAS's threads takes longer than these few sums.
+    x = x - np.einsum("i,i", by_score, x) / total
+    y = y - np.einsum("i,i", by_rating, y) / total
+    covariance = np.einsum("i,ij,j", y, table, x)
+    spread = np.einsum("i,i,i", by_score, x, x) * np.einsum("i,i,i", by_rating, y, y)
+    return float(covariance / np.sqrt(spread))
 
 
 def _correlate_pairs(scores: Floats, ratings: Floats) -> dict[str, float]:

@@ -22,6 +22,7 @@ from cidery.meta.cache import ResultCache, default_folder
 from cidery.meta.gaming import judge_gaming
 from cidery.meta.judgments import Dataset, Pairs, Ratings, Sets, Systems
 from cidery.meta.protocols import (
+    RESAMPLES,
     Protocol,
     Settings,
     Verdict,
@@ -36,7 +37,7 @@ from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metri
 from cidery.meta.splits import judge_by_references, judge_human
 from cidery.metrics import Metric
 from cidery.scores import latex_table
-from cidery.statistics import RESAMPLES, paired_test, williams_test
+from cidery.statistics import paired_test, williams_test
 
 PROTOCOLS: Mapping[str, tuple[tuple[type, ...], Protocol]] = MappingProxyType(
     {
@@ -124,7 +125,7 @@ def _format(found: Mapping[str, float], name: str) -> str:
         return str(value)
     if not math.isfinite(value):
         return "–"
-    if name.endswith("_p") or name.startswith("p_") or "_p_" in name:
+    if name.endswith("_p") or name.startswith("p_"):
         return format_p(value)
     text = f"{100 * value:.1f}"
     if f"{name}_low" in found:
@@ -337,13 +338,14 @@ def _add_tests(
     """Add p-values of every metric against every other; no difference found is not equality."""
     for one, other in permutations((label for label in results if label in verdicts), 2):
         first, second = verdicts[one], verdicts[other]
-        if first.rows is None or second.rows is None or first.pool is None:
+        pool = first.pool
+        if first.rows is None or second.rows is None or pool is None:
             continue
-        each = (first.pool(first.rows), second.pool(second.rows))
+        each = (pool(first.rows), pool(second.rows))
         found = paired_test(
             first.rows,
             second.rows,
-            first.pool,
+            pool,
             each,
             resamples=settings.resamples or RESAMPLES,
             seed=settings.seed,
