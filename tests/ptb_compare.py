@@ -33,7 +33,11 @@ class Driver:
     def run(self, mode: str, kind: str, lines: Sequence[str]) -> list[Tokens]:
         text = "".join(line.replace("\n", " ") + "\n" for line in lines)
         done = subprocess.run(
-            [self.program, mode, kind], input=text.encode(), capture_output=True, check=True, timeout=60
+            [self.program, mode, kind],
+            input=text.encode(),
+            capture_output=True,
+            check=True,
+            timeout=60,
         )
         output = done.stdout.decode().split("\n")[:-1]
         return [line.split(" ") if line else [] for line in output]
@@ -160,9 +164,7 @@ def main() -> int:
         return min(1, check_golden(driver, options.paths[0], options.show))
     if options.check == "coco":
         return min(1, check_coco(driver, options.paths, options.show))
-    return min(
-        1, check_fuzz(driver, options.paths, options.seed, options.count, options.show)
-    )
+    return min(1, check_fuzz(driver, options.paths, options.seed, options.count, options.show))
 
 
 if __name__ == "__main__":

@@ -123,7 +123,9 @@ def test_cider_r_of_its_authors(shared, kind):
     references = read_references(folder / "toy_references.json")
     captions = json.loads((folder / f"toy_{part}_candidates.json").read_text())
     candidates = {row["image_id"]: row["caption"] for row in captions}
-    table = cidery.score(candidates, references, metrics=["cider-r", "cider-d", "rouge-l", "bleu-4"])
+    table = cidery.score(
+        candidates, references, metrics=["cider-r", "cider-d", "rouge-l", "bleu-4"]
+    )
     columns = {"cider-r": "CIDEr-R", "cider-d": "CIDEr-D", "rouge-l": "ROUGE", "bleu-4": "BLEU4"}
     with (folder / "toy_candidate_classification_results.csv").open() as file:
         expected = {int(row["key"]): row for row in csv.DictReader(file)}

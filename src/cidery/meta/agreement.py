@@ -35,7 +35,6 @@ from cidery.meta.protocols import (
 )
 from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metrics, no_progress
 from cidery.meta.splits import judge_by_references, judge_human
-from cidery.metrics import Metric
 from cidery.scores import latex_table
 from cidery.statistics import paired_test, williams_test
 
@@ -224,7 +223,9 @@ def evaluate(
         signatures[label] = kept["signature"] if kept else signatures[label]
     if tests:
         _add_tests(results, verdicts, settings)
-    return Agreement(dataset.name, chosen, results, {label: signatures[label] for label in labelled})
+    return Agreement(
+        dataset.name, chosen, results, {label: signatures[label] for label in labelled}
+    )
 
 
 def _default_protocol(dataset: Dataset) -> str:

@@ -121,9 +121,7 @@ def _list_preferences(
     return {label: found[label] for label in metrics}
 
 
-def _running(
-    pairs: Pairs, each: Floats, orders: list[list[Indexes]], combine: str
-) -> _Preferences:
+def _running(pairs: Pairs, each: Floats, orders: list[list[Indexes]], combine: str) -> _Preferences:
     """Return preferences from scores against single references, float64[captions, references]."""
     width = each.shape[1]
     totals = []

@@ -71,9 +71,7 @@ def _read(path: Path) -> dict[str, tuple[str, dict[str, Any]]]:
     return found
 
 
-def _column(
-    board: dict[str, tuple[str, dict[str, Any]]], systems: list[str], key: str
-) -> Any:
+def _column(board: dict[str, tuple[str, dict[str, Any]]], systems: list[str], key: str) -> Any:
     try:
         return np.asarray([float(board[name][1][key]) for name in systems])
     except KeyError:

@@ -86,9 +86,7 @@ def _split_key(key: str) -> tuple[str, str]:
     return image.removesuffix(".1"), number
 
 
-def _read_rows(
-    path: Path, captions: dict[tuple[str, str], str], answer_count: int
-) -> list[_Row]:
+def _read_rows(path: Path, captions: dict[tuple[str, str], str], answer_count: int) -> list[_Row]:
     images = {image for image, _ in captions}
     rows = []
     for place, line in read_lines(path):
