@@ -1,13 +1,13 @@
-"""The same numbers as the reference tools: live against pycocoevalcap, and its numbers kept here."""
+"""The same numbers as the reference tools: live, and with their numbers kept here."""
 
 import csv
 import json
 
 import numpy as np
 import pytest
-import reference_tools
 
 import cidery
+import reference_tools
 from cidery.formats import read_candidates, read_references
 
 pytestmark = [

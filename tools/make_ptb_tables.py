@@ -122,7 +122,9 @@ def render(automaton: Automaton) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="compare with the file instead of writing it")
+    parser.add_argument(
+        "--check", action="store_true", help="compare with the file instead of writing it"
+    )
     arguments = parser.parse_args()
     automaton = build()
     text = render(automaton)

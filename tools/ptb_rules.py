@@ -33,7 +33,8 @@ def fold(word: str) -> str:
     """A pattern for the word in any mix of cases, with the two non-ASCII letters whose case pairs are s and k."""
     extra = {"s": "\\u017F", "k": "\\u212A"}
     return "".join(
-        f"[{c.upper()}{c}{extra.get(c, '')}]" if c.isalpha() and c.islower() else escape(c) for c in word
+        f"[{c.upper()}{c}{extra.get(c, '')}]" if c.isalpha() and c.islower() else escape(c)
+        for c in word
     )
 
 
@@ -60,7 +61,9 @@ COMMON = any_of(
     "sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis wisc wyo ph.d ed.d"
 )
 COMMON_CASED = not_all_capitals("pte ptes pty ptys ppte pptes ppty pptys")
-COMMON_CAPITALISED = "(Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash|ARK|AZ|DEL|ILL|LA|MASS|MISS|ORE|PA|TEX|WASH)"
+COMMON_CAPITALISED = (
+    "(Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash|ARK|AZ|DEL|ILL|LA|MASS|MISS|ORE|PA|TEX|WASH)"
+)
 # Abbreviations that keep their period only before a number.
 NUMBERED = any_of("art fig figs no nos p pp prop op ca")
 STARTERS = (
@@ -92,13 +95,15 @@ NAMES: dict[str, str] = {
     "CURLY": "([\\u0092\\u2019] | &[Aa][Pp][Oo][Ss];)",
     "APOS": "(' | {CURLY})",
     "APOSX": "({APOS} | [`\\u0091\\u2018\\u201B])",
-    "STARTER": any_of(STARTERS, ignore_case=False)[:-1] + " | " + any_of(STARTERS.upper(), False)[1:],
+    "STARTER": any_of(STARTERS, ignore_case=False)[:-1]
+    + " | "
+    + any_of(STARTERS.upper(), False)[1:],
     "SENTENCE": "{SPACE}+ {STARTER} {SPACE}",
     "NUM": "[+\\-]? [.,:\\u00AD\\u066B\\u066C]? {DIGIT}+ ([.,:\\u00AD\\u066B\\u066C] {DIGIT}+)*",
-    "URLC": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]",
-    "URLE": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|.,!?\\-\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]",
-    "MAIL": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|\\u00A0]",
-    "MAILE": "[^\\t\\n\\u000B\\u000C\\r\\s\"()<>\\{\\}|.\\u00A0]",
+    "URLC": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]',
+    "URLE": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|.,!?\\-\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]',
+    "MAIL": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|\\u00A0]',
+    "MAILE": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|.\\u00A0]',
     "EYE": "[\\-\\^x=~<>']",
     "GAP": "[\\-\\s\\u00A0]",
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
@@ -168,7 +173,12 @@ RULES: list[Rule] = [
     Rule("copy", "({WORD}|{LDS}+)\\. [,;:]", BUT_LAST),
     # Web.
     Rule("copy", any_of("http https") + "://{URLC}+{URLE}"),
-    Rule("copy", "[a-z\\u0080-\\uFFFF] {WD}* (\\.{WORD})* \\." + any_of("com net org edu") + "/{URLC}+{URLE}"),
+    Rule(
+        "copy",
+        "[a-z\\u0080-\\uFFFF] {WD}* (\\.{WORD})* \\."
+        + any_of("com net org edu")
+        + "/{URLC}+{URLE}",
+    ),
     Rule("copy", "(<|&lt;)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&gt;)?"),
     Rule("copy", "@[A-Za-z_]{AN}*[A-Za-z0-9_]*"),
     Rule("copy", "#[{LETTER}{MARK}\\u00AD]+"),
@@ -182,18 +192,25 @@ RULES: list[Rule] = [
     # Quotes.
     Rule("quotes", "{QUOTE}+"),
     Rule("quotes", "`{QUOTE} | {QUOTE}`"),
-    Rule("literal", "(\"|&quot;)[A-Za-z0-9$]", BUT_LAST, text="``"),
-    Rule("literal", "(\"|&quot;)", text="''"),
+    Rule("literal", '("|&quot;)[A-Za-z0-9$]', BUT_LAST, text="``"),
+    Rule("literal", '("|&quot;)', text="''"),
     Rule("copy", "`` | '' | `"),
     Rule("literal", "' {AL} [^\\s\\t\\u00A0\\n\\r]", ONE, text="`"),
     Rule("literal", "{APOS}", text="'"),
     # Runs and symbols.
     Rule("literal", "\\.{3,5} | \\.(\\s\\.){2,4} | [\\u0085\\u2026]", text="..."),
-    Rule("literal", "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &mdash; | &ndash; | &[Mm][Dd];", text="--"),
+    Rule(
+        "literal",
+        "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &mdash; | &ndash; | &[Mm][Dd];",
+        text="--",
+    ),
     Rule("copy", "-{5,}"),
     Rule("copy", "[!?]{2,} | \\*{2,} | _{2,} | #{2,} | @{2,} | << | >>"),
     Rule("copy", "[\\u00B2\\u00B3\\u00B9\\u2070\\u2074-\\u2079]+ | [\\u2080-\\u2089]+"),
-    Rule("copy", "&#[0-9]+; | &([Hh][Tt]|[Tt][Ll]|[Uu][Rr]|[Ll][Rr]|[Qq][Cc]|[Qq][Ll]|[Qq][Rr]|[Oo][Dd][Qq]|[Cc][Dd][Qq]);"),
+    Rule(
+        "copy",
+        "&#[0-9]+; | &([Hh][Tt]|[Tt][Ll]|[Uu][Rr]|[Ll][Rr]|[Qq][Cc]|[Qq][Ll]|[Qq][Rr]|[Oo][Dd][Qq]|[Cc][Dd][Qq]);",
+    ),
     Rule("literal", "&[Aa][Mm][Pp];", text="&"),
     Rule("literal", "&[Ll][Tt];", text="<"),
     Rule("literal", "&[Gg][Tt];", text=">"),

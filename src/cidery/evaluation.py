@@ -18,7 +18,7 @@ from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import MismatchError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
-from cidery.metrics.base import Faithful, ReferenceSet, find_frequencies
+from cidery.metrics.base import Faithful, Prepared, ReferenceSet, find_frequencies
 from cidery.scores import Resampling, ScoreTable, Signature, latex_table
 from cidery.statistics import (
     RESAMPLES,
@@ -97,6 +97,8 @@ class Scorer:
 
     references: ReferenceSet
     metrics: Mapping[str, Metric]
+    prepared: Mapping[Hashable, Prepared]
+    """By `Metric.row_key`: metrics that share rows share the work."""
     signatures: Mapping[str, str]
     threads: int
 
@@ -110,7 +112,7 @@ class Scorer:
         frequencies: FrequenciesLike = "references",
         threads: int = 0,
     ) -> Scorer:
-        """Tokenize the references; what metrics count on them is made when first asked for."""
+        """Tokenize the references and make them ready for the metrics."""
         chosen = get_tokenizer(tokenizer)
         counted_on = read_frequencies(frequencies)
         offsets = corpus.reference_offsets.astype(np.uint64)
@@ -124,7 +126,11 @@ class Scorer:
             label: str(_sign(metric, references, int(per_image.min()), int(per_image.max())))
             for label, metric in metrics.items()
         }
-        return cls(references, metrics, signatures, threads)
+        prepared: dict[Hashable, Prepared] = {}
+        for metric in metrics.values():
+            if metric.row_key not in prepared:
+                prepared[metric.row_key] = metric.prepare(references)
+        return cls(references, metrics, prepared, signatures, threads)
 
     def score(self, candidates: list[str], images: Any, ids: Any) -> ScoreTable:
         """Score captions; `images[i]` is the index of the image of caption i."""
@@ -145,13 +151,12 @@ class Scorer:
         )
 
     def measure(self, candidates: TokenizedCaptions, images: Any) -> dict[str, Floats]:
-        """Return each metric's rows; metrics that share rows share the work."""
+        """Return each metric's rows."""
         indexes = np.ascontiguousarray(images, np.uint32)
-        measured: dict[Hashable, Floats] = {}
-        for metric in self.metrics.values():
-            if metric.row_key not in measured:
-                prepared = metric.prepare(self.references)
-                measured[metric.row_key] = prepared.measure(candidates, indexes, self.threads)
+        measured = {
+            key: prepared.measure(candidates, indexes, self.threads)
+            for key, prepared in self.prepared.items()
+        }
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
 
 

@@ -1,8 +1,8 @@
 """Document frequencies: in how many images each n-gram occurs; the weights of the CIDEr family.
 
 A set is a trie in flat arrays (see `native/frequencies.hpp`), one file that is mapped into memory
-as it lies. The file begins with 48 bytes (magic, version, length of the header, SHA-256 of all
-that follows, cut to 28 bytes), then a JSON header, then the arrays.
+as it lies. The file begins with 48 bytes (magic, version, length of the header, SHA-256 of that
+length and all that follows), then a JSON header, then the arrays.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from cidery.tokenizers import TokenizerLike, get_tokenizer, stem_form
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from typing_extensions import Buffer
 
 SHIPPED = ("coco-val2014", "coco-train2014")
 """Sets that come with the package, each plain and with English stems."""
 
 _MAGIC = b"CIDERYDF"
 _VERSION = 1
-_PREFIX = struct.Struct("<8sII28sI")
+_PREFIX = struct.Struct("<8sII32s")
 _LARGE = 255
 _FOLDER = Path(__file__).parent / "frequency_sets"
 
@@ -325,8 +326,8 @@ class DocumentFrequencies:
             body.extend(array.tobytes())
         encoded = json.dumps(header, sort_keys=True, ensure_ascii=False).encode()
         encoded += b" " * (-len(encoded) % 8)
-        digest = hashlib.sha256(encoded + body).digest()[:28]
-        prefix = _PREFIX.pack(_MAGIC, _VERSION, len(encoded), digest, 0)
+        checksum = _checksum(len(encoded), encoded + body)
+        prefix = _PREFIX.pack(_MAGIC, _VERSION, len(encoded), checksum)
         target = Path(path)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -347,13 +348,13 @@ class DocumentFrequencies:
                 hint = "; to import a pickle, use DocumentFrequencies.from_pickle"
                 raise FrequenciesError(f"{path} is no document-frequency file of cidery{hint}")
             data = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
-        _, version, header_length, digest, _ = _PREFIX.unpack(start)
+        _, version, header_length, checksum = _PREFIX.unpack(start)
         if version != _VERSION:
             raise FrequenciesError(
                 f"{path} has format version {version}; this cidery reads {_VERSION}: "
                 "build the file again, or update cidery"
             )
-        if hashlib.sha256(data[_PREFIX.size :].data).digest()[:28] != digest:
+        if _checksum(header_length, data[_PREFIX.size :].data) != checksum:
             raise FrequenciesError(f"{path} is damaged (its checksum is wrong); build it again")
         header = json.loads(data[_PREFIX.size : _PREFIX.size + header_length].tobytes())
         body = data[_PREFIX.size + header_length :]
@@ -430,6 +431,12 @@ def _make_trie(
         return FrequencyTrie(words, width, levels)
     except ValueError as error:
         raise FrequenciesError(str(error)) from None
+
+
+def _checksum(header_length: int, content: Buffer) -> bytes:
+    digest = hashlib.sha256(header_length.to_bytes(4, "little"))
+    digest.update(content)
+    return digest.digest()
 
 
 def _umask() -> int:

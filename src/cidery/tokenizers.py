@@ -139,7 +139,7 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
             return None
         return [word.split() for word in words]
     if form == "parts":
-        return [re.findall(r"\w+", word) for word in words]
+        return [[word] if word.isalnum() else re.findall(r"\w+", word) for word in words]
     if form.startswith("stems:"):
         stems = _stem_words(form.removeprefix("stems:"))
         return [stems(word.split()) for word in words]

@@ -1,7 +1,8 @@
 /// Tokenize captions from standard input, one per line, for comparison in bulk.
 ///
 /// Usage: ptb_driver single|document raw|clean < captions > tokens
-/// In document mode an empty line of the form "\x1d" ends a document, so that many can be sent at once.
+/// In document mode an empty line of the form "\x1d" ends a document, so that many can be sent at
+/// once.
 #include <chrono>
 #include <cstdio>
 #include <iostream>

@@ -58,13 +58,12 @@ class ReferenceSet:
 
     def index(self, form: str, order: int) -> NgramIndex:
         """Return the n-gram index of the captions in that form, at least up to that order."""
-        known = self._indexes.get(form)
+        captions = self.captions.form(form)
+        key = "words" if captions is self.captions.captions else form  # often they are the same
+        known = self._indexes.get(key)
         if known is None or known.order < order:
-            # BLEU and CIDEr want 4: building that at once serves both.
-            known = NgramIndex(
-                self.captions.form(form), self.image_offsets, max(order, 4), self.threads
-            )
-            self._indexes[form] = known
+            known = NgramIndex(captions, self.image_offsets, order, self.threads)
+            self._indexes[key] = known
         return known
 
     def weights(self, order: int, stemmer: str | None) -> tuple[FrequencyTrie | None, float]:

@@ -1,0 +1,147 @@
+import math
+
+import numpy as np
+import pytest
+
+import cidery
+from cidery.errors import SettingError
+from cidery.statistics import bootstrap_interval, holm, paired_test, sum_by_group
+
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+
+
+def mean(sums):
+    return sums[..., 0] / sums[..., 1]
+
+
+def counted(values):
+    return np.stack([values, np.ones(len(values))], axis=1)
+
+
+def test_the_interval_of_a_mean_is_the_normal_one():
+    values = np.random.default_rng(0).normal(3.0, 2.0, 4000)
+    interval = bootstrap_interval(counted(values), mean, resamples=10_000)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    assert interval.score == pytest.approx(values.mean())
+    assert interval.low == pytest.approx(values.mean() - 1.96 * error, abs=0.1 * error)
+    assert interval.high == pytest.approx(values.mean() + 1.96 * error, abs=0.1 * error)
+
+
+def test_intervals_cover_as_often_as_they_say():
+    rng = np.random.default_rng(1)
+    covered = 0
+    for trial in range(400):
+        values = rng.exponential(1.0, 150)
+        interval = bootstrap_interval(counted(values), mean, confidence=0.9, seed=trial)
+        covered += interval.low <= 1.0 <= interval.high
+    assert 0.85 <= covered / 400 <= 0.94
+
+
+def test_samples_draw_every_row_equally_often():
+    rows = np.eye(7)
+    sums = cidery._native.resample_sums(rows, 20_000, 5)
+    assert (sums.sum(axis=1) == 7).all()
+    # 140,000 draws over 7 rows: each 20,000 with a standard deviation of 131
+    np.testing.assert_allclose(sums.sum(axis=0), 20_000, atol=6 * 131)
+
+
+def test_same_seed_same_samples_for_any_number_of_threads():
+    rows = np.random.default_rng(0).normal(size=(501, 3))
+    other = np.random.default_rng(1).normal(size=(501, 3))
+    native = cidery._native
+    for threads in (2, 5):
+        one, more = (native.resample_sums(rows, 100, 7, t) for t in (1, threads))
+        assert one.tobytes() == more.tobytes()
+        one, more = (native.permute_sums(rows, other, 100, 7, t) for t in (1, threads))
+        assert one.tobytes() == more.tobytes()
+    assert native.resample_sums(rows, 9, 7).tobytes() != native.resample_sums(rows, 9, 8).tobytes()
+
+
+def test_permutations_exchange_whole_rows():
+    rows, other = np.ones((1000, 1)), np.zeros((1000, 1))
+    sums = cidery._native.permute_sums(rows, other, 2000, 3).reshape(2000, 2)
+    np.testing.assert_array_equal(sums.sum(axis=1), 1000)
+    assert sums[:, 0].mean() == pytest.approx(500, abs=2)
+    assert sums[:, 0].std() == pytest.approx(math.sqrt(250), rel=0.1)
+
+
+def test_no_difference_gives_uniform_p_values():
+    rng = np.random.default_rng(2)
+    found = []
+    for trial in range(300):
+        one, two = rng.normal(size=(2, 80))
+        test = paired_test(counted(one), counted(two), mean, (one, two), seed=trial, resamples=200)
+        found.append(test.p_permutation)
+    assert np.mean(np.asarray(found) < 0.05) == pytest.approx(0.05, abs=0.04)
+    assert np.mean(found) == pytest.approx(0.5, abs=0.06)
+
+
+def test_a_clear_difference_is_found():
+    rng = np.random.default_rng(3)
+    base = rng.normal(size=400)
+    better = base + 0.5 + 0.1 * rng.normal(size=400)
+    test = paired_test(counted(better), counted(base), mean, (better, base))
+    assert test.difference == pytest.approx(0.5, abs=0.02)
+    assert test.low < test.difference < test.high
+    assert test.p_permutation == pytest.approx(1 / 1001)
+    assert test.p_bootstrap == pytest.approx(2 / 1001)
+    assert test.effect > 3
+    assert test.wins > 0.99
+
+
+def test_equal_systems_do_not_differ(example):
+    comparison = cidery.compare(
+        {"one": example.system_a, "same": dict(example.system_a)}, example.references
+    )
+    for pairs in comparison.tests.values():
+        test = pairs["one", "same"]
+        assert test.difference == 0
+        assert test.p_permutation == 1
+        assert test.adjusted_p == 1
+        assert test.wins == 0.5
+        assert test.effect == 0
+
+
+def test_pooled_bleu_is_resampled_as_counts(example):
+    """The interval of BLEU must be that of pooled counts, not of the captions' mean."""
+    table = cidery.score(example.system_a, example.references, ["bleu-4"])
+    interval = table.interval("bleu-4", resamples=500, seed=4)
+    assert interval.low < table.corpus["bleu-4"] < interval.high
+    rows = table.resampling["bleu-4"].rows
+    metric = cidery.Bleu(4)
+    sums = cidery._native.resample_sums(rows, 500, 4)
+    by_hand = np.quantile([metric.pool(s[:-1], s[-1]) for s in sums], [0.025, 0.975])
+    np.testing.assert_allclose([interval.low, interval.high], by_hand, rtol=1e-12)
+    assert not interval.low < table.each["bleu-4"].mean() < interval.high
+
+
+def test_images_are_drawn_not_captions(example):
+    """Ten copies of each caption say nothing new: the interval must not shrink."""
+    copies = {image: [caption] * 10 for image, caption in example.system_a.items()}
+    once = cidery.score(example.system_a, example.references, ["rouge-l"]).interval("rouge-l")
+    often = cidery.score(copies, example.references, ["rouge-l"]).interval("rouge-l")
+    assert often.low == pytest.approx(once.low)
+    assert often.high == pytest.approx(once.high)
+
+
+def test_holm():
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
+    assert holm([0.9, 0.8]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+def test_sum_by_group():
+    rows = np.arange(8.0).reshape(4, 2)
+    np.testing.assert_array_equal(sum_by_group(rows, np.array([1, 0, 1, 1]), 2), [[2, 3], [10, 13]])
+
+
+def test_bad_settings_are_explained(example):
+    table = cidery.score(example.system_a, example.references, ["rouge-l"])
+    with pytest.raises(SettingError, match="no interval for 'bleu-4'; scored: rouge-l"):
+        table.interval("bleu-4")
+    with pytest.raises(SettingError, match="between 0 and 1, not 95"):
+        table.interval("rouge-l", confidence=95)
+    with pytest.raises(SettingError, match="at least 2 resamples"):
+        table.interval("rouge-l", resamples=0)
+    with pytest.raises(SettingError, match="at least two systems"):
+        cidery.compare({"one": example.system_a}, example.references)
