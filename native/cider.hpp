@@ -47,6 +47,14 @@ class Cider {
                               std::span<const std::uint32_t> images, const Translation& translation,
                               unsigned threads) const;
 
+  /// For each image the similarities of its m references with each other, [m, m], one after
+  /// another.
+  ///
+  /// They are scaled to 1 between a caption and itself. Where the metric tells candidate from
+  /// reference, a pair has the mean of both directions, or, with `one_way`, its earlier caption is
+  /// the candidate.
+  std::vector<double> kernels(bool one_way, unsigned threads) const;
+
   const NgramIndex& index() const { return weights_.index(); }
   unsigned order() const { return static_cast<unsigned>(settings_.order_weights.size()); }
 
@@ -58,6 +66,7 @@ class Cider {
   double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
   double length_penalty(double difference, double reference_length) const;
   double caption_length(std::size_t words) const;
+  class SetKernel;  // what `kernels` keeps of one image
 
   Weights weights_;
   CiderSettings settings_;

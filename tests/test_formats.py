@@ -696,7 +696,7 @@ def test_bare_counts_need_an_image_count(tmp_path: Path, document: Any) -> None:
     path = pickled(tmp_path, document)
     assert refusal(path) == (
         "the file does not say how many images were counted; pass image_count= "
-        "(40504 for coco-val-df.p, which counts COCO val2014)"
+        "(--images), 40504 for coco-val-df.p, which counts COCO val2014"
     )
     frequencies = read_frequency_pickle(path, image_count=4)
     assert frequencies.counts == COUNTS

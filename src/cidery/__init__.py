@@ -10,6 +10,8 @@ print(table)
 
 from cidery._version import __version__
 from cidery.corpus import Corpus
+from cidery.description import Description, describe
+from cidery.diversity import diversity, leave_one_out, rank_references
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
@@ -26,6 +28,7 @@ __all__ = [
     "CideryError",
     "Comparison",
     "Corpus",
+    "Description",
     "DocumentFrequencies",
     "RougeL",
     "RougeN",
@@ -34,6 +37,10 @@ __all__ = [
     "ScoreTable",
     "__version__",
     "compare",
+    "describe",
+    "diversity",
+    "leave_one_out",
+    "rank_references",
     "score",
     "tokenize",
 ]

@@ -16,7 +16,7 @@ import numpy as np
 from cidery import _version
 from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import MismatchError, SettingError, UnreliableWarning
-from cidery.frequencies import SHIPPED, DocumentFrequencies
+from cidery.frequencies import FEW_IMAGES, SHIPPED, DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import Faithful, Prepared, ReferenceSet, find_frequencies
 from cidery.scores import Resampling, ScoreTable, Signature, latex_table
@@ -33,8 +33,6 @@ from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 MetricsLike: TypeAlias = "str | Metric | Iterable[str | Metric] | None"
 
-FEW_IMAGES = 100
-
 
 def score(
     candidates: Candidates,
@@ -46,6 +44,8 @@ def score(
     faithful: Faithful | None = None,
     missing: Missing = "error",
     threads: int = 0,
+    candidates_name: str = "candidates",
+    references_name: str = "references",
 ) -> ScoreTable:
     """Score candidate captions against reference captions.
 
@@ -61,6 +61,8 @@ def score(
         faithful: `"coco"` or `"paper"` for metrics given by name; by default each metric's own.
         missing: `"skip"` leaves out images without candidates or without references.
         threads: 0 means one per core; any number gives the same bits.
+        candidates_name: what messages call the candidates, for instance their file.
+        references_name: what messages call the references.
 
     ```python
     table = cidery.score({"a": "a dog runs"}, {"a": ["a dog is running", "the dog runs"]},
@@ -69,7 +71,13 @@ def score(
     ```
     """
     chosen = get_metrics(metrics, faithful)
-    corpus = Corpus.build(candidates, references, missing=missing)
+    corpus = Corpus.build(
+        candidates,
+        references,
+        missing=missing,
+        candidates_name=candidates_name,
+        references_name=references_name,
+    )
     scorer = Scorer.build(
         corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
     )
@@ -123,7 +131,7 @@ class Scorer:
         )
         per_image = np.diff(corpus.reference_offsets)
         signatures = {
-            label: str(_sign(metric, references, int(per_image.min()), int(per_image.max())))
+            label: str(sign(metric, references, int(per_image.min()), int(per_image.max())))
             for label, metric in metrics.items()
         }
         prepared: dict[Hashable, Prepared] = {}
@@ -137,8 +145,11 @@ class Scorer:
         tokenized = self.references.tokenizer(candidates, self.threads)
         rows = self.measure(tokenized, images)
         count = self.references.image_count
+        # Metrics that share rows share their sums, and so the drawing of samples.
+        shared = {id(measured): measured for measured in rows.values()}
+        summed = {key: sum_images(measured, images, count) for key, measured in shared.items()}
         resampling = {
-            label: _resampling(metric, rows[label], images, count)
+            label: Resampling(summed[id(rows[label])], partial(pool_counted, metric))
             for label, metric in self.metrics.items()
         }
         return ScoreTable(
@@ -172,7 +183,8 @@ def _warn_few_images(count: int) -> None:
     )
 
 
-def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
+def sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
+    """Return the signature of a metric on images with `fewest` to `most` references."""
     settings = metric.settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = references.tokenizer.id
@@ -186,15 +198,14 @@ def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> S
     return Signature(metric.name, tuple(settings.items()))
 
 
-def _resampling(metric: Metric, rows: Floats, images: Any, image_count: int) -> Resampling:
+def sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
     """Sum each image's rows, with their number as the last column: images are the unit drawn."""
     counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
-    return Resampling(
-        sum_by_group(counted, np.asarray(images), image_count), partial(_pool_counted, metric)
-    )
+    return sum_by_group(counted, np.asarray(images), image_count)
 
 
-def _pool_counted(metric: Metric, sums: Floats) -> Floats:
+def pool_counted(metric: Metric, sums: Floats) -> Floats:
+    """Return corpus scores from sums of rows whose last column counts them."""
     return metric.pool(sums[..., :-1], sums[..., -1])
 
 
@@ -238,9 +249,24 @@ class Comparison:
             "note": self.note,
         }
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per metric and pair of systems with all digits, for CSV."""
+        return [
+            {
+                "metric": metric,
+                "system": one,
+                "other": other,
+                "score": self.tables[one].corpus[metric],
+                "other_score": self.tables[other].corpus[metric],
+                **vars(test),
+            }
+            for metric, pairs in self.tests.items()
+            for (one, other), test in pairs.items()
+        ]
+
     def header(self) -> list[str]:
         """Return the columns of `lines`."""
-        return ["metric", *self.tables, "difference", "interval", "p", "effect", "wins"]
+        return ["metric", *self.tables, "diff", "interval", "p", "effect", "wins"]
 
     def lines(self, digits: int = 4) -> list[list[str]]:
         """Return the comparison as text cells, a row per metric and pair of systems."""
@@ -291,11 +317,12 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    references_name: str = "references",
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric.
 
-    The first eight arguments are those of `score`. With `missing="skip"`, images are kept that all
-    systems describe.
+    Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
+    that all systems describe.
 
     ```python
     comparison = cidery.compare({"ours": a, "theirs": b}, references)
@@ -305,7 +332,7 @@ def compare(
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
     chosen = get_metrics(metrics, faithful)
-    corpora = _common_corpora(systems, references, missing)
+    corpora = _common_corpora(systems, references, missing, references_name)
     scorer = Scorer.build(
         next(iter(corpora.values())),
         chosen,
@@ -339,10 +366,19 @@ def compare(
 
 
 def _common_corpora(
-    systems: Mapping[str, Candidates], references: References, missing: Missing
+    systems: Mapping[str, Candidates],
+    references: References,
+    missing: Missing,
+    references_name: str,
 ) -> dict[str, Corpus]:
     corpora = {
-        name: Corpus.build(candidates, references, missing=missing, candidates_name=name)
+        name: Corpus.build(
+            candidates,
+            references,
+            missing=missing,
+            candidates_name=name,
+            references_name=references_name,
+        )
         for name, candidates in systems.items()
     }
     images = {name: set(corpus.images) for name, corpus in corpora.items()}

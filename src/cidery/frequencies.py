@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 SHIPPED = ("coco-val2014", "coco-train2014")
 """Sets that come with the package, each plain and with English stems."""
+FEW_IMAGES = 100
+"""Weights counted on fewer images are unreliable."""
 
 _MAGIC = b"CIDERYDF"
 _VERSION = 1

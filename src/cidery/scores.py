@@ -12,7 +12,7 @@ import numpy as np
 
 from cidery.corpus import ImageId
 from cidery.errors import SettingError
-from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval
+from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval, draw_sums
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,8 @@ class ScoreTable:
     signatures: Mapping[str, str]
     resampling: Mapping[str, Resampling] = field(repr=False)
     _intervals: dict[tuple[Any, ...], Interval] = field(default_factory=dict, repr=False)
+    _sums: dict[tuple[int, int, int], Floats] = field(default_factory=dict, repr=False)
+    """Samples drawn so far, by the rows they were drawn from."""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -80,24 +82,71 @@ class ScoreTable:
         key = (metric, confidence, seed, resamples)
         if key not in self._intervals:
             source = self.resampling[metric]
+            drawn = (id(source.rows), resamples, seed)
+            if drawn not in self._sums:
+                self._sums[drawn] = draw_sums(source.rows, resamples, seed)
             self._intervals[key] = bootstrap_interval(
-                source.rows, source.pool, confidence=confidence, resamples=resamples, seed=seed
+                source.rows,
+                source.pool,
+                confidence=confidence,
+                resamples=resamples,
+                seed=seed,
+                sums=self._sums[drawn],
             )
         return self._intervals[key]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return `{"images", "scores", "signatures"}`, ready for JSON."""
-        return {
+    def intervals(
+        self, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+    ) -> dict[str, Interval]:
+        """Return the bootstrap interval of every corpus score, for the writers below."""
+        return {name: self.interval(name, confidence, seed, resamples) for name in self.resampling}
+
+    def to_dict(self, intervals: Mapping[str, Interval] | None = None) -> dict[str, Any]:
+        """Return `{"images", "scores", "signatures"}`, and `"intervals"` if given."""
+        content: dict[str, Any] = {
             "images": self.image_count,
             "scores": dict(self.corpus),
             "signatures": dict(self.signatures),
         }
+        if intervals:
+            content["intervals"] = {
+                name: {"low": found.low, "high": found.high, "confidence": found.confidence}
+                for name, found in intervals.items()
+            }
+        return content
 
-    def to_json(self, indent: int | None = 2) -> str:
+    def to_json(
+        self, indent: int | None = 2, intervals: Mapping[str, Interval] | None = None
+    ) -> str:
         """Return `to_dict` as JSON; a value that is no number (nan) becomes null."""
-        scores = {k: v if np.isfinite(v) else None for k, v in self.corpus.items()}
-        content = self.to_dict() | {"scores": scores}
+        content = _without_nan(self.to_dict(intervals))
         return json.dumps(content, indent=indent, ensure_ascii=False)
+
+    def records(self, intervals: Mapping[str, Interval] | None = None) -> list[dict[str, Any]]:
+        """Return a row per metric with all digits, for CSV."""
+        bounds = {name: {"low": i.low, "high": i.high} for name, i in (intervals or {}).items()}
+        return [
+            {"metric": name, "score": value, **bounds.get(name, {})}
+            for name, value in self.corpus.items()
+        ]
+
+    def header(self, intervals: Mapping[str, Interval] | None = None) -> list[str]:
+        """Return the columns of `lines`."""
+        if not intervals:
+            return ["metric", "score"]
+        confidence = next(iter(intervals.values())).confidence
+        return ["metric", "score", f"{100 * confidence:g} % interval"]
+
+    def lines(
+        self, digits: int = 4, intervals: Mapping[str, Interval] | None = None
+    ) -> list[list[str]]:
+        """Return the corpus scores as text cells, a row per metric."""
+        lines = [[name, f"{value:.{digits}f}"] for name, value in self.corpus.items()]
+        if intervals:
+            for line in lines:
+                found = intervals[line[0]]
+                line.append(f"[{found.low:.{digits}f}, {found.high:.{digits}f}]")
+        return lines
 
     def to_columns(self) -> dict[str, Sequence[Any]]:
         """Return one column of ids and one per metric, a row per caption."""
@@ -115,18 +164,16 @@ class ScoreTable:
             ) from None
         return pd.DataFrame(self.to_columns()).set_index("image_id")
 
-    def to_markdown(self, digits: int = 4) -> str:
+    def to_markdown(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
         """Return the corpus scores as a Markdown table."""
-        lines = ["| metric | score |", "|---|---:|"]
-        lines += [f"| {name} | {value:.{digits}f} |" for name, value in self.corpus.items()]
-        return "\n".join(lines)
+        header = self.header(intervals)
+        rule = "|".join(["", "---", *["---:"] * (len(header) - 1), ""])
+        rows = ["| " + " | ".join(row) + " |" for row in (header, *self.lines(digits, intervals))]
+        return "\n".join([rows[0], rule, *rows[1:]])
 
-    def to_latex(self, digits: int = 4) -> str:
+    def to_latex(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
         """Return the corpus scores as a LaTeX tabular (booktabs)."""
-        return latex_table(
-            ["metric", "score"],
-            [[name, f"{value:.{digits}f}"] for name, value in self.corpus.items()],
-        )
+        return latex_table(self.header(intervals), self.lines(digits, intervals))
 
     def __str__(self) -> str:
         width = max(map(len, self.corpus), default=0)
@@ -146,3 +193,10 @@ def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         r"\end{tabular}",
     ]
     return "\n".join(lines)
+
+
+def _without_nan(content: Any) -> Any:
+    """Replace what JSON cannot hold."""
+    if isinstance(content, dict):
+        return {key: _without_nan(value) for key, value in content.items()}
+    return None if isinstance(content, float) and not np.isfinite(content) else content

@@ -63,8 +63,18 @@ class PairedTest:
 def _check(confidence: float, resamples: int) -> None:
     if not 0 < confidence < 1:
         raise SettingError(f"the confidence must lie between 0 and 1, not {confidence}")
+    _check_resamples(resamples)
+
+
+def _check_resamples(resamples: int) -> None:
     if resamples < 2:
         raise SettingError(f"at least 2 resamples are needed, not {resamples}")
+
+
+def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
+    """Draw as many rows as there are, with replacement, and sum: float64[resamples, k]."""
+    _check_resamples(resamples)
+    return resample_sums(rows, resamples, seed)
 
 
 def bootstrap_interval(
@@ -74,6 +84,7 @@ def bootstrap_interval(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    sums: Floats | None = None,
 ) -> Interval:
     """Percentile bootstrap over rows (Efron 1979): images are drawn again, scores pooled again.
 
@@ -83,9 +94,10 @@ def bootstrap_interval(
         confidence: the share of samples inside.
         resamples: how many samples; the same seed and height give the same ones.
         seed: of the generator.
+        sums: what `draw_sums` returned for the same rows, where several scores are pooled from it.
     """
     _check(confidence, resamples)
-    samples = pool(resample_sums(rows, resamples, seed))
+    samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
     low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
     return Interval(float(pool(rows.sum(axis=0))), float(low), float(high), confidence)
 

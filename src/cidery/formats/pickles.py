@@ -67,7 +67,7 @@ def _log_image_count(name: str, length: Any, image_count: int | None, most: floa
     if length is None:
         raise FrequenciesError(
             f"{name}: the file does not say how many images were counted; pass image_count= "
-            "(40504 for coco-val-df.p, which counts COCO val2014)"
+            "(--images), 40504 for coco-val-df.p, which counts COCO val2014"
         )
     if (
         isinstance(length, bool)

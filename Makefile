@@ -1,0 +1,41 @@
+# `make demo` and `make test` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+# What the installed package depends on. Python files do not: the install is an editable one.
+NATIVE := $(wildcard native/*.cpp native/*.hpp)
+CPP := $(NATIVE) $(wildcard native/fuzz/*.cpp tests/native/*.cpp)
+BUILD := pyproject.toml CMakeLists.txt $(NATIVE)
+
+.PHONY: demo test clean
+
+demo: $(VENV)/.demo
+	@$(BIN)/cidery demo
+
+test: $(VENV)/.test
+	$(BIN)/ruff format --check src tests
+	$(BIN)/ruff check src tests
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+$(VENV)/.pip:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; set PYTHON=")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	touch $@
+
+# ninja and cmake come along if the machine lacks them, as the build's own requirements.
+$(VENV)/.demo: $(VENV)/.pip $(BUILD)
+	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+# Warnings of the compiler are errors here, and only here: other compilers know other warnings.
+$(VENV)/.test: $(VENV)/.pip $(BUILD)
+	$(BIN)/python -m pip install --quiet --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,141 @@
+"""The command line: parse, make one public call, render.
+
+A command is a module of this package with a Typer `app`, and its name in `COMMANDS`. Modules are
+imported when their command is called, and they import what they work with inside their functions,
+so that `cidery --help` and shell completion stay quick.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, Any, TextIO
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from cidery._version import __version__
+from cidery.cli.parsing import examples
+from cidery.cli.rendering import complain
+from cidery.errors import CideryError, UnreliableWarning
+
+COMMANDS = (
+    "score",
+    "compare",
+    "stats",
+    "metrics",
+    "frequencies",
+    "tokenize",
+    "demo",
+)
+"""In the order of `cidery --help`; each is a module here."""
+
+BAD_INPUT = 2
+BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
+
+
+class _LazyCommands(TyperGroup):
+    """Commands that are imported when asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command = get_command(importlib.import_module(f"{__name__}.{cmd_name}").app)
+        command.name = cmd_name
+        return command
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
+        except BrokenPipeError:
+            # The reader has seen enough. Python would complain once more when it closes stdout.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN_PIPE) from None
+
+
+app = typer.Typer(
+    cls=_LazyCommands,
+    rich_markup_mode=None,  # Rich's help takes longer to import than everything else
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    epilog=examples(
+        "cidery demo",
+        "cidery score results.json references.json",
+        "cidery compare references.json ours.json theirs.json",
+        "cidery score --help",
+    ),
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"cidery {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Evaluate captions by consensus: how close is a sentence to what most people would say?"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status.
+
+    0 success; 2 bad input or usage, told in one line; 130 interrupted; 141 broken pipe. Anything
+    unexpected is a bug and leaves its traceback, with exit status 1.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UnreliableWarning)
+        warnings.showwarning = _show_warning
+        try:
+            status = get_command(app).main(arguments, prog_name="cidery", standalone_mode=False)
+            return status if isinstance(status, int) else 0
+        except typer.TyperException as error:
+            complain("error", _explain_usage(error))
+        except typer.Abort:
+            return 130
+        except OSError as error:
+            complain("error", _explain_os_error(error))
+        except CideryError as error:
+            complain("error", str(error))
+        return BAD_INPUT
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,  # noqa: ARG001
+    line: str | None = None,
+) -> None:
+    if issubclass(category, UnreliableWarning):
+        complain("warning", str(message))
+    else:
+        sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
+
+
+def _explain_usage(error: typer.TyperException) -> str:
+    context = getattr(error, "ctx", None)
+    hint = f"; see {context.command_path} --help" if context else ""
+    return error.format_message().rstrip(".") + hint
+
+
+def _explain_os_error(error: OSError) -> str:
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    return f"{error.filename}: {error.strerror}"

@@ -1,0 +1,114 @@
+"""`cidery compare`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import (
+    show_csv,
+    show_json,
+    show_notes,
+    show_signatures,
+    show_table,
+    show_title,
+)
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery compare references.json ours.json theirs.json",
+        "cidery compare references.json ours=run7/results.json theirs=base/results.json",
+        "cidery compare references.json a.json b.json c.json -m cider-d --resamples 10000",
+        "cidery compare references.json ours.json theirs.json --format latex",
+    )
+)
+def compare(
+    references: parsing.References,
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two or more files of captions, as FILE or NAME=FILE.",
+            metavar="SYSTEM...",
+            show_default=False,
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    format: parsing.Format = "table",
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    faithful: parsing.Faithful = None,
+    missing: parsing.Missing = "error",
+    split: parsing.Split = None,
+    confidence: Annotated[
+        float, typer.Option(help="Of the intervals of differences.", metavar="SHARE")
+    ] = 0.95,
+    resamples: parsing.Resamples = parsing.RESAMPLES,
+    seed: parsing.Seed = 0,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Compare systems on the same images by paired tests.
+
+    Every pair of systems is compared by every metric.
+    """
+    import cidery
+    from cidery.formats import read_candidates, read_references
+
+    files = _name_systems(systems)
+    with progress(len(files) + 2, references, *files.values()) as step:
+        step("reading references")
+        known = read_references(references, split=split)
+        captions = {}
+        for name, file in files.items():
+            step(f"reading {name}")
+            captions[name] = read_candidates(file)
+        step("scoring and resampling")
+        comparison = cidery.compare(
+            captions,
+            known,
+            metric or None,
+            tokenizer=tokenizer,
+            frequencies=frequencies,
+            faithful=faithful,
+            missing=missing,
+            threads=threads,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            references_name=references,
+        )
+    if format == "json":
+        show_json(comparison.to_dict())
+    elif format == "csv":
+        show_csv(comparison.records())
+    elif format == "markdown":
+        typer.echo(comparison.to_markdown())
+    elif format == "latex":
+        typer.echo(comparison.to_latex())
+    else:
+        first = next(iter(comparison.tables.values()))
+        show_title(f"{len(files)} systems, {first.image_count} images of {references}")
+        show_table(comparison.header(), comparison.lines())
+        show_notes(comparison.note)
+        show_signatures(first.signatures.values())
+
+
+def _name_systems(given: list[str]) -> dict[str, str]:
+    """Return files by name: the name given, or the file's, or the whole path where two clash."""
+    pairs = []
+    for item in given:
+        name, equals, file = item.partition("=")
+        named = bool(equals) and not Path(item).exists()
+        pairs.append((name, file) if named else (Path(item).name.partition(".")[0], item))
+    counts = Counter(name for name, _ in pairs)
+    named_files = {file if counts[name] > 1 else name: file for name, file in pairs}
+    if len(named_files) < len(pairs):
+        raise typer.BadParameter("the same system is given twice", param_hint="SYSTEM")
+    return named_files

@@ -1,0 +1,231 @@
+"""`cidery frequencies`: build, import, show, list, merge."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
+
+if TYPE_CHECKING:
+    from cidery.frequencies import DocumentFrequencies
+
+app = parsing.new_app(no_args_is_help=True)
+
+Set = Annotated[
+    str,
+    typer.Argument(
+        help="A shipped set, such as coco-val2014, or a file.",
+        metavar="SET",
+        show_default=False,
+        autocompletion=parsing.complete_shipped,
+    ),
+]
+
+
+@app.callback()
+def _top() -> None:
+    """Make and show the weights of the CIDEr family.
+
+    Document frequencies say in how many images each n-gram occurs.
+    """
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery frequencies build references.json -o mine.df",
+        "cidery frequencies build dataset_coco.json --split train+restval -o karpathy.df",
+        "cidery frequencies build references.json --stemmer english -o mine.english.df",
+    )
+)
+def build(
+    references: parsing.References,
+    output: parsing.Output,
+    tokenizer: parsing.Tokenizer = "ptb",
+    stemmer: parsing.Stemmer = None,
+    n: Annotated[int, typer.Option("-n", help="The longest n-grams.", metavar="COUNT")] = 4,
+    min_count: Annotated[
+        int,
+        typer.Option(
+            help="Leave out n-grams of fewer images; 2 makes the file small and changes no score.",
+            metavar="COUNT",
+        ),
+    ] = 1,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            help="For signatures; default: the file's name.", metavar="TEXT", show_default=False
+        ),
+    ] = None,
+    source: Annotated[
+        str, typer.Option(help="Where the captions come from.", metavar="TEXT", show_default=False)
+    ] = "",
+    split: parsing.Split = None,
+) -> None:
+    """Count in how many images of a file each n-gram occurs."""
+    from cidery.formats import read_references
+    from cidery.frequencies import DocumentFrequencies
+
+    with progress(3, references) as step:
+        step("reading references")
+        known = read_references(references, split=split)
+        step("counting n-grams")
+        counted = DocumentFrequencies.from_references(
+            known,
+            tokenizer=tokenizer,
+            stemmer=stemmer,
+            n=n,
+            min_count=min_count,
+            name=name or Path(output).stem,
+            source=source,
+        )
+        step("writing")
+        counted.save(output)
+    _report(counted, output)
+
+
+@app.command(
+    "import",
+    epilog=parsing.examples(
+        "cidery frequencies import coco-train-words.p -o coco-train-words.df",
+        "cidery frequencies import coco-val-df.p --images 40504 -o coco-val.df",
+    ),
+)
+def import_pickle(
+    pickle: Annotated[
+        str,
+        typer.Argument(
+            help="A pickle of n-gram counts; none of the code it may hold is run.",
+            metavar="PICKLE",
+            show_default=False,
+        ),
+    ],
+    output: parsing.Output,
+    images: Annotated[
+        int | None,
+        typer.Option(
+            help="Number of images, where the pickle does not say.",
+            metavar="COUNT",
+            show_default=False,
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str, typer.Option(help="What cut the words, if you know.", metavar="NAME")
+    ] = "unknown",
+) -> None:
+    """Import the pickles that captioning code keeps its document frequencies in."""
+    from cidery.frequencies import DocumentFrequencies
+
+    with progress(2, pickle) as step:
+        step("reading counts")
+        counted = DocumentFrequencies.from_pickle(pickle, image_count=images, tokenizer=tokenizer)
+        step("writing")
+        counted.save(output)
+    _report(counted, output)
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery frequencies show coco-val2014",
+        'cidery frequencies show mine.df "a dog" frisbee',
+    )
+)
+def show(
+    frequencies: Set,
+    ngrams: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="N-grams to look up, words between blanks.",
+            metavar="[NGRAM...]",
+            show_default=False,
+        ),
+    ] = None,
+    stemmer: Annotated[
+        str | None,
+        typer.Option(
+            help="The shipped set's stemmed version.", metavar="LANGUAGE", show_default=False
+        ),
+    ] = None,
+    format: parsing.TableOrJson = "table",
+) -> None:
+    """Show what a set of document frequencies holds, and in how many images n-grams occur."""
+    found = _open(frequencies, stemmer)
+    counts = {ngram: found.count(ngram.split()) for ngram in ngrams or []}
+    if format == "json":
+        show_json(_describe(found) | ({"counts": counts} if ngrams else {}))
+    elif counts:
+        header = ["n-gram", f"images of {found.image_count:g}"]
+        show_table(header, [[ngram, f"{count:,}"] for ngram, count in counts.items()])
+        if found.min_count > 1:
+            show_notes(f"fewer than {found.min_count} images count as 0 in this set")
+    else:
+        show_title(found.name)
+        show_pairs({key: str(value) for key, value in _describe(found).items() if value})
+
+
+@app.command("list", epilog=parsing.examples("cidery frequencies list"))
+def list_shipped(format: parsing.TableOrJson = "table") -> None:
+    """List the sets that come with cidery."""
+    from cidery.frequencies import SHIPPED
+
+    sets = [_describe(_open(name, stemmer)) for name in SHIPPED for stemmer in (None, "english")]
+    if format == "json":
+        show_json(sets)
+        return
+    columns = ("name", "stemmer", "images", "n-grams", "fingerprint", "source")
+    rows = [[str(found[column] or "") for column in columns] for found in sets]
+    show_table(columns, rows, left=(0, 1, 4, 5))
+
+
+@app.command(epilog=parsing.examples("cidery frequencies merge train.df val.df -o both.df"))
+def merge(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Two or more files.", metavar="FILE...", show_default=False),
+    ],
+    output: parsing.Output,
+) -> None:
+    """Add up the counts of sets of different images."""
+    from cidery.frequencies import DocumentFrequencies
+
+    if len(files) < 2:
+        raise typer.BadParameter("give at least two", param_hint="FILE")
+    merged = reduce(or_, map(DocumentFrequencies.load, files))
+    merged.save(output)
+    _report(merged, output)
+
+
+def _open(frequencies: str, stemmer: str | None) -> DocumentFrequencies:
+    from cidery.frequencies import SHIPPED, DocumentFrequencies, load_shipped
+
+    if frequencies in SHIPPED:
+        return load_shipped(frequencies, stemmer)
+    return DocumentFrequencies.load(frequencies)
+
+
+def _describe(found: DocumentFrequencies) -> dict[str, Any]:
+    return {
+        "name": found.name,
+        "images": found.image_count,
+        "n-grams": len(found),
+        "order": found.order,
+        "words": len(found.words),
+        "tokenizer": found.tokenizer,
+        "stemmer": found.stemmer,
+        "min_count": found.min_count,
+        "fingerprint": found.fingerprint,
+        "source": found.source,
+    }
+
+
+def _report(counted: DocumentFrequencies, output: str) -> None:
+    typer.echo(
+        f"{output}: {len(counted):,} n-grams up to {counted.order} words, of "
+        f"{counted.image_count:,g} images; fingerprint {counted.fingerprint}"
+    )

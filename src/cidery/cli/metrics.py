@@ -1,0 +1,76 @@
+"""`cidery metrics`."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
+
+if TYPE_CHECKING:
+    from cidery.metrics import Metric
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery metrics",
+        "cidery metrics cider-d",
+        "cidery metrics --format json",
+    )
+)
+def metrics(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="Show this one in full, with its settings.", metavar="[NAME]", show_default=False
+        ),
+    ] = None,
+    format: parsing.TableOrJson = "table",
+) -> None:
+    """List the metrics: range, needs, faithfulness, paper."""
+    from cidery.metrics import DEFAULT, FAMILIES, METRICS, get_metrics
+
+    chosen = METRICS if name is None else get_metrics(name)
+    if format == "json":
+        show_json({label: _describe(metric) for label, metric in chosen.items()})
+    elif name is None:
+        rows = [
+            [
+                label,
+                "{:g} to {:g}".format(*metric.range),
+                "frequencies" if metric.uses_frequencies else "",
+                ", ".join(_modes(metric)),
+                metric.paper,
+            ]
+            for label, metric in METRICS.items()
+        ]
+        header = ["metric", "range", "needs", "faithful to", "paper"]
+        show_table(header, rows, left=range(len(header)))
+        families = (f"{family} means {', '.join(members)}" for family, members in FAMILIES.items())
+        show_notes(f"default: {', '.join(DEFAULT)}", *families)
+    else:
+        for label, metric in chosen.items():
+            show_title(label)
+            typer.echo(inspect.cleandoc(type(metric).__doc__ or "").partition("\n\n```")[0] + "\n")
+            show_pairs({f"{label}:{key}": value for key, value in metric.settings().items()})
+
+
+def _describe(metric: Metric) -> dict[str, Any]:
+    return {
+        "range": list(metric.range),
+        "uses_frequencies": metric.uses_frequencies,
+        "faithful": _modes(metric),
+        "settings": metric.settings(),
+        "paper": metric.paper,
+    }
+
+
+def _modes(metric: Metric) -> list[str]:
+    """Return what it can be faithful to, the default first."""
+    default = metric.settings().get("faithful")
+    return sorted(("coco", "paper"), key=lambda mode: mode != default) if default else ["paper"]

@@ -1,0 +1,78 @@
+"""Progress on stderr for work that takes long enough to wonder, on a terminal only."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+PATIENCE = 0.4
+"""Seconds before a bar appears."""
+BIG_FILE = 20_000_000
+"""Bytes from which a bar appears at once: the parser of JSON lets no other thread draw one."""
+
+
+@contextmanager
+def progress(steps: int, *files: str) -> Iterator[Callable[[str], None]]:
+    """Yield a function that names the next of so many steps; `files` are what will be read."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    bar = _Bar(steps)
+    big = any(Path(file).is_file() and Path(file).stat().st_size > BIG_FILE for file in files)
+    timer = threading.Timer(PATIENCE, bar.show)
+    timer.daemon = True
+    if big:
+        bar.show()
+    else:
+        timer.start()
+    try:
+        yield bar.step
+    finally:
+        timer.cancel()
+        bar.close()
+
+
+class _Bar:
+    """A bar that draws nothing until `show` is called."""
+
+    def __init__(self, steps: int) -> None:
+        self._steps = steps
+        self._done = -1
+        self._name = ""
+        self._lock = threading.Lock()
+        self._closed = False
+        self._drawn: Any = None
+        self._task: Any = None
+
+    def step(self, name: str) -> None:
+        """Begin the next step."""
+        with self._lock:
+            self._name, self._done = name, self._done + 1
+            if self._drawn is not None:
+                self._drawn.update(self._task, description=name, completed=self._done)
+
+    def show(self) -> None:
+        """Begin to draw."""
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        with self._lock:
+            if self._closed:
+                return
+            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(30))
+            console = Console(stderr=True)
+            self._drawn = Progress(*columns, TimeElapsedColumn(), console=console, transient=True)
+            self._task = self._drawn.add_task(self._name, total=self._steps)
+            self._drawn.update(self._task, completed=max(self._done, 0))
+            self._drawn.start()
+
+    def close(self) -> None:
+        """Wipe the bar away."""
+        with self._lock:
+            self._closed = True
+            if self._drawn is not None:
+                self._drawn.stop()

@@ -1,0 +1,172 @@
+"""What people see: colours on a terminal, plain aligned text in a pipe, messages on stderr."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+import typer
+
+GAP = "  "
+BAR_WIDTH = 40
+
+
+def complain(kind: Literal["error", "warning"], message: str) -> None:
+    """Print one line on stderr."""
+    label = typer.style(f"{kind}:", fg="red" if kind == "error" else "yellow", bold=True)
+    color = False if "NO_COLOR" in os.environ else None
+    typer.echo(f"{label} {' '.join(message.split())}", err=True, color=color)
+
+
+def on_terminal() -> bool:
+    """Tell whether people are watching stdout."""
+    return sys.stdout.isatty()
+
+
+def show_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+) -> None:
+    """Print a table; the columns in `left` hold words, the others numbers."""
+    if on_terminal():
+        _print(_rich_table(header, rows, left))
+        return
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    for row in (header, *rows):
+        cells = [
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        typer.echo(GAP.join(cells).rstrip())
+
+
+def _rich_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int]) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        header_style="bold",
+    )
+    for place, name in enumerate(header):
+        table.add_column(
+            Text(name),
+            justify="left" if place in left else "right",
+            style="cyan" if place == 0 else "",
+            overflow="fold",  # a narrow terminal must not swallow digits
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def show_histogram(title: str, bars: Sequence[tuple[str, int]]) -> None:
+    """Print counts as bars, a line each."""
+    most = max(count for _, count in bars)
+    label_width = max(len(title), *(len(label) for label, _ in bars))
+    lines = [(title.rjust(label_width), "", "")]
+    lines += [
+        (label.rjust(label_width), draw_bar(count / most, BAR_WIDTH), f"{count:,}")
+        for label, count in bars
+    ]
+    for label, bar, count in lines:
+        if on_terminal():
+            from rich.text import Text
+
+            style = "cyan" if count else "bold"
+            _print(Text.assemble((label, style), GAP, (bar, "green"), " " if bar else "", count))
+        else:
+            typer.echo(f"{label}{GAP}{bar} {count}".rstrip())
+
+
+def draw_bar(share: float, width: int) -> str:
+    """Return a bar of eighths of blocks: `share` of `width` cells, at least a sliver if not 0."""
+    eighths = max(round(share * width * 8), 1 if share > 0 else 0)
+    return "█" * (eighths // 8) + " ▏▎▍▌▋▊▉"[eighths % 8].strip()
+
+
+def show_title(text: str) -> None:
+    """Print what the following is about, and a blank line."""
+    _show_text(text, "bold")
+    typer.echo()
+
+
+def show_notes(*notes: str) -> None:
+    """Print a blank line and small print; on a terminal it stays in the background."""
+    typer.echo()
+    for note in notes:
+        _show_text(note, "dim")
+
+
+def _show_text(text: str, style: str) -> None:
+    if on_terminal():
+        from rich.text import Text
+
+        _print(Text(text, style=style))
+    else:
+        typer.echo(text)
+
+
+def show_signatures(signatures: Iterable[str]) -> None:
+    """Print signatures, a line each, which the terminal may wrap, so that they can be copied."""
+    typer.echo()
+    for signature in signatures:
+        if on_terminal():
+            from rich.text import Text
+
+            _print(Text(signature, style="dim"), soft_wrap=True)
+        else:
+            typer.echo(signature)
+
+
+def show_pairs(pairs: Mapping[str, str]) -> None:
+    """Print names and values, a line each, and a blank line."""
+    width = max(map(len, pairs))
+    for name, value in pairs.items():
+        if on_terminal():
+            from rich.text import Text
+
+            _print(Text.assemble((name.ljust(width), "cyan"), GAP, value))
+        else:
+            typer.echo(f"{name.ljust(width)}{GAP}{value}")
+    typer.echo()
+
+
+def show_advice(sentences: Iterable[str]) -> None:
+    """Print a blank line and advice, a sentence each."""
+    typer.echo()
+    for sentence in sentences:
+        if on_terminal():
+            from rich.table import Table
+            from rich.text import Text
+
+            grid = Table.grid(padding=(0, 1))
+            grid.add_row(Text("→", style="yellow"), Text(sentence))
+            _print(grid)
+        else:
+            typer.echo(f"→ {sentence}")
+
+
+def show_json(content: Any) -> None:
+    """Print JSON."""
+    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+
+
+def show_csv(records: Sequence[Mapping[str, Any]]) -> None:
+    """Print records that have the same keys as CSV, with all digits."""
+    writer = csv.DictWriter(sys.stdout, list(records[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(records)
+
+
+def _print(content: Any, *, soft_wrap: bool = False) -> None:
+    from rich.console import Console
+
+    Console().print(content, soft_wrap=soft_wrap)

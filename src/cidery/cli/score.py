@@ -1,0 +1,118 @@
+"""`cidery score`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_csv, show_signatures, show_table, show_title
+
+if TYPE_CHECKING:
+    from cidery.scores import ScoreTable
+    from cidery.statistics import Interval
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery score results.json references.json",
+        "cidery score results.json references.json -m cider-d -m bleu --format json",
+        "cidery score results.json dataset_coco.json --split test --captions each.csv",
+        "cidery score results.json references.json -m rouge-l:beta=1 --faithful paper",
+        "cidery score few.json references.json --missing skip --frequencies coco-val2014",
+    )
+)
+def score(
+    results: Annotated[
+        str,
+        typer.Argument(
+            help="File of the captions to score; - is standard input.",
+            metavar="RESULTS",
+            show_default=False,
+        ),
+    ],
+    references: parsing.References,
+    metric: parsing.Metrics = None,
+    format: parsing.Format = "table",
+    captions: Annotated[
+        str | None,
+        typer.Option(
+            help="Also write every caption's scores to this .csv, .jsonl or .parquet file.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    faithful: parsing.Faithful = None,
+    missing: parsing.Missing = "error",
+    split: parsing.Split = None,
+    confidence: Annotated[
+        float | None,
+        typer.Option(
+            help="Give bootstrap intervals of this confidence. Tables have them anyway, with "
+            "0.95; other formats only when asked.",
+            metavar="SHARE",
+            show_default=False,
+        ),
+    ] = None,
+    no_intervals: Annotated[
+        bool, typer.Option("--no-intervals", help="Leave the intervals out of the table.")
+    ] = False,
+    resamples: parsing.Resamples = parsing.RESAMPLES,
+    seed: parsing.Seed = 0,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Score captions against reference captions."""
+    import cidery
+    from cidery.formats import read_candidates, read_references, write_rows
+
+    if confidence is None and format == "table":
+        confidence = 0.95
+    if no_intervals:
+        confidence = None
+    with progress(4, results, references) as step:
+        step("reading captions")
+        candidates = read_candidates(results)
+        step("reading references")
+        known = read_references(references, split=split)
+        step("scoring")
+        table = cidery.score(
+            candidates,
+            known,
+            metric or None,
+            tokenizer=tokenizer,
+            frequencies=frequencies,
+            faithful=faithful,
+            missing=missing,
+            threads=threads,
+            candidates_name=results,
+            references_name=references,
+        )
+        step("resampling")
+        intervals = (
+            table.intervals(confidence, seed=seed, resamples=resamples) if confidence else {}
+        )
+    if captions:
+        write_rows(captions, table.to_columns())
+    if format == "table":
+        show_title(f"{results}: {table.image_count} images scored against {references}")
+    _show(table, intervals, format)
+
+
+def _show(table: ScoreTable, intervals: dict[str, Interval], format: str) -> None:
+    if format == "json":
+        typer.echo(table.to_json(intervals=intervals))
+    elif format == "csv":
+        show_csv(table.records(intervals))
+    elif format == "markdown":
+        typer.echo(table.to_markdown(intervals=intervals))
+    elif format == "latex":
+        typer.echo(table.to_latex(intervals=intervals))
+    else:
+        show_table(table.header(intervals), table.lines(intervals=intervals))
+        show_signatures(table.signatures.values())

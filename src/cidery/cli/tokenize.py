@@ -1,0 +1,69 @@
+"""`cidery tokenize`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from io import BufferedReader
+from typing import Annotated, Literal, cast
+
+import typer
+
+from cidery.cli import parsing
+from cidery.errors import FormatError
+
+BLOCK = 1 << 16
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        'echo "A dog\'s bone." | cidery tokenize',
+        "cidery tokenize --stemmer english < captions.txt",
+        "cidery tokenize --tokenizer words --format json < captions.txt > words.jsonl",
+    )
+)
+def tokenize(
+    tokenizer: parsing.Tokenizer = "ptb",
+    stemmer: parsing.Stemmer = None,
+    format: Annotated[
+        Literal["text", "json"],
+        typer.Option("--format", "-f", help="Words between blanks, or a JSON list per line."),
+    ] = "text",
+) -> None:
+    """Cut captions into words, from stdin to stdout.
+
+    There is a caption per line. Lines go out as they come in, except with ptb-coco, which reads
+    all captions as one document.
+    """
+    from cidery.tokenizers import tokenize as cut
+
+    blocks = _read_blocks()
+    if tokenizer == "ptb-coco":
+        blocks = iter([[line for block in blocks for line in block]])
+    for lines in blocks:
+        for words in cut(lines, tokenizer, stemmer):
+            line = " ".join(words) if format == "text" else json.dumps(words, ensure_ascii=False)
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+
+def _read_blocks() -> Iterator[list[str]]:
+    """Yield the lines of standard input, as many at a time as have arrived."""
+    number, rest = 0, b""
+    stream = cast(BufferedReader, sys.stdin.buffer)
+    while block := stream.read1(BLOCK):
+        *complete, rest = (rest + block).split(b"\n")
+        yield [_decode(line, number + place) for place, line in enumerate(complete, start=1)]
+        number += len(complete)
+    if rest:
+        yield [_decode(rest, number + 1)]
+
+
+def _decode(line: bytes, number: int) -> str:
+    try:
+        return line.decode().removesuffix("\r")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"standard input, line {number}: {error.reason} in UTF-8") from None
