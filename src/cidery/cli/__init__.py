@@ -26,6 +26,7 @@ from cidery.errors import CideryError, UnreliableWarning
 COMMANDS = (
     "score",
     "compare",
+    "diversity",
     "stats",
     "metrics",
     "frequencies",

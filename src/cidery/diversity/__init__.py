@@ -18,7 +18,14 @@ from cidery.diversity.measures import (
     Vocabulary,
     get_measures,
 )
-from cidery.diversity.table import COUNTS, diversity, diversity_by_count, f_measure
+from cidery.diversity.sets import group_rows
+from cidery.diversity.table import (
+    COUNTS,
+    diversity,
+    diversity_by_count,
+    f_measure,
+    match_references,
+)
 from cidery.diversity.words import WordFrequencies, count_words
 
 __all__ = [
@@ -41,8 +48,10 @@ __all__ = [
     "diversity_by_count",
     "f_measure",
     "get_measures",
+    "group_rows",
     "latent_semantics",
     "leave_one_out",
     "map_captions",
+    "match_references",
     "rank_references",
 ]

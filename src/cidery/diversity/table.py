@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _version
-from cidery.corpus import Corpus, Missing, References
+from cidery.corpus import Corpus, ImageId, Missing, References
 from cidery.diversity.consensus import count_references, leave_one_out
 from cidery.diversity.kernels import Kernel, get_kernel
 from cidery.diversity.measures import Measure, MeasureLike, SelfCider, get_measures
@@ -123,7 +124,7 @@ def f_measure(diversity: Any, accuracy: Any, beta_squared: float = BETA_SQUARED)
 def diversity_by_count(
     sets: Sets,
     references: References,
-    counts: Sequence[int] = COUNTS,
+    counts: Sequence[int] | None = None,
     measures: MeasureLike | Iterable[MeasureLike] | None = ("self-cider", "lsa"),
     *,
     kernel: Kernel = "cider",
@@ -136,8 +137,9 @@ def diversity_by_count(
 ) -> dict[int, ScoreTable]:
     """Measure diversity of each image's best 2, 5, 8, 10 captions: figure 6 of Wang and Chan 2019.
 
-    Captions are ranked by accuracy, equally good ones in the order given. The other arguments are
-    those of `diversity`.
+    Captions are ranked by accuracy, equally good ones in the order given. Without `counts`, those
+    of the paper are taken that every image reaches, and the size of the smallest set. The other
+    arguments are those of `diversity`.
 
     ```python
     curve = diversity_by_count(sets, references, counts=(2, 5))
@@ -149,6 +151,8 @@ def diversity_by_count(
         raise SettingError("diversity_by_count ranks captions by accuracy and needs references")
     checked = CaptionSets.build(_rows(against), missing=missing)
     fewest = int(checked.sizes.min())
+    if counts is None:
+        counts = [*(count for count in COUNTS if count < fewest), fewest]
     if not counts or min(counts) < 2 or max(counts) > fewest:
         image = checked.images[int(checked.sizes.argmin())]
         raise InputError(
@@ -204,6 +208,23 @@ def _match_references(
         return None
     CaptionSets.build(sets, missing=missing)  # says what is wrong with the sets themselves
     return Corpus.build(sets, references, missing=missing, candidates_name="captions")
+
+
+def match_references(
+    sets: Sets, references: References, missing: Missing = "error"
+) -> dict[ImageId, list[str]]:
+    """Return the references of the sets' images: humans on the same images.
+
+    ```python
+    humans = diversity(match_references(sets, references), references="leave-one-out")
+    ```
+    """
+    corpus = Corpus.build(sets, references, missing=missing, candidates_name="captions")
+    bounds = corpus.reference_offsets.tolist()
+    return {
+        image: corpus.references[a:b]
+        for image, (a, b) in zip(corpus.images, pairwise(bounds), strict=True)
+    }
 
 
 def _rows(corpus: Corpus) -> list[tuple[Any, str]]:
