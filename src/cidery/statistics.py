@@ -233,7 +233,9 @@ class Correlation:
         edges = [(1 - confidence) / 2, (1 + confidence) / 2]
         found = {}
         for name, value in self().items():
-            low, high = np.nanquantile([sample[name] for sample in samples], edges)
+            drawn = np.asarray([sample[name] for sample in samples])
+            kept = drawn[np.isfinite(drawn)]  # a sample may happen not to vary
+            low, high = np.quantile(kept, edges) if len(kept) else (np.nan, np.nan)
             found[name] = Interval(value, float(low), float(high), confidence)
         return found
 

@@ -27,6 +27,7 @@ COMMANDS = (
     "score",
     "compare",
     "diversity",
+    "meta",
     "stats",
     "metrics",
     "frequencies",

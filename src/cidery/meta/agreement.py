@@ -18,6 +18,7 @@ import numpy as np
 
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.evaluation import format_p
+from cidery.frequencies import SHIPPED
 from cidery.meta.cache import ResultCache, default_folder
 from cidery.meta.gaming import judge_gaming
 from cidery.meta.judgments import Dataset, Pairs, Ratings, Sets, Systems
@@ -36,7 +37,7 @@ from cidery.meta.protocols import (
 from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metrics, no_progress
 from cidery.meta.splits import judge_by_references, judge_human
 from cidery.scores import latex_table
-from cidery.statistics import paired_test, williams_test
+from cidery.statistics import Floats, paired_test, williams_test
 
 PROTOCOLS: Mapping[str, tuple[tuple[type, ...], Protocol]] = MappingProxyType(
     {
@@ -72,6 +73,8 @@ class Agreement:
     results: Mapping[str, Mapping[str, float]]
     """metric -> statistic -> value; shares and coefficients are fractions, counts are int"""
     signatures: Mapping[str, str] = field(default_factory=dict)
+    points: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
+    """metric -> scores and what people said, for correlation plots; not of cached results"""
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"dataset", "protocol", "results"}`, ready for JSON."""
@@ -193,7 +196,9 @@ def evaluate(
     labelled: dict[str, Any] = (
         label_measures(metrics) if isinstance(dataset, Sets) else _label(dataset, metrics)
     )
-    store = _open_cache(False if tests else cache)
+    # A file of frequencies may change under its name, and tests need every caption's score.
+    keep = not tests and frequencies in ("references", *SHIPPED)
+    store = _open_cache(cache if keep else False)
     keys = {
         label: store.key(dataset, metric, settings)
         for label, metric in labelled.items()
@@ -223,8 +228,13 @@ def evaluate(
         signatures[label] = kept["signature"] if kept else signatures[label]
     if tests:
         _add_tests(results, verdicts, settings)
+    drawn = {
+        label: (verdict.scores, verdict.human)
+        for label, verdict in verdicts.items()
+        if verdict.scores is not None and verdict.human is not None
+    }
     return Agreement(
-        dataset.name, chosen, results, {label: signatures[label] for label in labelled}
+        dataset.name, chosen, results, {label: signatures[label] for label in labelled}, drawn
     )
 
 

@@ -214,7 +214,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
             bleu_4=(0.0,),
         ),
         {},
-        "BLEU-4 of item 13 is 5e-7 and 4e-7, equal in print only",
+        "The fifteenth triplet's BLEU-4, 5e-7 and 4e-7, are equal in print only",
     ),
 )
 
