@@ -19,6 +19,7 @@
 #include "frequencies.hpp"
 #include "ngrams.hpp"
 #include "overlap.hpp"
+#include "ptb.hpp"
 #include "resample.hpp"
 
 namespace cidery {
@@ -198,6 +199,31 @@ void bind_text(nb::module_& m) {
         return std::make_shared<Captions>(tokenize(views, chosen, threads));
       },
       "texts"_a, "tokenizer"_a, "threads"_a = 0);
+
+  m.def(
+      "ptb_tokens",
+      [](nb::list captions, bool document, bool clean) {
+        const auto views = string_views(captions);
+        nb::list lists;
+        TokenBuffer buffer;
+        for (std::size_t i = 0; i < views.size(); ++i) {
+          buffer.clear();
+          if (document) {
+            ptb_tokenize_in_document(views, i, clean, buffer);
+          } else {
+            ptb_tokenize(views[i], clean, buffer);
+          }
+          nb::list tokens;
+          std::size_t start = 0;
+          for (const std::size_t end : buffer.ends) {
+            tokens.append(as_str(std::string_view(buffer.bytes).substr(start, end - start)));
+            start = end;
+          }
+          lists.append(tokens);
+        }
+        return lists;
+      },
+      "captions"_a, "document"_a = false, "clean"_a = true);
 }
 
 void bind_counts(nb::module_& m) {
@@ -238,16 +264,14 @@ void bind_metrics(nb::module_& m) {
       .def(nb::new_([](std::shared_ptr<NgramIndex> index, std::shared_ptr<FrequencyTrie> trie,
                        double log_image_count, std::vector<double> order_weights, double scale,
                        bool uniform_idf, bool clip, bool relative_counts, bool best_reference,
-                       bool bigram_lengths, const std::string& penalty, double sigma,
-                       double repetition_weight, bool mean_repetition,
-                       std::shared_ptr<Captions> parts, unsigned threads) {
+                       const std::string& penalty, double sigma, double repetition_weight,
+                       bool mean_repetition, std::shared_ptr<Captions> parts, unsigned threads) {
              CiderSettings settings{std::move(order_weights),
                                     scale,
                                     uniform_idf,
                                     clip,
                                     relative_counts,
                                     best_reference,
-                                    bigram_lengths,
                                     penalty_named(penalty),
                                     sigma,
                                     repetition_weight,
@@ -258,9 +282,9 @@ void bind_metrics(nb::module_& m) {
            }),
            "index"_a, "trie"_a.none(), "log_image_count"_a, nb::kw_only(), "order_weights"_a,
            "scale"_a = 1.0, "uniform_idf"_a = false, "clip"_a = false, "relative_counts"_a = false,
-           "best_reference"_a = false, "bigram_lengths"_a = false, "penalty"_a = "none",
-           "sigma"_a = 6.0, "repetition_weight"_a = 0.8, "mean_repetition"_a = false,
-           "parts"_a.none() = nb::none(), "threads"_a = 0)
+           "best_reference"_a = false, "penalty"_a = "none", "sigma"_a = 6.0,
+           "repetition_weight"_a = 0.8, "mean_repetition"_a = false, "parts"_a.none() = nb::none(),
+           "threads"_a = 0)
       .def(
           "translate",
           [](const Cider& self, const Captions& words, const Captions* parts) {

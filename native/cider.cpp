@@ -29,7 +29,8 @@ struct Cider::Worker {
 Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
              double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
              unsigned threads)
-    : weights_(index, std::move(trie), log_image_count, settings.uniform_idf),
+    : weights_(index, std::move(trie), static_cast<unsigned>(settings.order_weights.size()),
+               log_image_count, settings.uniform_idf),
       settings_(std::move(settings)),
       parts_(std::move(parts)) {
   if (order() < 1 || order() > index->order())
@@ -77,20 +78,12 @@ Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) c
   return translation;
 }
 
-double Cider::caption_length(std::size_t words) const {
-  if (settings_.bigram_lengths) return words > 0 ? static_cast<double>(words - 1) : 0.0;
-  return static_cast<double>(words);
-}
-
 double Cider::length_penalty(double difference, double reference_length) const {
   if (settings_.penalty == LengthPenalty::gaussian) {
     return std::exp(-(difference * difference) / (2 * settings_.sigma * settings_.sigma));
   }
-  // The authors' code adds one to its bigram counts before it squares them; an empty reference has
-  // no length.
-  const double length = reference_length + (settings_.bigram_lengths ? 1.0 : 0.0);
-  if (length == 0) return difference == 0 ? 1.0 : 0.0;
-  return std::exp(-(difference * difference) / (length * length));
+  if (reference_length == 0) return difference == 0 ? 1.0 : 0.0;
+  return std::exp(-(difference * difference) / (reference_length * reference_length));
 }
 
 double Cider::repetition_penalty(Worker& worker, std::size_t reference) const {
@@ -131,7 +124,7 @@ double Cider::measure_one(Worker& worker, std::span<const std::uint32_t> parts,
   }
   if (settings_.penalty == LengthPenalty::relative) worker.parts.assign(parts);
 
-  const double length = caption_length(worker.words.size());
+  const auto length = static_cast<double>(worker.words.size());
   const double total = settings_.relative_counts ? ngram_total(worker.words.size(), order()) : 1.0;
   double sum = 0;
   double best = 0;
@@ -157,7 +150,7 @@ double Cider::measure_one(Worker& worker, std::span<const std::uint32_t> parts,
       similarity += settings_.order_weights[n - 1] * (dot / product);
     }
     if (settings_.penalty != LengthPenalty::none && similarity != 0) {
-      const double reference_length = caption_length(reference_words);
+      const auto reference_length = static_cast<double>(reference_words);
       const double by_length = length_penalty(length - reference_length, reference_length);
       if (settings_.penalty == LengthPenalty::gaussian) {
         similarity *= by_length;
@@ -320,9 +313,9 @@ class Cider::SetKernel {
     const CiderSettings& settings = cider_.settings_;
     const double similarity = sum / std::sqrt(own_[i] * own_[j]);
     if (settings.penalty == LengthPenalty::none) return similarity;
-    const double length = cider_.caption_length(there.size());
+    const auto length = static_cast<double>(there.size());
     const double by_length =
-        cider_.length_penalty(cider_.caption_length(here.size()) - length, length);
+        cider_.length_penalty(static_cast<double>(here.size()) - length, length);
     if (settings.penalty == LengthPenalty::gaussian) return similarity * by_length;
     const double by_repetition = cider_.repetition_penalty(worker_, first_ + j);
     return similarity * std::pow(by_repetition, settings.repetition_weight) *

@@ -23,7 +23,6 @@ struct CiderSettings {
   bool relative_counts =
       false;  ///< divide counts by the caption's n-grams before clipping, as (1) does
   bool best_reference = false;  ///< "CIDEr max"
-  bool bigram_lengths = false;  ///< coco: a caption's length is its number of bigrams
   LengthPenalty penalty = LengthPenalty::none;
   double sigma = 6.0;
   double repetition_weight = 0.8;  ///< k_r
@@ -65,7 +64,6 @@ class Cider {
   double repetition_penalty(Worker& worker, std::size_t reference) const;
   double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
   double length_penalty(double difference, double reference_length) const;
-  double caption_length(std::size_t words) const;
   class SetKernel;  // what `kernels` keeps of one image
 
   Weights weights_;

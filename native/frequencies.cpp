@@ -76,7 +76,7 @@ std::uint32_t FrequencyTrie::child(unsigned n, std::uint32_t parent, std::uint32
 }
 
 Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
-                 double log_image_count, bool uniform)
+                 unsigned order, double log_image_count, bool uniform)
     : index_(std::move(index)),
       trie_(std::move(trie)),
       log_image_count_(log_image_count),
@@ -85,7 +85,7 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
   logarithms_.resize(kSmall);
   for (std::uint32_t count = 0; count < kSmall; ++count)
     logarithms_[count] = std::log(std::max(1u, count));
-  const unsigned order = index_->order();
+  if (order > index_->order()) throw std::invalid_argument("the references hold too short n-grams");
   if (trie_ == nullptr || uniform_) {
     trie_ = nullptr;
     for (unsigned n = 1; n <= order; ++n) counts_.push_back(index_->frequency(n));

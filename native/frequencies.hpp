@@ -51,9 +51,10 @@ class FrequencyTrie {
 /// the references by id, those of candidates by walking the trie.
 class Weights {
  public:
-  /// Without a trie the index's own frequencies count. `uniform` gives every n-gram the weight 1.
+  /// For n-grams of orders 1 … order. Without a trie the index's own frequencies count. `uniform`
+  /// gives every n-gram the weight 1.
   Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
-          double log_image_count, bool uniform);
+          unsigned order, double log_image_count, bool uniform);
 
   const NgramIndex& index() const { return *index_; }
   const FrequencyTrie* trie() const { return trie_.get(); }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstring>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -16,6 +18,8 @@ using ptb::Shown;
 
 /// The line that follows a caption tokenized by itself.
 constexpr std::string_view kFollowingLine = "the zzend";
+
+constexpr std::string_view kSoftHyphen = "\xC2\xAD";
 
 /// A scan that looks further ahead than this is remembered, so that hostile input stays linear.
 constexpr std::size_t kLongLookAhead = 256;
@@ -110,9 +114,8 @@ char32_t to_lower(char32_t code) {
   if (code < 0x80) {
     return code >= 'A' && code <= 'Z' ? code + 32 : code;
   }
-  const auto after =
-      std::upper_bound(kLowerRuns.begin(), kLowerRuns.end(), code,
-                       [](char32_t c, const LowerRun& r) { return c < r.first; });
+  const auto after = std::upper_bound(kLowerRuns.begin(), kLowerRuns.end(), code,
+                                      [](char32_t c, const LowerRun& r) { return c < r.first; });
   if (after == kLowerRuns.begin()) {
     return code;
   }
@@ -123,36 +126,51 @@ char32_t to_lower(char32_t code) {
   return static_cast<char32_t>(static_cast<std::int64_t>(code) + run.delta);
 }
 
-/// Unicode's Final_Sigma: a cased letter before, none after, skipping case-ignorable characters.
-bool is_final_sigma(std::string_view token, std::size_t sigma, std::size_t after) {
-  bool cased_before = false;
-  for (std::size_t at = 0; at < sigma;) {
-    const char32_t code = decode(token, at);
-    if (!contains(kCaseIgnorableRanges, code)) {
-      cased_before = contains(kCasedRanges, code);
+/// Whether a word goes on through this character where Java looks for a final sigma.
+bool continues_word(char32_t code) {
+  return code >= 0x80 || (code >= '0' && code <= '9') ||
+         ((code | 0x20) >= 'a' && (code | 0x20) <= 'z') || code == '.' || code == '-' ||
+         code == '\'';
+}
+
+/// Java's words end at a hyphen before a digit.
+bool hyphen_before_digit(char32_t code, std::string_view rest) {
+  return code == '-' && !rest.empty() && rest.front() >= '0' && rest.front() <= '9';
+}
+
+/// Whether a cased letter follows in the same word.
+bool cased_follows(std::string_view rest) {
+  for (std::size_t at = 0; at < rest.size();) {
+    const char32_t code = decode(rest, at);
+    if (hyphen_before_digit(code, rest.substr(at))) {
+      return false;
+    }
+    if (!continues_word(code) || contains(kCasedRanges, code)) {
+      return continues_word(code);
     }
   }
-  while (cased_before && after < token.size()) {
-    const char32_t code = decode(token, after);
-    if (!contains(kCaseIgnorableRanges, code)) {
-      return !contains(kCasedRanges, code);
-    }
-  }
-  return cased_before;
+  return false;
 }
 
 /// Append the token in lower case, as Java's String.toLowerCase does.
+///
+/// A sigma is final if some cased letter comes before it in its word and none behind it.
 void append_lower(std::string_view token, std::string& out) {
+  bool cased_before = false;
   for (std::size_t at = 0; at < token.size();) {
-    const std::size_t start = at;
     const char32_t code = decode(token, at);
-    if (code == 0x130) {
+    if (code < 0x80) {
+      out.push_back(static_cast<char>(to_lower(code)));
+    } else if (code == 0x130) {
       out += "i\xCC\x87";
     } else if (code == 0x3A3) {
-      append_utf8(is_final_sigma(token, start, at) ? 0x3C2 : 0x3C3, out);
+      append_utf8(cased_before && !cased_follows(token.substr(at)) ? 0x3C2 : 0x3C3, out);
     } else {
       append_utf8(to_lower(code), out);
     }
+    const bool broken = hyphen_before_digit(code, token.substr(at));
+    cased_before =
+        continues_word(code) && !broken && (cased_before || contains(kCasedRanges, code));
   }
 }
 
@@ -172,6 +190,12 @@ bool is_white(char32_t code) {
          code == 0x3000 || is_line_break(code);
 }
 
+/// What Python's str.rstrip removes, beyond the ASCII blanks that no token ends with.
+bool is_python_space(char32_t code) {
+  return is_white(code) || (code >= 0x1C && code <= 0x1F) || code == 0x1680 || code == 0x202F ||
+         code == 0x205F;
+}
+
 /// Matching rules over the text of a document.
 class Machine {
  public:
@@ -185,7 +209,29 @@ class Machine {
     const ptb::RuleInfo& rule = ptb::kRules[match.rule];
     const std::size_t end = shown_end(rule.shown, start, match);
     act(rule, start, end);
-    return end;
+    // Every character matches some rule and every rule shows at least one character.
+    return std::max(end, start + 1);
+  }
+
+  /// Plain text was tokenized after the last step; its tokens never end in white space.
+  void follow(std::string_view plain) {
+    ends_line_ = ends_line_ && plain.find_first_not_of(' ') == std::string_view::npos;
+  }
+
+  /// The wrapper strips white space from the end of a line: web addresses may end in some.
+  void strip_last() {
+    if (!ends_line_ || (out_.bytes.back() > 0x1F && out_.bytes.back() < 0x7F)) {
+      return;
+    }
+    const std::size_t start = out_.ends.size() > 1 ? out_.ends[out_.ends.size() - 2] : 0;
+    std::size_t kept = start;
+    for (std::size_t at = start; at < out_.bytes.size();) {
+      if (!is_python_space(decode(out_.bytes, at))) {
+        kept = at;
+      }
+    }
+    out_.bytes.resize(kept);
+    out_.ends.back() = static_cast<std::uint32_t>(kept);
   }
 
  private:
@@ -247,24 +293,22 @@ class Machine {
       if (!next_class(place, kind, again)) {
         break;
       }
-      state = rows[state * classes + kind];
-      if (again && state != 0) {
-        // Every rule that accepts after the first surrogate of a pair treats the second alike.
-        const std::size_t second = rows[state * classes + kind];
-        state = second != 0 ? second : state;
+      for (int unit = again ? 2 : 1; unit > 0 && state != 0; --unit) {
+        state = rows[state * classes + kind];
+        ++steps;
+        if (const std::size_t rule = ptb::kAccepts[state]; rule != 0) {
+          // A match that ends between two surrogates takes both: only deletion can do that.
+          best = {rule, in_caption(place), in_caption(before)};
+          accepted_steps = steps;
+          trail_.clear();
+        }
       }
       if (state == 0) {
         break;
       }
-      ++steps;
-      if (const std::size_t rule = ptb::kAccepts[state]; rule != 0) {
-        best.rule = rule;
-        best.end = in_caption(place);
-        best.before_last = in_caption(before);
-        accepted_steps = steps;
-        trail_.clear();
-      } else if (steps - accepted_steps > kLongLookAhead) {
-        // Maximal munch in linear time (Reps 1998): a state at a place that failed once fails again.
+      if (steps - accepted_steps > kLongLookAhead) {
+        // Maximal munch in linear time (Reps 1998): a state at a place that failed once fails
+        // again.
         const std::uint64_t key = dead_end_key(place, state);
         if (dead_ends_.contains(key)) {
           break;
@@ -277,7 +321,7 @@ class Machine {
   }
 
   std::uint64_t dead_end_key(const Place& place, std::size_t state) const {
-    return ((place.at * 64 + std::min<std::size_t>(place.caption - index_, 63)) << 16) | state;
+    return ((place.caption - index_) << 44) ^ (place.at << 16) ^ state;
   }
 
   std::size_t in_caption(const Place& place) const {
@@ -345,7 +389,8 @@ class Machine {
         word(match);
         break;
       case Action::kSpaced:
-        spaced(match);
+      case Action::kTag:
+        spaced(match, rule.action == Action::kSpaced);
         break;
       case Action::kQuotes:
       case Action::kApostrophe:
@@ -354,7 +399,7 @@ class Machine {
       case Action::kAmpersand:
         for (std::size_t at = 0; at < match.size(); ++at) {
           append_lower(match.substr(at, 1), out_.bytes);
-          at += match[at] == '&' && at + 1 < match.size() && match[at + 1] == 'a' ? 4U : 0U;
+          at += match[at] == '&' && match.size() - at > 4 && match[at + 4] == ';' ? 4U : 0U;
         }
         break;
       case Action::kLiteral:
@@ -377,24 +422,32 @@ class Machine {
   void word(std::string_view match) {
     const std::size_t before = out_.bytes.size();
     append_lower(match, out_.bytes);
-    for (std::size_t at = out_.bytes.find("\xC2\xAD", before); at != std::string::npos;
-         at = out_.bytes.find("\xC2\xAD", at)) {
-      out_.bytes.erase(at, 2);
+    if (match.find(kSoftHyphen) == std::string_view::npos) {
+      return;
     }
-    if (out_.bytes.size() == before) {
+    std::size_t kept = before;
+    for (std::size_t at = before; at < out_.bytes.size();) {
+      if (out_.bytes.compare(at, kSoftHyphen.size(), kSoftHyphen) == 0) {
+        at += kSoftHyphen.size();
+      } else {
+        out_.bytes[kept++] = out_.bytes[at++];
+      }
+    }
+    out_.bytes.resize(kept);
+    if (kept == before) {
       out_.bytes += '-';
     }
   }
 
-  void spaced(std::string_view match) {
+  void spaced(std::string_view match, bool name_brackets) {
     for (std::size_t at = 0; at < match.size();) {
       const std::size_t start = at;
       const char32_t code = decode(match, at);
       if (code == ' ' || code == '\n') {
         append_utf8(0xA0, out_.bytes);
-      } else if (code == '(') {
+      } else if (code == '(' && name_brackets) {
         out_.bytes += "-lrb-";
-      } else if (code == ')') {
+      } else if (code == ')' && name_brackets) {
         out_.bytes += "-rrb-";
       } else {
         append_lower(match.substr(start, at - start), out_.bytes);
@@ -428,8 +481,13 @@ class Machine {
           out_.bytes += "''";
           break;
         case '&':
-          out_.bytes += '\'';
-          at += 5;
+          // Only the lower-case entity is rewritten.
+          if (match.substr(at - 1, 6) == "&apos;") {
+            out_.bytes += '\'';
+            at += 5;
+          } else {
+            out_.bytes += '&';
+          }
           break;
         default:
           append_utf8(to_lower(code), out_.bytes);
@@ -442,8 +500,10 @@ class Machine {
     const std::size_t start = out_.ends.empty() ? 0 : out_.ends.back();
     if (clean_ && is_removed(std::string_view(out_.bytes).substr(start))) {
       out_.bytes.resize(start);
+      ends_line_ = false;
       return;
     }
+    ends_line_ = true;
     out_.ends.push_back(static_cast<std::uint32_t>(out_.bytes.size()));
   }
 
@@ -452,18 +512,185 @@ class Machine {
   std::string_view text_;
   bool clean_;
   TokenBuffer& out_;
+  // Whether the last token in `out_` is the machine's and also the last before removal.
+  bool ends_line_ = false;
   std::vector<std::uint64_t> trail_;
   std::unordered_set<std::uint64_t> dead_ends_;
 };
+
+/// Lower case of ASCII letters; 0 for all other bytes.
+constexpr std::array<char, 256> kLowerLetter = [] {
+  std::array<char, 256> table{};
+  for (char letter = 'a'; letter <= 'z'; ++letter) {
+    table[static_cast<unsigned char>(letter)] = letter;
+    table[static_cast<unsigned char>(letter - 32)] = letter;
+  }
+  return table;
+}();
+
+/// A word this long is left to the machine, so that the room for a plain word is bounded.
+constexpr std::ptrdiff_t kLongWord = 64;
+
+/// Bytes of room that the plain scan asks for at a time; more would be cleared in vain.
+constexpr std::size_t kRoom = 320;
+
+/// Bytes that copy_letters may write beyond the letters it counts.
+constexpr std::size_t kBlock = sizeof(std::uint64_t);
+
+/// Copy the ASCII letters that `read` starts with, in lower case; return how many there are.
+///
+/// Eight bytes at a time, because a branch per letter costs more than the rest of a plain caption.
+std::size_t copy_letters(const char* read, const char* end, char* write) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x80 * kOnes;
+  std::size_t count = 0;
+  if constexpr (std::endian::native == std::endian::little) {
+    while (static_cast<std::size_t>(end - read) >= count + kBlock) {
+      std::uint64_t block = 0;
+      std::memcpy(&block, read + count, kBlock);
+      const std::uint64_t lower = block | (0x20 * kOnes);
+      std::memcpy(write + count, &lower, kBlock);
+      const std::uint64_t low_bits = lower & ~kHigh;
+      const std::uint64_t from_a = low_bits + (0x80 - 'a') * kOnes;
+      const std::uint64_t behind_z = low_bits + (0x80 - 'z' - 1) * kOnes;
+      const std::uint64_t others = ~(from_a & ~behind_z & ~block) & kHigh;
+      if (others != 0) {
+        return count + static_cast<std::size_t>(std::countr_zero(others)) / 8;
+      }
+      count += kBlock;
+    }
+  }
+  for (; read + count < end; ++count) {
+    const char lower = kLowerLetter[static_cast<unsigned char>(read[count])];
+    if (lower == 0) {
+      break;
+    }
+    write[count] = lower;
+  }
+  return count;
+}
+
+/// No abbreviation known to the rules has more letters.
+constexpr std::size_t kLongestAbbreviation = 6;
+
+/// The six words that are cut after their third letter.
+bool is_split_word(std::string_view word) {
+  return word == "gonna" || word == "cannot" || word == "gotta" || word == "wanna" ||
+         word == "lemme" || word == "gimme";
+}
+
+bool may_be_abbreviation(const char* word, std::size_t length) {
+  if (length == 1 || length > kLongestAbbreviation) {
+    return length == 1;
+  }
+  const auto letter = [&](std::size_t i) { return static_cast<std::size_t>(word[i] - 'a'); };
+  const std::size_t bit = (letter(0) * 26 + letter(length - 1)) * 8 + length;
+  return (ptb::kAbbreviationFilter[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+/// A comma or a period at `mark`, behind a lower-case word, that no rule but the plainest takes.
+bool is_plain_mark(const char* mark, const char* end, const char* word, std::size_t length) {
+  const bool last = mark + 1 == end;
+  if (!last && mark[1] != ' ') {
+    return false;
+  }
+  if (*mark == ',') {
+    return true;
+  }
+  if (*mark != '.' || (length != 0 && may_be_abbreviation(word, length))) {
+    return false;
+  }
+  // ". . ." is an ellipsis.
+  return last || mark + 2 >= end || mark[2] != '.';
+}
+
+/// The short way for plain text: ASCII words between blanks, with commas and periods behind them.
+///
+/// Tokenizes from `at` as far as the text is plain and returns where it ceases to be. Everything
+/// else goes to the machine, token by token; it has no memory, so the two can alternate anywhere.
+std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenBuffer& out) {
+  std::size_t used = out.bytes.size();
+  char* bytes = nullptr;
+  char* write = nullptr;
+  char* room_end = nullptr;
+  const auto make_room = [&] {
+    out.bytes.resize(used + kRoom);
+    bytes = out.bytes.data();
+    write = bytes + used;
+    room_end = bytes + out.bytes.size();
+  };
+  make_room();
+  const char* read = text.data() + at;
+  const char* const end = text.data() + text.size();
+  const auto finish = [&](const char* token_end) {
+    out.ends.push_back(static_cast<std::uint32_t>(token_end - bytes));
+  };
+  while (read < end) {
+    if (static_cast<std::size_t>(room_end - write) <
+        static_cast<std::size_t>(kLongWord) + 2 * kBlock) {
+      used = static_cast<std::size_t>(write - bytes);
+      make_room();
+    }
+    const char* const start = read;
+    char* const word = write;
+    const std::size_t length =
+        copy_letters(read, read + std::min<std::ptrdiff_t>(end - read, kLongWord), write);
+    if (length == static_cast<std::size_t>(kLongWord)) {
+      break;
+    }
+    read += length;
+    write += length;
+    if (length == 0 && *read == ' ') {
+      // Blanks before a non-ASCII byte may be one run with it.
+      if (end - read > 1 && static_cast<unsigned char>(read[1]) >= 0x80) {
+        break;
+      }
+      ++read;
+      continue;
+    }
+    const bool alone = read == end || *read == ' ';
+    if (!alone && !is_plain_mark(read, end, word, length)) {
+      read = start;
+      write = word;
+      break;
+    }
+    if (length != 0) {
+      if ((length == 5 || length == 6) && is_split_word({word, length})) {
+        finish(word + 3);
+      }
+      finish(write);
+    }
+    if (!alone) {
+      if (!clean) {
+        *write++ = *read;
+        finish(write);
+      }
+      ++read;
+    }
+  }
+  out.bytes.resize(static_cast<std::size_t>(write - bytes));
+  return static_cast<std::size_t>(read - text.data());
+}
 
 }  // namespace
 
 void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::size_t index,
                               bool clean, TokenBuffer& out) {
-  Machine machine(captions, index, clean, out);
-  for (std::size_t at = 0; at < captions[index].size();) {
-    at = machine.step(at);
+  const std::string_view text = captions[index];
+  std::size_t at = plain_text(text, 0, clean, out);
+  if (at == text.size()) {
+    return;
   }
+  Machine machine(captions, index, clean, out);
+  while (at < text.size()) {
+    at = machine.step(at);
+    if (at < text.size() && text[at] == ' ') {
+      const std::size_t start = at;
+      at = plain_text(text, start, clean, out);
+      machine.follow(text.substr(start, at - start));
+    }
+  }
+  machine.strip_last();
 }
 
 void ptb_tokenize(std::string_view caption, bool clean, TokenBuffer& out) {

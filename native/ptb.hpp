@@ -26,11 +26,12 @@ struct TokenBuffer {
 /// Throws std::invalid_argument for invalid UTF-8.
 void ptb_tokenize(std::string_view caption, bool clean, TokenBuffer& out);
 
-/// Caption `index` of a document: one caption per line, look-ahead into the next captions, end of input after the last.
+/// Caption `index` of a document: one caption per line, look-ahead into the next captions, end of
+/// input after the last.
 ///
-/// This is what pycocoevalcap gives for a whole caption list. Captions stay aligned even where the original
-/// shifts lines (\r, VT, FF, U+2028, U+2029): such a character inside a caption separates tokens, and the
-/// look-ahead rules behave as at a line end. Appends to `out`.
+/// This is what pycocoevalcap gives for a whole caption list. Captions stay aligned even where the
+/// original shifts lines (\r, VT, FF, U+2028, U+2029): such a character inside a caption separates
+/// tokens, and the look-ahead rules behave as at a line end. Appends to `out`.
 void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::size_t index,
                               bool clean, TokenBuffer& out);
 

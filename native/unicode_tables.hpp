@@ -20,8 +20,7 @@ struct CodeRange {
 
 /// Non-ASCII simple lower-case mappings, in order of code point.
 extern const std::span<const LowerRun> kLowerRuns;
-/// Unicode properties Cased and Case_Ignorable: they decide whether a sigma is final.
+/// Cased code points: they decide whether a sigma is final.
 extern const std::span<const CodeRange> kCasedRanges;
-extern const std::span<const CodeRange> kCaseIgnorableRanges;
 
 }  // namespace cidery

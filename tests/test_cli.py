@@ -142,7 +142,8 @@ class TestErrors:
             (["frequencies", "nothing"], "No such command 'nothing'"),
             (["stats", "."], "Is a directory"),
             (["metrics", "cidre"], "unknown metric 'cidre'"),
-            (["scroe"], "No such command 'scroe'"),
+            (["scroe"], "No such command 'scroe'; did you mean 'score'; see cidery --help"),
+            (["wine"], "No such command 'wine'; see cidery --help"),
         ],
     )
     def test_one_line_and_status_2(self, run: Run, arguments: list[str], message: str) -> None:

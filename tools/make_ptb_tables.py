@@ -1,6 +1,7 @@
 """Write native/ptb_tables.cpp: the scanner compiled from ptb_rules.py and ptb_classes.txt.
 
-Run from anywhere: ``python tools/make_ptb_tables.py``; add ``--check`` to fail if the file is not up to date.
+Run from anywhere: ``python tools/make_ptb_tables.py``; add ``--check`` to fail if the file is
+not up to date.
 """
 
 from __future__ import annotations
@@ -35,19 +36,17 @@ def build() -> Automaton:
     """Parse all names and rules, in order, into one automaton."""
     names = read_classes(TOOLS / "ptb_classes.txt")
     for name, pattern in ptb_rules.NAMES.items():
-        names[name] = PatternParser(pattern, names, ignore_case=False).parse()
-    nodes = [
-        PatternParser(rule.pattern, names, ignore_case=False).parse() for rule in ptb_rules.RULES
-    ]
+        names[name] = PatternParser(pattern, names).parse()
+    nodes = [PatternParser(rule.pattern, names).parse() for rule in ptb_rules.RULES]
     return compile_rules(nodes)
 
 
-def wrap_numbers(values: list[int]) -> str:
+def wrap_numbers(values: list[int] | list[str]) -> str:
     return textwrap.fill(",".join(str(value) for value in values).replace(",", ", "), 100)
 
 
 def pages_of(class_of: np.ndarray) -> tuple[list[int], list[int]]:
-    """Two-stage table of the classes of the basic plane: page numbers, then pages of 128 entries."""
+    """Two-stage table of the basic plane's classes: page numbers, then pages of 128 entries."""
     pages: dict[bytes, int] = {}
     index = []
     entries: list[int] = []
@@ -62,7 +61,7 @@ def pages_of(class_of: np.ndarray) -> tuple[list[int], list[int]]:
 
 
 def pack_rows(table: np.ndarray) -> list[int]:
-    """Each row as the earlier row it resembles most, the number of differences, then (class, target) pairs."""
+    """Each row as the earlier row most like it, a count of differences, (class, target) pairs."""
     packed: list[int] = []
     for state, row in enumerate(table):
         if state == 0:
@@ -77,6 +76,15 @@ def pack_rows(table: np.ndarray) -> list[int]:
     return packed
 
 
+def abbreviation_filter() -> list[int]:
+    """Bits at ((first * 26 + last) * 8 + length) for the abbreviations, in 64-bit words."""
+    bits = 0
+    for word in ptb_rules.ABBREVIATIONS:
+        if word.isalpha():
+            bits |= 1 << (((ord(word[0]) - 97) * 26 + ord(word[-1]) - 97) * 8 + len(word))
+    return [(bits >> (64 * i)) & (2**64 - 1) for i in range(26 * 26 * 8 // 64 + 1)]
+
+
 def pascal(name: str) -> str:
     return "k" + "".join(part.capitalize() for part in name.split("_"))
 
@@ -89,7 +97,8 @@ def render(automaton: Automaton) -> str:
         raise ValueError(f"{states} states and {classes} classes do not fit")
     texts = sorted({rule.text for rule in ptb_rules.RULES})
     rules = [
-        f"    {{Action::{pascal(rule.action)}, Shown::{pascal(rule.shown)}, {texts.index(rule.text)}}},"
+        f"    {{Action::{pascal(rule.action)}, Shown::{pascal(rule.shown)}, "
+        f"{texts.index(rule.text)}}},"
         for rule in ptb_rules.RULES
     ]
     packed = pack_rows(automaton.next_state)
@@ -109,6 +118,9 @@ def render(automaton: Automaton) -> str:
         "    {Action::kSkip, Shown::kAll, 0},\n" + "\n".join(rules) + "};",
         "const std::string_view kTexts[] = {" + ", ".join(f'"{text}"' for text in texts) + "};",
         f"const std::uint8_t kAccepts[{states}] = {{\n{wrap_numbers(accepts)}}};",
+        "const std::uint64_t kAbbreviationFilter[] = {\n"
+        + wrap_numbers([f"{word:#x}" for word in abbreviation_filter()])
+        + "};",
         f"const std::uint16_t kStateCount = {states};",
         f"const std::uint16_t kClassCount = {classes};",
         f"const std::uint16_t kPackedRows[{len(packed)}] = {{\n{wrap_numbers(packed)}}};",

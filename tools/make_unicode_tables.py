@@ -1,12 +1,13 @@
-"""Write native/unicode_tables.cpp: simple lower-case mappings and the properties that decide a final sigma."""
+"""Write native/unicode_tables.cpp: simple lower-case mappings and the cased code points."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
 
 TARGET = Path(__file__).resolve().parent.parent / "native" / "unicode_tables.cpp"
-# Words may hold these code points only in web addresses and tags; lower-casing them never changes a class.
+# Code points beyond the basic plane stand only in web addresses and tags.
 LAST = 0x1FFFF
 
 
@@ -31,16 +32,13 @@ def lower_runs() -> list[tuple[int, int, int, int]]:
 
 
 def is_cased(character: str) -> bool:
+    """Cased as Java sees it: the ordinal indicators are not."""
+    if unicodedata.category(character) == "Lo":
+        return False
     return character.lower() != character or character.upper() != character or character.islower()
 
 
-def is_case_ignorable(character: str) -> bool:
-    return unicodedata.category(character) in ("Mn", "Me", "Cf", "Lm", "Sk") or character in (
-        "'.:\u00b7\u0387\u055f\u05f4\u2018\u2019\u2024\u2027\ufe13\ufe52\ufe55\uff07\uff0e\uff1a"
-    )
-
-
-def ranges_where(test: object) -> list[tuple[int, int]]:
+def ranges_where(test: Callable[[str], bool]) -> list[tuple[int, int]]:
     """Ranges of code points that pass the test."""
     found: list[tuple[int, int]] = []
     for code in range(LAST + 1):
@@ -66,7 +64,6 @@ def lines_of(items: list[str]) -> str:
 def main() -> None:
     runs = lower_runs()
     cased = ranges_where(is_cased)
-    ignorable = ranges_where(is_case_ignorable)
     parts = [
         "// Made by tools/make_unicode_tables.py; do not edit.",
         '#include "unicode_tables.hpp"',
@@ -81,16 +78,12 @@ def main() -> None:
         f"const CodeRange kCased[{len(cased)}] = {{",
         lines_of([f"{{0x{a:X}, 0x{b:X}}}" for a, b in cased]),
         "};",
-        f"const CodeRange kIgnorable[{len(ignorable)}] = {{",
-        lines_of([f"{{0x{a:X}, 0x{b:X}}}" for a, b in ignorable]),
-        "};",
         "// clang-format on",
         "",
         "}  // namespace",
         "",
         "const std::span<const LowerRun> kLowerRuns{kRuns};",
         "const std::span<const CodeRange> kCasedRanges{kCased};",
-        "const std::span<const CodeRange> kCaseIgnorableRanges{kIgnorable};",
         "",
         "}  // namespace cidery",
         "",

@@ -1,14 +1,15 @@
-"""The rules of the PTB tokenizer, as learnt by watching the original: longest match wins, then the earlier rule.
+"""The rules of the PTB tokenizer, learnt by watching the original.
 
-A rule's look-ahead counts in its length (``shown`` says how much of the match is the token). Each rule names what the
-scanner does with the match, see ``Action`` in ``native/ptb_tables.hpp``.
+The longest match wins, then the earlier rule. A rule's look-ahead counts in its length (``shown``
+says how much of the match is the token). Each rule names what the scanner does with the match, see
+``Action`` in ``native/ptb_tables.hpp``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-# What part of a match is the token: all, all but the last character, or up to the first white space.
+# What part of a match is the token, see ``Shown`` in ``native/ptb_tables.hpp``.
 ALL, BUT_LAST, TO_BLANK, TO_CLITIC, ONE = "all", "but_last", "to_blank", "to_clitic", "one"
 
 
@@ -19,7 +20,6 @@ class Rule:
     action: str
     pattern: str
     shown: str = ALL
-    ignore_case: bool = False
     text: str = ""
 
 
@@ -30,7 +30,7 @@ def any_of(words: str, ignore_case: bool = True) -> str:
 
 
 def fold(word: str) -> str:
-    """A pattern for the word in any mix of cases, with the two non-ASCII letters whose case pairs are s and k."""
+    """A pattern for the word in any mix of cases; U+017F pairs with s, U+212A with k."""
     extra = {"s": "\\u017F", "k": "\\u212A"}
     return "".join(
         f"[{c.upper()}{c}{extra.get(c, '')}]" if c.isalpha() and c.islower() else escape(c)
@@ -48,31 +48,32 @@ def not_all_capitals(words: str) -> str:
 
 
 # Abbreviations that keep their period and never end a sentence.
-TITLES = any_of(
-    "adj adm adv alex asst assoc atty attys ave brig capt cf cie cmdr col comdr cpl dept det dr drs elec ens ft gen gov "
-    "govs hon insp invt jos lt lieut maj messrs mlle mme mr mrs ms msgr mt natl pfc ph pres prof profs pvt rep reps rev "
-    "sen sens sfc sgt spc st ste supt supts treas vs wm"
+TITLES = (
+    "adj adm adv alex asst assoc atty attys ave brig capt cf cie cmdr col comdr cpl dept det dr "
+    "drs elec ens ft gen gov govs hon insp invt jos lt lieut maj messrs mlle mme mr mrs ms msgr "
+    "mt natl pfc ph pres prof profs pvt rep reps rev sen sens sfc sgt spc st ste supt supts "
+    "treas vs wm"
 )
-TITLES_CASED = not_all_capitals("mfg mtg")
+TITLES_CASED = "mfg mtg"
 # Abbreviations that keep their period; at a sentence end the period is said twice.
-COMMON = any_of(
-    "al ala apr ariz assn aug bhd bldg blvd bros calif co colo conn corp cos ct dak dec esq est etc ext feb fla fri ga "
-    "inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon mont neb nev nov oct okla penn plc rd rt sep "
-    "sept seq sq sr sys tel tenn thu thurs tue tues univ va vt wed wis wisc wyo ph.d ed.d"
+COMMON = (
+    "al ala apr ariz assn aug bhd bldg blvd bros calif co colo conn corp cos ct dak dec esq est "
+    "etc ext feb fla fri ga inc ind intl jan jr jul jun kan kans ky ltd mar md mich minn mo mon "
+    "mont neb nev nov oct okla penn plc rd rt sep sept seq sq sr sys tel tenn thu thurs tue "
+    "tues univ va vt wed wis wisc wyo ph.d ed.d"
 )
-COMMON_CASED = not_all_capitals("pte ptes pty ptys ppte pptes ppty pptys")
-COMMON_CAPITALISED = (
-    "(Ark|Az|Del|Ill|La|Mass|Miss|Ore|Pa|Tex|Wash|ARK|AZ|DEL|ILL|LA|MASS|MISS|ORE|PA|TEX|WASH)"
-)
+COMMON_CASED = "pte ptes pty ptys ppte pptes ppty pptys"
+COMMON_CAPITALISED = "Ark Az Del Ill La Mass Miss Ore Pa Tex Wash"
 # Abbreviations that keep their period only before a number.
-NUMBERED = any_of("art fig figs no nos p pp prop op ca")
+NUMBERED = "art fig figs no nos p pp prop op ca"
 STARTERS = (
-    "A About According Additionally After An As At But Earlier He Her Here However If In It Last Many More Now Once One "
-    "Other Our She Since So Some Such That The Their Then There These They This We What When While Yet You"
+    "A About According Additionally After An As At But Earlier He Her Here However If In It "
+    "Last Many More Now Once One Other Our She Since So Some Such That The Their Then There "
+    "These They This We What When While Yet You"
 )
 EXTENSIONS = any_of(
-    "bat bmp c cgi cpp dll doc docx exe gif gz h htm html jar java jpg jpeg mov mp3 pdf php pl png ppt ps py sql tar txt "
-    "wav x xml zip"
+    "bat bmp c cgi class cpp dll doc docx exe gif gz h htm html jar java jpg jpeg mov mp3 pdf php "
+    "pl png ppt ps py sql tar txt wav x xml zip"
 )
 
 NAMES: dict[str, str] = {
@@ -83,13 +84,14 @@ NAMES: dict[str, str] = {
     "WD": "[{LETTER}{MARK}{DIGIT}\\u00AD]",
     "LD": "[{LETTER}{DIGIT}]",
     "LDS": "[{LETTER}{DIGIT}\\u00AD]",
-    "WORD": "{W}{WD}*",
     "ENTITYLETTER": "&[aeiouAEIOU]([Aa][Cc][Uu][Tt][Ee]|[Gg][Rr][Aa][Vv][Ee]|[Uu][Mm][Ll]);",
-    "WORDE": "({W}|{ENTITYLETTER}) ({WD}|{ENTITYLETTER})*",
+    "WORD": "({W}|{ENTITYLETTER}) ({WD}|{ENTITYLETTER})*",
+    "DOTTED": "{WORD} ([.!?] {WORD})+",
     "HY": "[\\-_\\u058A\\u2010\\u2011]",
     "BLANK": "[\\s\\t\\u00A0\\u2000-\\u200A\\u3000]",
     "BREAK": "[\\r\\n\\u000B\\u000C\\u0085\\u2028\\u2029]",
     "SPACE": "[{BLANK}{BREAK}]",
+    "STOP": "[\\t\\n\\u000B\\u000C\\r\\s\\u2028\\u2029]",
     "LINE": "[\\s\\t\\u00A0\\r\\n\\u000B\\u000C\\u0085\\u2028\\u2029]",
     # Apostrophes: the ASCII one, those taken for it, and those only some words allow.
     "CURLY": "([\\u0092\\u2019] | &[Aa][Pp][Oo][Ss];)",
@@ -98,66 +100,92 @@ NAMES: dict[str, str] = {
     "STARTER": any_of(STARTERS, ignore_case=False)[:-1]
     + " | "
     + any_of(STARTERS.upper(), False)[1:],
-    "SENTENCE": "{SPACE}+ {STARTER} {SPACE}",
     "NUM": "[+\\-]? [.,:\\u00AD\\u066B\\u066C]? {DIGIT}+ ([.,:\\u00AD\\u066B\\u066C] {DIGIT}+)*",
-    "URLC": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]',
-    "URLE": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|.,!?\\-\\u0085\\u00A0\\u1680\\u2000-\\u200A\\u2028\\u2029\\u202F\\u205F\\u3000]',
+    "URL": '[^{STOP}"()<>|]',
+    "URLEND": '[^{STOP}"()<>|\\{\\}.,!?\\-]',
+    "PATH": "/{URL}+{URLEND}",
+    "LABEL": "[^{STOP}!-\"$'-)\\,-@A-Z\\[-`\\{-\\}]",
+    "WWWLABEL": '[^{STOP}!"(),.<>?@\\{|\\}]',
+    "DOMAIN": any_of("com net org edu"),
     "MAIL": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|\\u00A0]',
     "MAILE": '[^\\t\\n\\u000B\\u000C\\r\\s"()<>\\{\\}|.\\u00A0]',
     "EYE": "[\\-\\^x=~<>']",
     "GAP": "[\\-\\s\\u00A0]",
     "TAGNAME": "[A-Za-z][A-Za-z0-9_:.\\-]*",
     "QUOTE": "[\\u0091-\\u0094\\u2018-\\u201F\\u00AB\\u00BB\\u2039\\u203A]",
-    "SLASHPART": "{AN}+(\\-{AL}+)*",
+    "INITIALS": "[A-Z]+ (([&+]|&[Aa][Mm][Pp];) [A-Z]+)+",
+    "FILEPART": "({WD}|{ENTITYLETTER})",
+    "SLASH": "\\\\?/",
+    "PART": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,})",
+    "ASCIIPART": "([A-Za-z0-9\\u00AD]+ | [OoDdLl]{APOSX}[A-Za-z0-9\\u00AD]{2,})",
+    "LEADING": "{AN}[A-Za-z0-9.,\\u00AD]*",
+    "HYPHENATED": "({LD}+ | [OoDdLl]{APOSX}{LD}{2,}) ({HY} {PART})+ | {LEADING} (\\- {ASCIIPART})+",
+    "ACRONYM": "({AL}\\.)+ {AL}\\.",
+    "SLASHPART": "{AN}+(\\-{AL}+){0,2}",
 }
 
 NAMES |= {
-    "TITLES": f"({TITLES} | {TITLES_CASED})",
-    "COMMON": f"({COMMON} | {COMMON_CASED} | {COMMON_CAPITALISED})",
-    "NUMBERED": NUMBERED,
+    "TITLES": f"({any_of(TITLES)} | {not_all_capitals(TITLES_CASED)})",
+    "COMMON": f"({any_of(COMMON)} | {not_all_capitals(COMMON_CASED)} | "
+    f"{any_of(COMMON_CAPITALISED + ' ' + COMMON_CAPITALISED.upper(), ignore_case=False)})",
+    "NUMBERED": any_of(NUMBERED),
     "EXT": EXTENSIONS,
-    "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?> | </{TAGNAME}\\s*>"
+    "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?>"
+    " | </{TAGNAME}\\s*>"
     " | <![A-Za-z\\-][^>\\n\\r]*> | <\\?[A-Za-z][^>\\n\\r]*>)",
+    "SENTENCE": "{SPACE}+ ({STARTER} | M[RrSs]\\. | {TAG}) {SPACE}",
 }
+
+# Every word that may keep a period: the short way for plain text leaves these to the rules.
+ABBREVIATIONS = [
+    word
+    for words in (TITLES, TITLES_CASED, COMMON, COMMON_CASED, COMMON_CAPITALISED, NUMBERED)
+    for word in words.lower().split()
+]
 
 RULES: list[Rule] = [
     # Split words: whole words only, so they must come before the plain word.
-    Rule("word", "{WORDE} {APOS}([SsMmDd\\u017F]|" + any_of("ll re ve") + ")", "to_apostrophe"),
+    Rule(
+        "word", "({WORD} | {DOTTED}) {APOS}([SsMmDd]|" + any_of("ll re ve") + ")", "to_apostrophe"
+    ),
     Rule("split_three", any_of("cannot gonna gotta lemme gimme wanna")),
-    # Abbreviations: these win ties against words, so `etc.-x` and `etc.x` are cut.
-    Rule("doubled", "{COMMON}\\. ({SPACE}+ {UPPER} | {SPACE}{SPACE} | {TAG})?", "common_period"),
+    Rule("word", "{WORD}"),
+    Rule("word", "{LD}+"),
+    Rule("word", "{DOTTED}"),
+    # E-mail addresses win ties against abbreviations.
+    Rule("copy", "(<|&[Ll][Tt];)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&[Gg][Tt];)?"),
+    # Abbreviations win ties against hyphenated words: `etc.-x` is cut, `etc.of` is not.
+    Rule("doubled", "{COMMON}\\. ({SPACE}+ ({UPPER} | {TAG}) | {SPACE}{SPACE})?", "common_period"),
     Rule("copy", "{COMMON}\\. [^][^]", "common_period"),
-    # Words.
-    Rule("word", "{WORDE}"),
-    Rule("word", "{LD} {LDS}*"),
-    Rule("word", "{WORD} ([.!?] {WORD})+"),
-    Rule("word", "({LD}{LDS}* | {AN}[A-Za-z0-9.,\\u00AD]*) ({HY} {LDS}+)+"),
-    Rule("word", "{SLASHPART} / {SLASHPART} (/ {SLASHPART})?"),
-    Rule("ampersand", "[A-Z]+ (([&+]|&[Aa][Mm][Pp];) [A-Z]+)+"),
+    Rule("word", "{HYPHENATED}"),
+    Rule("word", "{SLASHPART} {SLASH} {SLASHPART} ({SLASH} {SLASHPART})?"),
+    Rule("ampersand", "{INITIALS}"),
     Rule("copy", "[A-Z]+ \\$"),
-    Rule("copy", "[Cc]\\+\\+ | [A-Ga-g]#"),
+    Rule("copy", "[Cc]\\+\\+ | [CcFf]#"),
     # Numbers.
     Rule("word", "{NUM}"),
-    Rule("spaced", "({DIGIT}{1,4}[\\-\\s\\u00A0])? {DIGIT}{1,4}[/\\u2044]{DIGIT}{1,4}"),
+    Rule("copy", "{DIGIT}{1,2}[\\-/]{DIGIT}{1,2}[\\-/]{DIGIT}{2,4}"),
+    Rule("spaced", "({DIGIT}{1,4}[\\-\\s\\u00A0])? {DIGIT}{1,4}({SLASH}|\\u2044){DIGIT}{1,4}"),
     Rule(
         "spaced",
-        "(\\([0-9]{2,3}\\)[\\s\\u00A0]? | \\+{0,2}([0-9]{2,4}{GAP})?[0-9]{2,4}{GAP}) [0-9]{3,4}{GAP}?[0-9]{3,5}",
+        "(\\([0-9]{2,3}\\)[\\s\\u00A0]? | \\+{0,2}([0-9]{2,4}{GAP})?[0-9]{2,4}{GAP})"
+        " [0-9]{3,4}{GAP}?[0-9]{3,5}",
     ),
     Rule("word", any_of("anti- pro- -lrb- -rrb- -lcb- -rcb- -lsb- -rsb-")),
     # Contractions.
-    Rule("copy", "{AL}*[A-MO-Za-mo-z] [Nn]{APOSX}[Tt]", TO_CLITIC),
+    Rule("word", "[A-Za-z\\u00AD]*[A-MO-Za-mo-z\\u00AD] [Nn]{APOSX}[Tt]", TO_CLITIC),
     Rule("apostrophe", "[Nn]{APOSX}[Tt]"),
-    Rule("apostrophe", "'[SsMmDd\\u017F] [^A-Za-z]", BUT_LAST),
+    Rule("apostrophe", "'[SsMmDd] [^A-Za-z]", BUT_LAST),
     Rule("apostrophe", "'" + any_of("ll re ve") + " [^A-Za-z]", BUT_LAST),
-    Rule("apostrophe", "{APOS}[SsMmDd\\u017F]"),
+    Rule("apostrophe", "{APOS}[SsMmDd]"),
     Rule("apostrophe", "{CURLY}" + any_of("ll re ve")),
     Rule("copy", "[Yy]{APOS}{LETTER}", BUT_LAST),
     Rule("copy", "'[Tt]" + any_of("is was"), "two"),
-    Rule("copy", "[OoDdLl]{APOSX}{LD}{2,} ({HY}{LDS}+)*"),
-    Rule("copy", "[A-HJ-XZn]{APOSX}{LD}{2,}"),
-    Rule("copy", "{AL}+[AEIOUYaeiouy]{APOSX}[AEIOUaeiouA-Z]{AL}*"),
-    Rule("copy", any_of("o'clock o'er o'o e'er ev'ry nat'l cap'n li'l").replace("\\'", "{APOSX}")),
-    Rule("copy", any_of("c'mon c'est s'mores")),
+    Rule("copy", "[OoDdLl]{APOSX}{LD}{2,}"),
+    Rule("copy", "[A-HJ-XZn]{APOSX}{LETTER}{2,}"),
+    Rule("copy", "{LETTER}+[AEIOUYaeiouy]{APOSX}[AEIOUaeiouA-Z]{LETTER}*"),
+    Rule("copy", any_of("o'o cap'n c'est").replace("\\'", "{APOS}")),
+    Rule("copy", any_of("c'mon s'mores e'er ev'ry nat'l li'l")),
     Rule("copy", any_of("ol' dunkin' somethin' d' l' j'").replace("\\'", "{APOS}")),
     Rule("copy", "{APOS}" + any_of("em til till cause n")),
     Rule("copy", "{APOS}[Nn]{APOS}"),
@@ -165,43 +193,45 @@ RULES: list[Rule] = [
     Rule("copy", "{APOS}[0-9][0-9]{SPACE}", BUT_LAST),
     # Periods.
     Rule("copy", "{TITLES}\\."),
-    Rule("copy", "{NUMBERED}\\. {SPACE}* {DIGIT}", "through_period"),
+    Rule("copy", "{NUMBERED}\\. {SPACE}? {DIGIT}", "through_period"),
     Rule("copy", "{AL}\\."),
     Rule("copy", "{AL}\\. {SENTENCE}", "to_period"),
-    Rule("copy", "({AL}\\.)+ {AL}\\."),
-    Rule("doubled", "({AL}\\.)+ {AL}\\. {SENTENCE}", TO_BLANK),
-    Rule("copy", "({WORD}|{LDS}+)\\. [,;:]", BUT_LAST),
-    # Web.
-    Rule("copy", any_of("http https") + "://{URLC}+{URLE}"),
+    Rule("copy", "([Nn][Oo][Nn]-)? {ACRONYM}"),
+    Rule("doubled", "([Nn][Oo][Nn]-)? {ACRONYM} {SENTENCE}", TO_BLANK),
+    Rule("word", "{LEADING} (\\- {ASCIIPART})* \\- {ACRONYM}"),
     Rule(
-        "copy",
-        "[a-z\\u0080-\\uFFFF] {WD}* (\\.{WORD})* \\."
-        + any_of("com net org edu")
-        + "/{URLC}+{URLE}",
+        "word",
+        "({WORD} | {LD}+ | {DOTTED} | {HYPHENATED} | [OoDdLl]{APOSX}{LD}{2,})\\. [,;:\\u3001]",
+        BUT_LAST,
     ),
-    Rule("copy", "(<|&lt;)? {AN} {MAIL}* @ ({MAILE}+\\.)* {MAILE}+ (>|&gt;)?"),
+    Rule("ampersand", "{INITIALS}\\. [,;:\\u3001]", BUT_LAST),
+    # Web.
+    Rule("copy", any_of("http https") + '://[^{STOP}"()<>|\\{\\}]+{URLEND}'),
+    Rule("copy", "{LABEL}+ (\\.{LABEL}+)* \\.{DOMAIN} {PATH}?"),
+    Rule("copy", any_of("www") + "\\. ({WWWLABEL}+\\.)+ [A-Za-z]{2,4} {PATH}?"),
     Rule("copy", "@[A-Za-z_]{AN}*[A-Za-z0-9_]*"),
-    Rule("copy", "#[{LETTER}{MARK}\\u00AD]+"),
-    Rule("copy", "{LD}+(\\.{LD}+)* \\. {EXT} [\\s\\t\\n\\r,.?!]", BUT_LAST),
+    Rule("copy", "#({W}|{ENTITYLETTER})+"),
+    Rule("copy", "{FILEPART}+(\\.{FILEPART}+)* \\. {EXT} [{SPACE},.?!]", BUT_LAST),
     # Tags.
-    Rule("spaced", "{TAG}"),
+    Rule("tag", "{TAG}"),
     # Faces.
     Rule("spaced", "[<>]?[:;=][\\-o*']? [()DPdp|\\\\\\]\\[\\{@O] [^A-Za-z0-9]", BUT_LAST),
     Rule("spaced", "{EYE}_{EYE}"),
     Rule("spaced", "\\({EYE}[_.]?{EYE}\\) | \\([\\^x=~<>']-[\\^x=~<>'`]\\)"),
     # Quotes.
-    Rule("quotes", "{QUOTE}+"),
-    Rule("quotes", "`{QUOTE} | {QUOTE}`"),
+    Rule("quotes", "[{QUOTE}`]{1,2}"),
     Rule("literal", '("|&quot;)[A-Za-z0-9$]', BUT_LAST, text="``"),
     Rule("literal", '("|&quot;)', text="''"),
-    Rule("copy", "`` | '' | `"),
+    Rule("copy", "&[Qq][Uu][Oo][Tt];"),
+    Rule("copy", "''"),
     Rule("literal", "' {AL} [^\\s\\t\\u00A0\\n\\r]", ONE, text="`"),
-    Rule("literal", "{APOS}", text="'"),
+    Rule("apostrophe", "{APOS}"),
     # Runs and symbols.
-    Rule("literal", "\\.{3,5} | \\.(\\s\\.){2,4} | [\\u0085\\u2026]", text="..."),
+    Rule("copy", "\\\\\\*"),
+    Rule("literal", "\\.{3,5} | \\.([\\s\\u00A0]\\.){2,4} | [\\u0085\\u2026]", text="..."),
     Rule(
         "literal",
-        "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &mdash; | &ndash; | &[Mm][Dd];",
+        "-{2,4} | [\\u0096\\u0097\\u2013-\\u2015] | &[MmNn][Dd][Aa][Ss][Hh]; | &[Mm][Dd];",
         text="--",
     ),
     Rule("copy", "-{5,}"),
@@ -209,7 +239,7 @@ RULES: list[Rule] = [
     Rule("copy", "[\\u00B2\\u00B3\\u00B9\\u2070\\u2074-\\u2079]+ | [\\u2080-\\u2089]+"),
     Rule(
         "copy",
-        "&#[0-9]+; | &([Hh][Tt]|[Tt][Ll]|[Uu][Rr]|[Ll][Rr]|[Qq][Cc]|[Qq][Ll]|[Qq][Rr]|[Oo][Dd][Qq]|[Cc][Dd][Qq]);",
+        "&#[0-9]+; | &" + any_of("ht tl ur lr qc ql qr odq cdq") + ";",
     ),
     Rule("literal", "&[Aa][Mm][Pp];", text="&"),
     Rule("literal", "&[Ll][Tt];", text="<"),
@@ -230,5 +260,5 @@ RULES: list[Rule] = [
     Rule("literal", "\\u2153", text="1/3"),
     Rule("literal", "\\u2154", text="2/3"),
     Rule("copy", "[!#$%&*+,\\-./:;<=>?@\\\\^_|~{SYMBOL}]"),
-    Rule("skip", "[^]"),
+    Rule("skip", "{BLANK}+ | [^]"),
 ]

@@ -1,8 +1,7 @@
 """Compile prioritised regular expressions into one minimal longest-match automaton.
 
-The pattern language is the common one, with blanks ignored: literals, ``[a-z]`` sets, ``[^...]`` complements,
-``( | )``, ``* + ? {m,n}``, ``\\uXXXX`` and ``{NAME}`` for a named pattern. ``\\E`` is the end of input, which no
-complement contains. A pattern may match upper and lower case alike (ASCII letters only).
+The pattern language is the common one, with blanks ignored: literals, ``[a-z]`` sets, ``[^...]``
+complements, ``( | )``, ``* + ? {m,n}``, ``\\uXXXX`` and ``{NAME}`` for a named pattern.
 """
 
 from __future__ import annotations
@@ -12,15 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-END_OF_INPUT = 0x10000
-SYMBOLS = END_OF_INPUT + 1
-ALL_CHARACTERS = (1 << END_OF_INPUT) - 1
+SYMBOLS = 0x10000
+ALL_CHARACTERS = (1 << SYMBOLS) - 1
 
 Node = tuple  # ("set", bits) | ("cat", nodes) | ("alt", nodes) | ("rep", node, least, most or None)
 
 
 def bits_of_ranges(ranges: list[str]) -> int:
-    """Bit set of code points given as hexadecimal ranges such as ``"41-5A"``; the astral part is left out."""
+    """Bit set of the basic-plane code points in hexadecimal ranges such as ``"41-5A"``."""
     bits = 0
     for item in ranges:
         first, _, last = item.partition("-")
@@ -30,31 +28,13 @@ def bits_of_ranges(ranges: list[str]) -> int:
     return bits
 
 
-def bits_of_characters(characters: str) -> int:
-    """Bit set of the characters of a string."""
-    bits = 0
-    for character in characters:
-        bits |= 1 << ord(character)
-    return bits
-
-
-def fold_case(bits: int) -> int:
-    """Add the other case of each ASCII letter."""
-    for upper in range(0x41, 0x5B):
-        pair = (1 << upper) | (1 << (upper + 32))
-        if bits & pair:
-            bits |= pair
-    return bits
-
-
 class PatternParser:
     """Recursive-descent parser of one pattern."""
 
-    def __init__(self, pattern: str, names: dict[str, Node], ignore_case: bool) -> None:
+    def __init__(self, pattern: str, names: dict[str, Node]) -> None:
         self.text = pattern
         self.at = 0
         self.names = names
-        self.ignore_case = ignore_case
 
     def parse(self) -> Node:
         node = self.alternatives()
@@ -109,10 +89,7 @@ class PatternParser:
             return self.named()
         if sign == "[":
             return ("set", self.set_of_characters())
-        return ("set", self.fold(1 << self.character()))
-
-    def fold(self, bits: int) -> int:
-        return fold_case(bits) if self.ignore_case else bits
+        return ("set", 1 << self.character())
 
     def named(self) -> Node:
         stop = self.text.index("}", self.at)
@@ -130,7 +107,7 @@ class PatternParser:
         if sign == "u":
             self.at += 4
             return int(self.text[self.at - 4 : self.at], 16)
-        return {"n": 10, "t": 9, "r": 13, "s": 32, "E": END_OF_INPUT}.get(sign, ord(sign))
+        return {"n": 10, "t": 9, "r": 13, "s": 32}.get(sign, ord(sign))
 
     def set_of_characters(self) -> int:
         self.at += 1
@@ -150,13 +127,12 @@ class PatternParser:
                 high = self.character()
             bits |= ((1 << (high - low + 1)) - 1) << low
         self.at += 1
-        bits = self.fold(bits)
         return ALL_CHARACTERS & ~bits if negated else bits
 
 
 @dataclass(frozen=True)
 class Automaton:
-    """Transitions ``next_state[states, classes]`` (state 0 is dead), the rule accepted by each state (-1: none)."""
+    """``next_state[states, classes]`` (state 0 is dead) and each state's rule (-1: none)."""
 
     class_of: np.ndarray
     next_state: np.ndarray

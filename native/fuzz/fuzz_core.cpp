@@ -104,7 +104,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         settings.order_weights = {0.25, 0.25, 0.25, 0.25};
         settings.clip = penalty != LengthPenalty::none;
         settings.relative_counts = !coco;
-        settings.bigram_lengths = settings.mean_repetition = coco;
+        settings.mean_repetition = coco;
         settings.best_reference = coco;
         settings.penalty = penalty;
         const Cider cider(index, nullptr, images, settings, references, 1);

@@ -66,7 +66,6 @@ class Cider:
         clip: bool = False,
         relative_counts: bool = False,
         best_reference: bool = False,
-        bigram_lengths: bool = False,
         penalty: str = "none",
         sigma: float = 6.0,
         repetition_weight: float = 0.8,
@@ -124,6 +123,9 @@ class Overlap:
         threads: int = 0,
     ) -> _F64: ...
 
+def ptb_tokens(
+    captions: list[str], document: bool = False, clean: bool = True
+) -> list[list[str]]: ...
 def tokenize(texts: list[str], tokenizer: str, threads: int = 0) -> Captions: ...
 def resample_sums(rows: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...
 def permute_sums(rows: _F64, other: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...

@@ -8,6 +8,8 @@ CideryError
 ├── SettingError (ValueError)        a setting has a value it cannot have
 ├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
 └── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
+
+UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
 ```
 
 `except CideryError` catches everything that this package raises on purpose. A file that does not

@@ -59,7 +59,8 @@ def score(
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.
         faithful: `"coco"` or `"paper"` for metrics given by name; by default each metric's own.
-        missing: `"skip"` leaves out images without candidates or without references.
+        missing: `"skip"` leaves out images without candidates or without references, from the
+            weights counted on references too.
         threads: 0 means one per core; any number gives the same bits.
         candidates_name: what messages call the candidates, for instance their file.
         references_name: what messages call the references.

@@ -38,6 +38,7 @@ SHIPPED = ("coco-val2014", "coco-train2014")
 FEW_IMAGES = 100
 """Weights counted on fewer images are unreliable."""
 
+MAX_ORDER = 8
 _MAGIC = b"CIDERYDF"
 _VERSION = 1
 _PREFIX = struct.Struct("<8sII32s")
@@ -93,6 +94,10 @@ class DocumentFrequencies:
         source: str = "",
     ) -> DocumentFrequencies:
         """Count n-grams of orders 1 to n over the images' references, each image once."""
+        if not 1 <= n <= MAX_ORDER:
+            raise SettingError(f"n must be a whole number from 1 to {MAX_ORDER}, not {n}")
+        if min_count < 1:
+            raise SettingError(f"min_count must be at least 1, not {min_count}")
         corpus = Corpus.from_references(references)
         chosen = get_tokenizer(tokenizer)
         form = stem_form(stemmer) if stemmer else "split"
@@ -158,6 +163,12 @@ class DocumentFrequencies:
         """Take counts as they are, n-gram (a tuple of words) by n-gram."""
         if not counts:
             raise FrequenciesError("there are no n-grams in these document frequencies")
+        most = max(counts, key=counts.__getitem__)
+        if not max(1.0, counts[most]) <= image_count < math.inf:
+            raise FrequenciesError(
+                f"{' '.join(most)!r} occurs in {counts[most]:g} images, but there are only "
+                f"{image_count:g}"
+            )
         order = max(map(len, counts))
         closed: list[dict[tuple[str, ...], int]] = [{} for _ in range(order)]
         for ngram, count in counts.items():
@@ -209,7 +220,7 @@ class DocumentFrequencies:
         return math.log(self.image_count)
 
     def __len__(self) -> int:
-        return sum(len(level.counts) for level in self.levels)
+        return sum(int(np.count_nonzero(level.counts)) for level in self.levels)
 
     def __repr__(self) -> str:
         return (
@@ -263,7 +274,7 @@ class DocumentFrequencies:
             words=tuple(words),
             levels=tuple(levels),
             image_count=self.image_count + other.image_count,
-            name=f"{self.name}|{other.name}",
+            name=f"{self.name}+{other.name}",
             source="; ".join(dict.fromkeys(filter(None, (self.source, other.source)))),
         )
 

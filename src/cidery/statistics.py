@@ -71,9 +71,15 @@ def _check_resamples(resamples: int) -> None:
         raise SettingError(f"at least 2 resamples are needed, not {resamples}")
 
 
+def _check_seed(seed: int) -> None:
+    if not 0 <= seed < 1 << 64:
+        raise SettingError(f"the seed must lie between 0 and 2^64, not {seed}")
+
+
 def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
     """Draw as many rows as there are, with replacement, and sum: float64[resamples, k]."""
     _check_resamples(resamples)
+    _check_seed(seed)
     return resample_sums(rows, resamples, seed)
 
 
@@ -137,12 +143,12 @@ def paired_test(
     extreme = np.count_nonzero(permuted >= abs(difference) * (1 - 1e-9))
     deltas = values[0] - values[1]
     spread = float(deltas.std(ddof=1)) if len(deltas) > 1 else 0.0
-    p_permutation = (extreme + 1) / (resamples + 1)
+    p_permutation = float(extreme + 1) / (resamples + 1)
     return PairedTest(
         difference=difference,
         low=float(low),
         high=float(high),
-        p_bootstrap=min(1.0, 2 * (turned + 1) / (resamples + 1)),
+        p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (resamples + 1)),
         p_permutation=p_permutation,
         effect=float(deltas.mean()) / spread if spread > 0 else 0.0,
         wins=float(np.mean((deltas > 0) + 0.5 * (deltas == 0))),

@@ -5,7 +5,7 @@
 | `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption by itself |
 | `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does           |
 | `whitespace` | `str.split()`; for captions that are already tokenized                       |
-| `words`      | Unicode letters, marks and digits, lower case; ideographs and kana singly    |
+| `words`      | Unicode letters, marks and numbers, lower case; ideographs and kana singly   |
 
 Any Python callable `str -> list of str` serves as well.
 """
@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
-from cidery.errors import SettingError
+from cidery.errors import InputError, SettingError
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
@@ -42,9 +42,11 @@ class Tokenizer:
         """Tokenize all captions; the native tokenizers use several threads."""
         if self.function is None:
             return TokenizedCaptions(_native_tokenize(captions, self.id, threads))
-        return TokenizedCaptions(
-            Captions.from_tokens([list(self.function(caption)) for caption in captions])
-        )
+        tokens = [list(self.function(caption)) for caption in captions]
+        try:
+            return TokenizedCaptions(Captions.from_tokens(tokens))
+        except TypeError as error:
+            raise InputError(f"the tokenizer {self.id} must return strings: {error}") from None
 
     @property
     def family(self) -> str:
@@ -80,39 +82,33 @@ def tokenize(
     tokenize(["Dogs running."], stemmer="english")   # [["dog", "run"]]
     ```
     """
+    if isinstance(captions, str):
+        raise InputError("expected a list of captions, found one string; write [caption]")
     texts = list(captions)
     for position, text in enumerate(texts):
         if not isinstance(text, str):
-            raise SettingError(f"caption {position} is {type(text).__name__}, not a string")
+            raise InputError(f"caption {position} is {type(text).__name__}, not a string")
     tokenized = get_tokenizer(tokenizer)(texts)
     return tokenized.form(stem_form(stemmer) if stemmer else "words").tokens()
 
 
-class _WordTable(dict[int, str]):
-    """For `str.translate`: what each character becomes, worked out when first met."""
-
-    def __missing__(self, code: int) -> str:
-        character = chr(code)
-        if unicodedata.category(character)[0] not in "LMN":
-            self[code] = " "
-        elif unicodedata.name(character, "").startswith(("CJK ", "HIRAGANA", "KATAKANA")):
-            self[code] = f" {character} "  # written without blanks: each is a word
-        else:
-            self[code] = character
-        return self[code]
-
-
-_WORD_TABLE = _WordTable()
+@lru_cache(maxsize=1 << 16)
+def _spell(character: str) -> str:
+    """Keep letters, marks and numbers, set apart what is written without blanks, drop the rest."""
+    if unicodedata.category(character)[0] not in "LMN":
+        return " "
+    name = unicodedata.name(character, "").removeprefix("HALFWIDTH ")
+    return f" {character} " if name.startswith(("CJK ", "HIRAGANA", "KATAKANA")) else character
 
 
 def split_words(caption: str) -> list[str]:
-    """Split into runs of letters, marks and digits, in lower case.
+    """Split into runs of letters, marks and numbers, in lower case and normal form C.
 
     ```python
     split_words("Zwei Hunde, 犬が走る")   # ["zwei", "hunde", "犬", "が", "走", "る"]
     ```
     """
-    return caption.lower().translate(_WORD_TABLE).split()
+    return "".join(map(_spell, unicodedata.normalize("NFC", caption).lower())).split()
 
 
 @lru_cache(maxsize=32)

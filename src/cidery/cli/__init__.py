@@ -12,6 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import Annotated, Any, TextIO
 
 import typer
@@ -46,8 +47,11 @@ class _LazyCommands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
+            similar = get_close_matches(cmd_name, COMMANDS, n=1)
+            if similar and not ctx.resilient_parsing:
+                ctx.fail(f"No such command {cmd_name!r}; did you mean {similar[0]!r}?")
             return None
         command = get_command(importlib.import_module(f"{__name__}.{cmd_name}").app)
         command.name = cmd_name
@@ -134,7 +138,7 @@ def _show_warning(
 def _explain_usage(error: typer.TyperException) -> str:
     context = getattr(error, "ctx", None)
     hint = f"; see {context.command_path} --help" if context else ""
-    return error.format_message().rstrip(".") + hint
+    return error.format_message().rstrip(".?") + hint
 
 
 def _explain_os_error(error: OSError) -> str:

@@ -119,7 +119,7 @@ def import_pickle(
         str, typer.Option(help="What cut the words, if you know.", metavar="NAME")
     ] = "unknown",
 ) -> None:
-    """Import the pickles that captioning code keeps its document frequencies in."""
+    """Import the pickles that captioning code uses."""
     from cidery.frequencies import DocumentFrequencies
 
     with progress(2, pickle) as step:
@@ -154,7 +154,7 @@ def show(
     ] = None,
     format: parsing.TableOrJson = "table",
 ) -> None:
-    """Show what a set of document frequencies holds, and in how many images n-grams occur."""
+    """Show what a set holds, or look n-grams up in it."""
     found = _open(frequencies, stemmer)
     counts = {ngram: found.count(ngram.split()) for ngram in ngrams or []}
     if format == "json":

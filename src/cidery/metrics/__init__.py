@@ -94,6 +94,8 @@ def _resolve(given: MetricLike, faithful: Faithful | None) -> Sequence[Metric]:
         if settings:
             pairs = dict(_split_pair(pair, given) for pair in settings.split(","))
             metric = _with_settings(metric, _read_settings(metric, pairs))
+            if metric.name != member:
+                raise SettingError(f"{given!r} is {metric.name!r}: ask for that by its name")
         resolved.append(metric)
     return resolved
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from cidery._native import FrequencyTrie, NgramIndex
 from cidery.errors import FrequenciesError, SettingError
-from cidery.frequencies import DocumentFrequencies, load_shipped
+from cidery.frequencies import MAX_ORDER, SHIPPED, DocumentFrequencies, load_shipped
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizedCaptions, Tokenizer
 
@@ -66,12 +66,13 @@ class ReferenceSet:
             self._indexes[key] = known
         return known
 
-    def weights(self, order: int, stemmer: str | None) -> tuple[FrequencyTrie | None, float]:
+    def weights(self, metric: Metric) -> tuple[FrequencyTrie | None, float]:
         """Return the frequencies (None: the references' own) and log |I|."""
-        if self.frequencies == "references":
-            return None, math.log(self.image_count) if self.image_count else 0.0
-        chosen = find_frequencies(self.frequencies, stemmer)
-        check_frequencies(chosen, order, stemmer, self.tokenizer)
+        if self.frequencies == "references" or not metric.uses_frequencies:
+            return None, math.log(max(1, self.image_count))
+        chosen = find_frequencies(self.frequencies, metric.stems)
+        order: int = getattr(metric, "n", 1)
+        check_frequencies(chosen, order, metric.stems, self.tokenizer)
         return chosen.trie, chosen.log_image_count
 
 
@@ -100,7 +101,8 @@ def check_frequencies(
     if frequencies.stemmer != stemmer:
         raise FrequenciesError(
             f"{frequencies.name} was counted with {_stems(frequencies.stemmer)}, the metric uses "
-            f"{_stems(stemmer)}; count it again with stemmer={stemmer!r}"
+            f"{_stems(stemmer)}; count it again with stemmer={stemmer!r}, or pass the name of a "
+            f"shipped set ({', '.join(SHIPPED)}), which has both"
         )
 
 
@@ -115,15 +117,23 @@ class Metric(ABC):
     Subclasses are frozen dataclasses: settings are fields, nothing else is state.
     """
 
-    range: ClassVar[tuple[float, float]] = (0.0, 1.0)
     paper: ClassVar[str] = ""
     """Where it is defined."""
-    uses_frequencies: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def name(self) -> str:
         """Its name everywhere: in tables, files and on the command line."""
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest score."""
+        return 0.0, 1.0
+
+    @property
+    def uses_frequencies(self) -> bool:
+        """Whether scores depend on document frequencies."""
+        return False
 
     @property
     def row_key(self) -> Hashable:
@@ -179,6 +189,17 @@ def require(holds: bool, message: str) -> None:
     """Raise a SettingError unless the condition holds."""
     if not holds:
         raise SettingError(message)
+
+
+def require_between(name: str, value: float, low: float, high: float) -> None:
+    """Raise a SettingError unless low <= value <= high (nan is not)."""
+    require(low <= value <= high, f"{name} must lie between {low:g} and {high:g}, not {value}")
+
+
+def require_order(n: int) -> None:
+    """Raise a SettingError unless n can be the length of n-grams."""
+    holds = isinstance(n, int) and 1 <= n <= MAX_ORDER
+    require(holds, f"n must be a whole number from 1 to {MAX_ORDER}, not {n}")
 
 
 def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -8,7 +8,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cidery.metrics.base import Faithful, Metric, Prepared, ReferenceSet, require, require_choice
+from cidery.metrics.base import (
+    Faithful,
+    Metric,
+    Prepared,
+    ReferenceSet,
+    require,
+    require_choice,
+    require_order,
+)
 from cidery.metrics.overlap import prepare_overlap
 from cidery.statistics import Floats
 
@@ -47,7 +55,7 @@ class Bleu(Metric):
     paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
 
     def __post_init__(self) -> None:
-        require(1 <= self.n <= 8, f"n must be 1 to 8, not {self.n}")
+        require_order(self.n)
         require_choice("faithful", self.faithful, ("coco", "paper"))
         lengths = ("closest", "shortest", "average")
         require_choice("reference_length", self.reference_length, lengths)

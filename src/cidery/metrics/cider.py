@@ -13,7 +13,9 @@ from cidery.metrics.base import (
     Prepared,
     ReferenceSet,
     require,
+    require_between,
     require_choice,
+    require_order,
 )
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizedCaptions, stem_form
@@ -58,10 +60,18 @@ class _CiderFamily(Metric):
     n: int = 4
     """The longest n-grams, N of equation (3)."""
 
-    uses_frequencies: ClassVar[bool] = True
-
     def __post_init__(self) -> None:
-        require(1 <= self.n <= 8, f"n must be 1 to 8, not {self.n}")
+        require_order(self.n)
+
+    @property
+    def uses_frequencies(self) -> bool:
+        """Its n-grams are weighted by document frequencies."""
+        return True
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From 0 to 10."""
+        return 0.0, 10.0
 
     @property
     def over_references(self) -> Literal["mean", "max"] | None:
@@ -76,7 +86,7 @@ class _CiderFamily(Metric):
         self, references: ReferenceSet, *, parts: str | None = None, **settings: Any
     ) -> Prepared:
         form = stem_form(self.stems) if self.stems else "split"
-        trie, log_image_count = references.weights(self.n, self.stems)
+        trie, log_image_count = references.weights(self)
         native = _native.Cider(
             references.index(form, self.n),
             trie,
@@ -107,13 +117,14 @@ class Cider(_CiderFamily):
     stemmer: str | None = "english"
     """A Snowball language, or None; not used in coco mode."""
     weights: Literal["uniform", "exponential"] | tuple[float, ...] = "uniform"
-    """w_n: uniform 1/N; exponential ∝ 2^n (Appendix VIII's "CIDEr exp"); or N numbers."""
+    """w_n: uniform 1/N; exponential ∝ 2^n; or N numbers. Appendix VIII names a "CIDEr exp" without
+    its formula: 2^n is our reading."""
     references: Literal["mean", "max"] = "mean"
     """Over references; max is Appendix VIII's "CIDEr max"."""
     idf: bool = True
     """False is Appendix VIII's "CIDEr no idf"."""
 
-    paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (1)-(3)"
+    paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (1)-(3), Appendix VIII"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -122,6 +133,7 @@ class Cider(_CiderFamily):
         if isinstance(self.weights, str):
             require_choice("weights", self.weights, ("uniform", "exponential"))
         else:
+            object.__setattr__(self, "weights", tuple(map(float, self.weights)))
             require(
                 len(self.weights) == self.n and min(self.weights) >= 0 < sum(self.weights),
                 f"weights must be {self.n} numbers, none negative, not all zero",
@@ -138,9 +150,27 @@ class Cider(_CiderFamily):
         return self.references
 
     @property
+    def range(self) -> tuple[float, float]:
+        """Up to the sum of the weights; ten times that in coco mode."""
+        return 0.0, self._scale * sum(self.order_weights())
+
+    @property
+    def uses_frequencies(self) -> bool:
+        """Not without idf."""
+        return self.idf
+
+    @property
     def stems(self) -> str | None:
         """The stemmer's language; none in coco mode."""
         return None if self.faithful == "coco" else self.stemmer
+
+    @property
+    def _scale(self) -> float:
+        return 10.0 if self.faithful == "coco" else 1.0
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says; the stemmer that is used, not the one that was set."""
+        return super().settings() | {"stemmer": self.stems or "none"}
 
     def order_weights(self) -> list[float]:
         """w_n of equation (3)."""
@@ -155,7 +185,7 @@ class Cider(_CiderFamily):
         """Make references ready."""
         return self._prepare(
             references,
-            scale=10.0 if self.faithful == "coco" else 1.0,
+            scale=self._scale,
             uniform_idf=not self.idf,
             best_reference=self.references == "max",
         )
@@ -167,8 +197,7 @@ class CiderD(_CiderFamily):
 
     CIDEr-D_n(c, S) = 10/m Σ_j exp(-(l(c)-l(s_j))²/2σ²) · min(g_n(c), g_n(s_j))·g_n(s_j) /
     (‖g_n(c)‖ ‖g_n(s_j)‖): equations (4)-(5) of Vedantam, Zitnick, Parikh, CVPR 2015. `coco` (the
-    "CIDEr" of coco-caption) counts lengths in bigrams and clips raw counts; `paper` counts words
-    and clips the TF-normalised g of equation (1).
+    "CIDEr" of coco-caption) clips raw counts; `paper` clips the TF-normalised g of equation (1).
 
     ```python
     cidery.score(candidates, references, metrics=[CiderD(sigma=6.0)])
@@ -179,13 +208,12 @@ class CiderD(_CiderFamily):
     """The penalty's width, in words."""
     faithful: Faithful = "coco"
 
-    range: ClassVar[tuple[float, float]] = (0.0, 10.0)
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (4)-(5)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("faithful", self.faithful, ("coco", "paper"))
-        require(self.sigma > 0, f"sigma must be positive, not {self.sigma}")
+        require_between("sigma", self.sigma, 1e-3, 1e6)
 
     @property
     def name(self) -> str:
@@ -200,7 +228,6 @@ class CiderD(_CiderFamily):
             clip=True,
             penalty="gaussian",
             sigma=self.sigma,
-            bigram_lengths=self.faithful == "coco",
             relative_counts=self.faithful == "paper",
         )
 
@@ -212,8 +239,8 @@ class CiderR(_CiderFamily):
     CIDEr-R_n(c, S) = 10/m Σ_j sim(c, s_j) · Pen_R^k · Pen_L^(1-k), with Pen_L = exp(-(l(c)-l(s))² /
     l(s)²) and Pen_R = Π_w f(w)^(1/l(c)), f = 1/(1+|freq(w,c)-freq(w,s)|) for shared words and
     1/freq(w,c) for others: equations (5)-(7) of Santos, Colombini, Avila 2021. `coco` is the
-    authors' code: lengths are bigram counts + 1, and Pen_R is the geometric mean of f over the
-    candidate's distinct `\w+` words.
+    authors' code: Pen_R is the geometric mean of f over the candidate's distinct `\w+` words, and
+    raw counts are clipped as in CIDEr-D.
 
     ```python
     cidery.score(candidates, references, metrics=[CiderR(repetition=0.8)])
@@ -224,13 +251,12 @@ class CiderR(_CiderFamily):
     """k_r: the repetition penalty's share; 1 - k_r is the length penalty's."""
     faithful: Faithful = "coco"
 
-    range: ClassVar[tuple[float, float]] = (0.0, 10.0)
     paper: ClassVar[str] = "Santos, Colombini, Avila 2021, equations (5)-(7)"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("faithful", self.faithful, ("coco", "paper"))
-        require(0 <= self.repetition <= 1, f"repetition must be 0 to 1, not {self.repetition}")
+        require_between("repetition", self.repetition, 0.0, 1.0)
 
     @property
     def name(self) -> str:
@@ -247,7 +273,6 @@ class CiderR(_CiderFamily):
             clip=True,
             penalty="relative",
             repetition_weight=self.repetition,
-            bigram_lengths=coco,
             mean_repetition=coco,
             relative_counts=not coco,
         )

@@ -8,7 +8,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cidery.metrics.base import Faithful, Metric, Prepared, ReferenceSet, require, require_choice
+from cidery.metrics.base import (
+    Faithful,
+    Metric,
+    Prepared,
+    ReferenceSet,
+    require_between,
+    require_choice,
+    require_order,
+)
 from cidery.metrics.overlap import prepare_overlap
 from cidery.statistics import Floats
 
@@ -50,7 +58,7 @@ class RougeL(Metric):
         require_choice("faithful", self.faithful, ("coco", "paper"))
         if self.beta is None:
             object.__setattr__(self, "beta", 1.2 if self.faithful == "coco" else 2.0)
-        require(self.beta is not None and self.beta > 0, f"beta must be positive, not {self.beta}")
+        require_between("beta", self.beta or 0.0, 1e-3, 1e3)
 
     @property
     def name(self) -> str:
@@ -80,8 +88,8 @@ class RougeW(Metric):
     paper: ClassVar[str] = "Lin 2004"
 
     def __post_init__(self) -> None:
-        require(self.weight >= 1, f"weight must be at least 1, not {self.weight}")
-        require(self.beta > 0, f"beta must be positive, not {self.beta}")
+        require_between("weight", self.weight, 1.0, 10.0)
+        require_between("beta", self.beta, 1e-3, 1e3)
 
     @property
     def name(self) -> str:
@@ -103,14 +111,16 @@ class RougeS(Metric):
     """
 
     skip: int | None = 4
-    """At most so many words between the two (Lin's d_skip); None: any number."""
+    """At most so many words between the two (Lin's d_skip, 0 to 100); None: any number. Appendix
+    VII's "distance of at most 4" can also be read as 3."""
     beta: float = 2.0
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
 
     def __post_init__(self) -> None:
-        require(self.skip is None or self.skip >= 0, f"skip must not be negative: {self.skip}")
-        require(self.beta > 0, f"beta must be positive, not {self.beta}")
+        if self.skip is not None:
+            require_between("skip", self.skip, 0, 100)
+        require_between("beta", self.beta, 1e-3, 1e3)
 
     @property
     def name(self) -> str:
@@ -138,7 +148,7 @@ class RougeN(Metric):
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equation (9)"
 
     def __post_init__(self) -> None:
-        require(1 <= self.n <= 8, f"n must be 1 to 8, not {self.n}")
+        require_order(self.n)
         require_choice("measure", self.measure, ("recall", "f"))
 
     @property
