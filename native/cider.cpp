@@ -56,11 +56,15 @@ Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const Freq
 
 double Cider::norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const {
   const auto counts = repeats.count(ids);
+  const auto weight = weights_.of_order(n);
   double sum = 0;
+  if (counts.empty()) {  // no n-gram stands twice
+    for (const std::uint32_t id : ids) sum += weight(id) * weight(id);
+    return std::sqrt(sum);
+  }
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (counts[i] == 0) continue;  // counted where it stood first
-    const double weight = counts[i] * weights_.of_id(n, ids[i]);
-    sum += weight * weight;
+    const double value = counts[i] * weight(ids[i]);  // 0 where it stands again
+    sum += value * value;
   }
   return std::sqrt(sum);
 }
