@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -622,3 +624,10 @@ def test_pictures(
         plot_references(meta.evaluate(pairs, WORDS))
     with pytest.raises(SettingError, match="no scores beside ratings"):
         plot_correlations(curve)
+
+
+def test_the_door_is_opened_when_asked_for() -> None:
+    code = "import sys, cidery; assert 'cidery.meta' not in sys.modules; cidery.meta.evaluate"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = cidery.nothing

@@ -297,31 +297,40 @@ def save_figures(
         raise SettingError(f"{path}: pictures are written as {', '.join(FORMATS)}, not {suffix!r}")
     named = figures if isinstance(figures, Mapping) else {"": figures}
     _check_some(named)
-    if suffix == ".pdf":
-        from matplotlib.backends.backend_pdf import PdfPages
+    with _style():
+        if suffix == ".pdf":
+            from matplotlib.backends.backend_pdf import PdfPages
 
-        with PdfPages(target, metadata={"CreationDate": None}) as pages:
-            for figure in named.values():
-                pages.savefig(figure)
-        return [target]
-    metadata = {"Date": None} if suffix == ".svg" else None
-    written = []
-    for name, figure in named.items():
-        file = target if len(named) == 1 else target.with_stem(f"{target.stem}-{name}")
-        figure.savefig(file, dpi=150, metadata=metadata)
-        written.append(file)
-    return written
+            with PdfPages(target, metadata={"CreationDate": None}) as pages:
+                for figure in named.values():
+                    pages.savefig(figure)
+            return [target]
+        metadata = {"Date": None} if suffix == ".svg" else None
+        written = []
+        for name, figure in named.items():
+            file = target if len(named) == 1 else target.with_stem(f"{target.stem}-{name}")
+            figure.savefig(file, dpi=150, metadata=metadata)
+            written.append(file)
+        return written
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Draw and write in this module's style; others' settings stay theirs."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError.to("draw", package="matplotlib", extra="plots") from None
+    with matplotlib.rc_context(_STYLE):  # type: ignore[arg-type]
+        yield
 
 
 @contextmanager
 def new_figure(width: float, height: float) -> Iterator[Figure]:
-    """Make a figure of so many inches; what is drawn inside has this module's style."""
-    try:
-        import matplotlib
+    """Make a figure of so many inches."""
+    with _style():
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError.to("draw", package="matplotlib", extra="plots") from None
-    with matplotlib.rc_context(_STYLE):  # type: ignore[arg-type]
+
         yield Figure(figsize=(width, height), layout="constrained")
 
 

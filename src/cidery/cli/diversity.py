@@ -251,7 +251,7 @@ def _show(results: str, tables: dict[str, ScoreTable], notes: list[str], format:
     first = next(iter(tables.values()))
     header = ["measure", *tables]
     lines = [
-        [measure, *(f"{table.corpus[measure]:.4f}" for table in tables.values())]
+        [measure, *(_spell(measure, table.corpus[measure]) for table in tables.values())]
         for measure in first.corpus
     ]
     if format == "json":
@@ -281,3 +281,7 @@ def _show(results: str, tables: dict[str, ScoreTable], notes: list[str], format:
         if notes:
             show_notes(*notes)
         show_signatures(first.signatures.values())
+
+
+def _spell(measure: str, value: float) -> str:
+    return f"{value:.0f}" if measure == "vocabulary" else f"{value:.4f}"

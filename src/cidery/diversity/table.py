@@ -289,7 +289,7 @@ def _sign(measure: Measure, sets: TokenizedSets) -> Signature:
     settings["captions"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = sets.captions.tokenizer.id
     metric = measure.kernel_metric
-    if metric is not None:
+    if metric is not None and metric.uses_frequencies:
         found = find_frequencies(sets.captions.frequencies, metric.stems)
         settings["frequencies"] = f"{found.name}-{found.fingerprint}"
     settings["version"] = _version.__version__
