@@ -8,6 +8,8 @@ print(table)
 ```
 """
 
+from types import ModuleType
+
 from cidery._version import __version__
 from cidery.corpus import Corpus
 from cidery.description import Description, describe
@@ -58,3 +60,12 @@ __all__ = [
     "score",
     "tokenize",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import `cidery.meta` when it is first asked for."""
+    if name == "meta":
+        from importlib import import_module
+
+        return import_module("cidery.meta")
+    raise AttributeError(f"module 'cidery' has no attribute {name!r}")

@@ -28,6 +28,7 @@ COMMANDS = (
     "score",
     "compare",
     "diversity",
+    "meta",
     "stats",
     "metrics",
     "frequencies",
