@@ -76,17 +76,17 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(side: str, size: str, what: str, runs: int) -> dict[str, float]:
+def measure(side: str, path: Path, what: str, runs: int) -> dict[str, float]:
     """Run one side of one row in a process of its own, for its memory."""
-    command = [sys.executable, __file__, "--one", side, size, what, str(runs)]
+    command = [sys.executable, __file__, "--one", side, str(path), what, str(runs)]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def run_one(side: str, size: str, what: str, runs: int) -> None:
-    workload = workloads.small() if size == "small" else workloads.large()
+def run_one(side: str, path: str, what: str, runs: int) -> None:
+    workload = workloads.read(Path(path))
     if side == "cidery":
         seconds = best(ours(["cider-d"] if what == "cider-d" else ALL, workload), runs)
     else:
@@ -127,8 +127,8 @@ def main() -> None:
     parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        side, size, what, runs = options.one
-        run_one(side, size, what, int(runs))
+        side, path, what, runs = options.one
+        run_one(side, path, what, int(runs))
         return
     print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
     print("| work | pycocoevalcap | cidery | ratio | memory |")
@@ -139,9 +139,13 @@ def main() -> None:
         ("the same, 40,504 images", "large", "all", 1),
     ]
     seconds: dict[tuple[str, str], float] = {}
+    folder = Path(tempfile.mkdtemp())
+    workloads.write(workloads.small(), folder / "small")
+    if not options.small_only:
+        workloads.write(workloads.large(), folder / "large")
     for title, size, what, peer_runs in rows[: 2 if options.small_only else 3]:
-        peer = measure("pycocoevalcap", size, what, peer_runs)
-        mine = measure("cidery", size, what, options.runs)
+        peer = measure("pycocoevalcap", folder / size, what, peer_runs)
+        mine = measure("cidery", folder / size, what, options.runs)
         seconds[size, what] = mine["seconds"]
         print(
             f"| {title} | {peer['seconds']:.2f} s | {1000 * mine['seconds']:.1f} ms | "

@@ -48,6 +48,31 @@ def large() -> tuple[Candidates, References]:
     return _take(coco("val2014"), 40_504)
 
 
+def write(workload: tuple[Candidates, References], path: Path) -> None:
+    """Write a workload one caption a line, so that reading it back needs no memory to speak of."""
+    candidates, references = workload
+    with path.open("w", encoding="utf-8") as file:
+        for image, caption in candidates.items():
+            for text in (caption, *references[image]):
+                file.write(f"{image}\t{' '.join(text.split())}\n")
+
+
+def read(path: Path) -> tuple[Candidates, References]:
+    """Read what `write` wrote: an image's first caption is the candidate."""
+    candidates: Candidates = {}
+    references: References = {}
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            key, text = line.rstrip("\n").split("\t")
+            image = int(key)
+            if image in candidates:
+                references[image].append(text)
+            else:
+                candidates[image] = text
+                references[image] = []
+    return candidates, references
+
+
 def _take(captions: References, count: int) -> tuple[Candidates, References]:
     """Give each image one of the next image's captions: a candidate with some words in common."""
     rng = np.random.default_rng(0)

@@ -1,5 +1,6 @@
 #include "candidate.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <stdexcept>
 
@@ -54,25 +55,21 @@ void RepeatCounter::start(std::size_t words) {
 }
 
 std::span<const std::uint32_t> RepeatCounter::count(std::span<const std::uint32_t> ids) {
-  counts_.assign(ids.size(), 1);
-  if (suspects_.empty()) return counts_;
+  still_.clear();
   first_.reset(suspects_.size());
-  bool repeated = false;
   for (const std::uint32_t at : suspects_) {
     if (at >= ids.size()) continue;
     const auto [first, fresh] = first_.insert(ids[at], at);
     if (fresh) continue;
+    if (still_.empty()) counts_.assign(ids.size(), 1);
+    if (counts_[first] == 1) still_.push_back(first);
     ++counts_[first];
     counts_[at] = 0;
-    repeated = true;
-  }
-  still_.clear();
-  if (repeated) {
-    for (const std::uint32_t at : suspects_) {
-      if (at < ids.size() && counts_[at] != 1) still_.push_back(at);
-    }
+    still_.push_back(at);
   }
   suspects_.swap(still_);
+  if (suspects_.empty()) return {};
+  std::sort(suspects_.begin(), suspects_.end());  // first occurrences must be met first
   return counts_;
 }
 

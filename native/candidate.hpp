@@ -111,7 +111,8 @@ class RepeatCounter {
   /// Begins a caption of so many words.
   void start(std::size_t words);
   /// Counts by position for the next order: how often the n-gram occurs where it stands first, 0
-  /// where it stands again. To be called for orders 1, 2, 3, … in turn.
+  /// where it stands again; empty where every n-gram stands once. To be called for orders 1, 2, 3,
+  /// … in turn.
   std::span<const std::uint32_t> count(std::span<const std::uint32_t> ids);
 
  private:
@@ -130,6 +131,8 @@ class CandidateNgrams {
               std::span<const std::uint32_t> frequency_words = {});
 
   Tally& tally(unsigned n) { return levels_[n - 1].tally; }
+  /// The n-grams' ids, by position.
+  std::span<const std::uint32_t> ids(unsigned n) const { return levels_[n - 1].ids; }
   /// The weight of each of tally(n)'s items.
   std::span<const double> weights(unsigned n) const { return levels_[n - 1].weights; }
 

@@ -63,6 +63,11 @@ class Weights {
     return log_image_count_ - (count < logarithms_.size() ? logarithms_[count] : std::log(count));
   }
   double of_id(unsigned n, std::uint32_t id) const { return of_count(counts_[n - 1][id]); }
+  /// of_id for one order, for loops over many ids.
+  auto of_order(unsigned n) const {
+    return
+        [this, counts = counts_[n - 1].data()](std::uint32_t id) { return of_count(counts[id]); };
+  }
   /// The trie's entry for an n-gram of the index, or kNone.
   std::uint32_t entry(unsigned n, std::uint32_t id) const {
     return trie_ ? entries_[n - 1][id] : kNone;

@@ -1,74 +1,85 @@
 #include "vocabulary.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
 namespace cidery {
 namespace {
 
-/// A multiplicative hash over eight bytes at a time: words are short, so its cost is one or two
-/// steps.
-std::uint32_t hash_word(std::string_view word) {
-  constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
-  std::uint64_t hash = word.size() * kMultiplier;
-  const char* data = word.data();
-  std::size_t left = word.size();
-  while (left > 8) {
-    std::uint64_t block;
-    std::memcpy(&block, data, 8);
-    hash = (hash ^ block) * kMultiplier;
-    hash ^= hash >> 32;
-    data += 8;
-    left -= 8;
-  }
-  std::uint64_t block = 0;
-  std::memcpy(&block, data, left);
-  hash = (hash ^ block) * kMultiplier;
-  return static_cast<std::uint32_t>(hash >> 32);
+constexpr std::uint64_t kMultiplier = 0x9E3779B97F4A7C15u;
+
+template <class Block>
+std::uint64_t load(const char* data) {
+  Block block;
+  std::memcpy(&block, data, sizeof block);
+  return block;
 }
 
 }  // namespace
 
-Vocabulary::Vocabulary() : ends_{0}, slots_(1024, kNone) {}
+Vocabulary::Vocabulary() : ends_{0}, slots_(1024) {}
 
-std::size_t Vocabulary::slot_of(std::string_view word, std::uint32_t hash) const {
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = hash & mask;
-  while (slots_[slot] != kNone) {
-    const std::uint32_t id = slots_[slot];
-    if (hashes_[id] == hash && (*this)[id] == word) break;
-    slot = (slot + 1) & mask;
+Vocabulary::Head Vocabulary::head_of(std::string_view word) {
+  const char* data = word.data();
+  const std::size_t size = word.size();
+  // Two overlapping loads cover 4 to 8 bytes without a loop; with the length they tell such words
+  // apart.
+  if (size >= 8) return {load<std::uint64_t>(data), size};
+  if (size >= 4)
+    return {load<std::uint32_t>(data) << 32 | load<std::uint32_t>(data + size - 4), size};
+  if (size >= 2)
+    return {load<std::uint16_t>(data) << 16 | load<std::uint16_t>(data + size - 2), size};
+  return {size == 1 ? load<std::uint8_t>(data) : 0, size};
+}
+
+std::uint64_t Vocabulary::hash_of(const Head& head, std::string_view word) {
+  std::uint64_t hash = (head.bytes ^ head.length * kMultiplier) * kMultiplier;
+  for (std::size_t at = 8; at < word.size(); at += 8) {
+    hash ^= hash >> 32;
+    hash = (hash ^ load<std::uint64_t>(word.data() + std::min(at, word.size() - 8))) * kMultiplier;
   }
-  return slot;
+  return hash >> 32;
+}
+
+std::size_t Vocabulary::slot_of(const Head& head, std::uint64_t hash, std::string_view word) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; slots_[at].id != kNone; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.head == head && (word.size() <= 8 || (*this)[slot.id] == word)) break;
+  }
+  return at;
 }
 
 void Vocabulary::grow() {
-  std::vector<std::uint32_t> slots(slots_.size() * 2, kNone);
-  const std::size_t mask = slots.size() - 1;
-  for (std::uint32_t id = 0; id < size(); ++id) {
-    std::size_t slot = hashes_[id] & mask;
-    while (slots[slot] != kNone) slot = (slot + 1) & mask;
-    slots[slot] = id;
+  std::vector<Slot> old(slots_.size() * 2);
+  old.swap(slots_);
+  const std::size_t mask = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id == kNone) continue;
+    std::size_t at = hash_of(slot.head, (*this)[slot.id]) & mask;
+    while (slots_[at].id != kNone) at = (at + 1) & mask;
+    slots_[at] = slot;
   }
-  slots_.swap(slots);
 }
 
 std::uint32_t Vocabulary::intern(std::string_view word) {
-  const std::uint32_t hash = hash_word(word);
-  std::size_t slot = slot_of(word, hash);
-  if (slots_[slot] != kNone) return slots_[slot];
+  const Head head = head_of(word);
+  Slot& slot = slots_[slot_of(head, hash_of(head, word), word)];
+  if (slot.id != kNone) return slot.id;
   if (size() >= kNone / 2) throw std::invalid_argument("more than two billion different words");
   const std::uint32_t id = size();
+  slot = {head, id};
   bytes_.append(word);
   ends_.push_back(bytes_.size());
-  hashes_.push_back(hash);
-  slots_[slot] = id;
-  if (hashes_.size() * 2 > slots_.size()) grow();
+  if (std::size_t{size()} * 2 > slots_.size()) grow();
   return id;
 }
 
 std::uint32_t Vocabulary::find(std::string_view word) const {
-  return slots_[slot_of(word, hash_word(word))];
+  const Head head = head_of(word);
+  return slots_[slot_of(head, hash_of(head, word), word)].id;
 }
 
 std::vector<std::uint32_t> translate(const Vocabulary& from, const Vocabulary& to) {

@@ -8,6 +8,8 @@ print(table)
 ```
 """
 
+from types import ModuleType
+
 from cidery._version import __version__
 from cidery.corpus import Corpus
 from cidery.description import Description, describe
@@ -15,7 +17,19 @@ from cidery.diversity import diversity, leave_one_out, rank_references
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import METRICS, Bleu, Cider, CiderD, CiderR, RougeL, RougeN, RougeS, RougeW
+from cidery.metrics import (
+    METRICS,
+    Bleu,
+    Cider,
+    CiderD,
+    CiderR,
+    Meteor,
+    RougeL,
+    RougeN,
+    RougeS,
+    RougeW,
+)
+from cidery.rewards import Reward
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
 
@@ -30,6 +44,8 @@ __all__ = [
     "Corpus",
     "Description",
     "DocumentFrequencies",
+    "Meteor",
+    "Reward",
     "RougeL",
     "RougeN",
     "RougeS",
@@ -44,3 +60,12 @@ __all__ = [
     "score",
     "tokenize",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import `cidery.meta` when it is first asked for."""
+    if name == "meta":
+        from importlib import import_module
+
+        return import_module("cidery.meta")
+    raise AttributeError(f"module 'cidery' has no attribute {name!r}")

@@ -61,7 +61,7 @@ def plot_tradeoff(
     ```
     """
     _check_tables(tables, measure, "accuracy")
-    with _figure(5.2, 3.9) as figure:
+    with new_figure(5.2, 3.9) as figure:
         axes = figure.add_subplot()
         axes.grid(True)
         points = []
@@ -95,7 +95,7 @@ def plot_f_scores(tables: Mapping[str, ScoreTable], *, humans: str = HUMANS) -> 
     """
     _check_tables(tables, "f")
     ordered = sorted(tables, key=lambda name: tables[name].corpus["f"])
-    with _figure(5.2, 0.9 + 0.34 * len(ordered)) as figure:
+    with new_figure(5.2, 0.9 + 0.34 * len(ordered)) as figure:
         axes = figure.add_subplot()
         axes.grid(True, axis="x")
         for place, name in enumerate(ordered):
@@ -144,7 +144,7 @@ def plot_counts(
 
     for tables in curves.values():
         _check_tables({str(count): table for count, table in tables.items()}, *measures)
-    with _figure(5.2, 3.6) as figure:
+    with new_figure(5.2, 3.6) as figure:
         axes = figure.add_subplot()
         axes.grid(True)
         styles = _point_styles(curves, humans)
@@ -178,7 +178,7 @@ def plot_word_frequencies(counts: Mapping[str, WordFrequencies], *, humans: str 
     ```
     """
     _check_some(counts)
-    with _figure(5.2, 3.4) as figure:
+    with new_figure(5.2, 3.4) as figure:
         axes = figure.add_subplot()
         axes.grid(True)
         styles = _point_styles(counts, humans)
@@ -215,8 +215,8 @@ def plot_radar(semantics: Mapping[str, LatentSemantics], *, columns: int = 3) ->
     columns = min(columns, len(semantics))
     rows = -(-len(semantics) // columns)
     most = max(len(found.captions) for found in semantics.values())
-    with _figure(2.3 * columns + 0.6, 2.5 * rows) as figure:
-        styles = _line_styles(most)
+    with new_figure(2.3 * columns + 0.6, 2.5 * rows) as figure:
+        styles = line_styles(most)
         handles: list[Any] = []
         for place, (name, found) in enumerate(semantics.items(), start=1):
             axes = figure.add_subplot(rows, columns, place, projection="polar")
@@ -255,7 +255,7 @@ def plot_map(points: CaptionMap) -> Figure:
     ```
     """
     names = list(dict.fromkeys(points.images))
-    with _figure(5.2, 3.9) as figure:
+    with new_figure(5.2, 3.9) as figure:
         axes = figure.add_subplot()
         axes.grid(True)
         for name, style in zip(names, _point_styles(list(map(str, names)), ""), strict=True):
@@ -326,7 +326,7 @@ def _style() -> Iterator[None]:
 
 
 @contextmanager
-def _figure(width: float, height: float) -> Iterator[Figure]:
+def new_figure(width: float, height: float) -> Iterator[Figure]:
     """Make a figure of so many inches."""
     with _style():
         from matplotlib.figure import Figure
@@ -349,7 +349,7 @@ def _point_styles(names: Mapping[str, Any] | Sequence[str], humans: str) -> list
     ]
 
 
-def _line_styles(count: int) -> list[dict[str, Any]]:
+def line_styles(count: int) -> list[dict[str, Any]]:
     """Return styles for lines that may lie on each other."""
     styles = zip(cycle(_COLOURS[:6]), cycle(_LINES), cycle(_MARKERS), strict=False)
     return [

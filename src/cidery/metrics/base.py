@@ -119,6 +119,10 @@ class Metric(ABC):
 
     paper: ClassVar[str] = ""
     """Where it is defined."""
+    follows: ClassVar[Faithful] = "paper"
+    """What it is faithful to, where it has no setting for it."""
+    extra: ClassVar[str | None] = None
+    """The extra that brings the data it needs."""
 
     @property
     @abstractmethod
@@ -162,9 +166,18 @@ class Metric(ABC):
         """The language of the stemmer, if it stems."""
         return None
 
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """How the score follows from scores against single references; None: not from those."""
+        return None
+
     def settings(self) -> dict[str, str]:
         """Return what the signature says, in order."""
         return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}
+
+    def data_settings(self) -> dict[str, str]:
+        """Return what the signature says about data that are read from outside the settings."""
+        return {}
 
 
 def format_setting(value: object) -> str:
