@@ -256,9 +256,7 @@ class Cider::SetKernel {
     return cider_.norms_[(first_ + i) * cider_.order() + n - 1];
   }
   double clip_ratio(std::size_t i, std::size_t j) const {
-    if (!cider_.settings_.relative_counts) return 1.0;
-    return ngram_total(words(i).size(), cider_.order()) /
-           ngram_total(words(j).size(), cider_.order());
+    return cider_.clip_ratio(words(i).size(), words(j).size());
   }
 
   /// Adds the order's share of every pair's similarity. Only n-grams that captions share cost.
@@ -375,6 +373,7 @@ std::vector<double> Cider::kernels(bool one_way, unsigned threads) const {
                     }
                   });
   return matrices;
+}
 
 std::vector<std::vector<NgramCredit>> Cider::credit(const Captions& candidates,
                                                     const Captions* parts,
