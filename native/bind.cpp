@@ -1,7 +1,8 @@
-// The only place that knows Python. Arrays go in and out flat; the GIL is released around all work
+// Only the bind files know Python. Arrays go in and out flat; the GIL is released around all work
 // on them.
+#include "bind.hpp"
+
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -21,36 +22,13 @@
 #include "ptb.hpp"
 #include "resample.hpp"
 
-namespace nb = nanobind;
-using namespace nb::literals;
-
 namespace cidery {
+
+void bind_rewards(nb::module_& m);
+
 namespace {
 
-template <class T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Release = nb::call_guard<nb::gil_scoped_release>;
-
-template <class T>
-std::span<const T> view(const Array<T>& array) {
-  return {array.data(), array.size()};
-}
-
-/// Hands a vector over to NumPy without a copy.
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<T>>(std::move(values));
-  T* data = owned->data();
-  nb::capsule keeper(owned.release(),
-                     [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(data, shape, keeper);
-}
-
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T>&& values) {
-  const std::size_t size = values.size();
-  return give(std::move(values), {size});
-}
 
 /// Views of a list's strings. They stay valid while the list holds them: the caller keeps it alive.
 std::vector<std::string_view> string_views(nb::handle strings) {
@@ -181,25 +159,6 @@ LengthPenalty penalty_named(const std::string& name) {
   if (name == "gaussian") return LengthPenalty::gaussian;
   if (name == "relative") return LengthPenalty::relative;
   throw std::invalid_argument("unknown length penalty '" + name + "'");
-}
-
-Overlap::ReferenceLength reference_length_named(const std::string& name) {
-  if (name == "closest") return Overlap::ReferenceLength::closest;
-  if (name == "shortest") return Overlap::ReferenceLength::shortest;
-  if (name == "average") return Overlap::ReferenceLength::average;
-  throw std::invalid_argument("unknown reference length '" + name + "'");
-}
-
-/// Runs work() without the GIL and gives its rows as float64[candidates, columns].
-template <class Work>
-nb::ndarray<nb::numpy, double> rows_without_gil(std::size_t candidates, const Work& work) {
-  std::vector<double> rows;
-  {
-    nb::gil_scoped_release release;
-    rows = work();
-  }
-  const std::size_t columns = candidates == 0 ? 1 : rows.size() / candidates;
-  return give(std::move(rows), {candidates, columns});
 }
 
 void bind_text(nb::module_& m) {
@@ -441,4 +400,6 @@ NB_MODULE(_native, m) {
   cidery::bind_metrics(m);
   cidery::bind_statistics(m);
   cidery::bind_meteor(m);
+  cidery::bind_diversity(m);
+  cidery::bind_rewards(m);
 }

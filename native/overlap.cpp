@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "parallel.hpp"
 #include "subsequence.hpp"
@@ -11,6 +12,8 @@ namespace cidery {
 namespace {
 
 using Words = std::span<const std::uint32_t>;
+
+constexpr std::uint64_t kNoCaption = ~std::uint64_t{0};
 
 /// Calls measure(scratch, words, image, row) for each candidate, in parallel; a row has `columns`
 /// values.
@@ -58,16 +61,20 @@ double ngram_count(std::size_t words, unsigned n) {
   return words >= n ? static_cast<double>(words - n + 1) : 0.0;
 }
 
+/// `left_out` is a reference that does not count, if it is one of the image's.
 double reference_length(const NgramIndex& index, std::size_t image, double candidate,
-                        Overlap::ReferenceLength option) {
-  const std::uint64_t first = index.first_caption(image);
-  const std::uint64_t last = index.first_caption(image + 1);
-  double chosen = static_cast<double>(index.captions()[first].size());
+                        Overlap::ReferenceLength option, std::uint64_t left_out = kNoCaption) {
+  double chosen = -1;
   double sum = 0;
-  for (std::uint64_t r = first; r < last; ++r) {
+  double count = 0;
+  for (std::uint64_t r = index.first_caption(image); r < index.first_caption(image + 1); ++r) {
+    if (r == left_out) continue;
     const double length = static_cast<double>(index.captions()[r].size());
     sum += length;
-    if (option == Overlap::ReferenceLength::shortest) {
+    ++count;
+    if (chosen < 0) {
+      chosen = length;
+    } else if (option == Overlap::ReferenceLength::shortest) {
       chosen = std::min(chosen, length);
     } else {  // closest; of two equally close ones the shorter
       const double near = std::abs(length - candidate);
@@ -75,8 +82,7 @@ double reference_length(const NgramIndex& index, std::size_t image, double candi
       if (near < so_far || (near == so_far && length < chosen)) chosen = length;
     }
   }
-  return option == Overlap::ReferenceLength::average ? sum / static_cast<double>(last - first)
-                                                     : chosen;
+  return option == Overlap::ReferenceLength::average ? sum / count : chosen;
 }
 
 }  // namespace
@@ -116,6 +122,74 @@ std::vector<double> Overlap::bleu(const Captions& candidates, std::span<const st
           row[1 + order + n] = ngram_count(words.size(), n);
         }
       });
+}
+
+std::vector<double> Overlap::bleu_left_out(unsigned order, ReferenceLength option,
+                                           unsigned threads) const {
+  const NgramIndex& index = *index_;
+  if (order < 1 || order > index.order())
+    throw std::invalid_argument("the references hold too short n-grams");
+  struct Occurrence {
+    std::uint32_t id, caption, count;
+  };
+  const std::size_t columns = 2 + 2 * std::size_t{order};
+  std::vector<double> rows(index.captions().size() * columns);
+
+  const auto fill_lengths = [&](std::size_t image, std::uint64_t caption) {
+    const std::size_t words = index.captions()[caption].size();
+    double* row = &rows[caption * columns];
+    row[0] = static_cast<double>(words);
+    row[1] = reference_length(index, image, row[0], option, caption);
+    for (unsigned n = 1; n <= order; ++n) row[1 + order + n] = ngram_count(words, n);
+  };
+  // The most that any *other* caption has of an n-gram is the most of all, or, for the caption that
+  // has the most, the second most.
+  const auto add_matches = [&](std::span<const Occurrence> same_id, unsigned n) {
+    std::uint32_t most = 0, second = 0, owner = kNone;
+    for (const auto& occurrence : same_id) {
+      if (occurrence.count > most) {
+        second = std::exchange(most, occurrence.count);
+        owner = occurrence.caption;
+      } else {
+        second = std::max(second, occurrence.count);
+      }
+    }
+    for (const auto& [id, caption, count] : same_id)
+      rows[caption * columns + 1 + n] += std::min(count, caption == owner ? second : most);
+  };
+
+  constexpr std::size_t kWorthAThread = 64;
+  parallel_shares(
+      index.images(), worker_count(threads, index.images() / kWorthAThread),
+      [&](std::size_t begin, std::size_t end, unsigned) {
+        Tally tally;
+        std::vector<Occurrence> all;
+        for (std::size_t image = begin; image < end; ++image) {
+          const std::uint64_t first = index.first_caption(image);
+          const std::uint64_t last = index.first_caption(image + 1);
+          if (last - first < 2)
+            throw std::invalid_argument("an image has no other reference to compare with");
+          for (std::uint64_t caption = first; caption < last; ++caption)
+            fill_lengths(image, caption);
+          for (unsigned n = 1; n <= order; ++n) {
+            all.clear();
+            for (std::uint64_t caption = first; caption < last; ++caption) {
+              tally.assign(index.ids(n, caption));
+              for (const auto& item : tally.items())
+                all.push_back({item.key, static_cast<std::uint32_t>(caption), item.count});
+            }
+            std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+              return a.id != b.id ? a.id < b.id : a.caption < b.caption;
+            });
+            for (std::size_t at = 0; at < all.size();) {
+              const std::size_t from = at;
+              while (at < all.size() && all[at].id == all[from].id) ++at;
+              add_matches(std::span(all).subspan(from, at - from), n);
+            }
+          }
+        }
+      });
+  return rows;
 }
 
 std::vector<double> Overlap::rouge_n(const Captions& candidates,

@@ -25,6 +25,9 @@ class Overlap {
   std::vector<double> bleu(const Captions& candidates, std::span<const std::uint32_t> images,
                            const Translation& translation, unsigned order,
                            ReferenceLength reference_length, unsigned threads) const;
+  /// The same rows for every reference as a candidate against its image's other references.
+  std::vector<double> bleu_left_out(unsigned order, ReferenceLength reference_length,
+                                    unsigned threads) const;
   /// Rows of ROUGE-N, equation (9): matches, the references' n-grams, the candidate's n-grams times
   /// references.
   std::vector<double> rouge_n(const Captions& candidates, std::span<const std::uint32_t> images,

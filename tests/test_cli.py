@@ -445,6 +445,115 @@ class TestDemo:
         assert sorted(p.name for p in Path("there").iterdir()) == sorted(examples.NAMES)
 
 
+class TestDiversity:
+    REFERENCES = ("--references", "references.json", "--missing", "skip")
+
+    def test_table(self, run: Run) -> None:
+        ran = run("diversity", "sampled_a.json", "-m", "self-cider", "-m", "vocabulary")
+        table = cidery.diversity(
+            read_candidates(examples.path("sampled_a.json")), ["self-cider", "vocabulary"]
+        )
+        assert ran.out.splitlines() == [
+            "sampled_a.json: 24 images",
+            "",
+            "measure     sampled_a",
+            f"self-cider     {table.corpus['self-cider']:.4f}",
+            f"vocabulary        {table.corpus['vocabulary']:.0f}",
+            "",
+            *table.signatures.values(),
+        ]
+
+    def test_json_has_systems_and_humans(self, run: Run) -> None:
+        alone = json.loads(run("diversity", "sampled_a.json", "-f", "json").out)
+        assert set(alone) == {"images", "scores", "signatures"}
+        ran = run(
+            *("diversity", "sampled_a.json", "--system", "again=sampled_a.json", "-f", "json"),
+            *self.REFERENCES,
+        )
+        found = json.loads(ran.out)
+        assert found["systems"]["again"]["scores"] == found["scores"]
+        assert found["systems"]["humans"]["scores"]["self-cider"] > found["scores"]["self-cider"]
+        assert found["scores"].items() >= alone["scores"].items()
+        assert set(found["scores"]) - set(alone["scores"]) == {"accuracy", "f"}
+
+    def test_settings_reach_the_library(self, run: Run) -> None:
+        rows = read_candidates(examples.path("sampled_a.json"))
+        known = read_references(examples.path("references.json"))
+        ran = run(
+            *("diversity", "sampled_a.json", "-f", "json", "--kernel", "cider-d"),
+            *("--accuracy", "rouge-l", "--beta-squared", "1", "--stop-words", "english"),
+            *("--training", "references.json", "--frequencies", "coco-val2014", *self.REFERENCES),
+        )
+        table = cidery.diversity(
+            rows,
+            kernel="cider-d",
+            accuracy="rouge-l",
+            beta_squared=1,
+            stop_words="english",
+            training=known,
+            frequencies="coco-val2014",
+            references=known,
+            missing="skip",
+        )
+        found = json.loads(ran.out)
+        assert found["scores"] == dict(table.corpus)
+        assert found["signatures"] == dict(table.signatures)
+        assert "novel" in found["scores"]
+
+    @pytest.mark.parametrize("name", ["out.pdf", "out.png"])
+    def test_pictures(self, run: Run, name: str) -> None:
+        ran = run("diversity", "sampled_a.json", "-m", "self-cider", "--plot", name)
+        drawn = re.search(r"^drawn: (.*)$", ran.out, re.MULTILINE)
+        assert drawn
+        assert all(Path(file).stat().st_size > 1000 for file in drawn[1].split(", "))
+        assert len(drawn[1].split(", ")) == (1 if name == "out.pdf" else 3)
+        ran = run("diversity", "sampled_a.json", "--plot", name, *self.REFERENCES)
+        assert ran.status == 0
+        assert len(list(Path().glob("out*"))) == (1 if name == "out.pdf" else 6)
+
+    def test_values_per_image(self, run: Run) -> None:
+        run("diversity", "sampled_a.json", "-m", "self-cider", "--images", "each.csv")
+        rows = list(csv.DictReader(Path("each.csv").read_text().splitlines()))
+        assert [row["image_id"] for row in rows] == [str(i) for i in range(1, 25)]
+        assert all(0 <= float(row["self-cider"]) <= 1 for row in rows)
+
+    @pytest.mark.parametrize("format", ["csv", "markdown", "latex"])
+    def test_formats(self, run: Run, format: str) -> None:
+        ran = run("diversity", "sampled_a.json", "-m", "lsa", "-f", format)
+        assert ran.status == 0
+        assert "lsa" in ran.out
+
+    def test_results_in_other_shapes(self, run: Run) -> None:
+        rows = read_candidates("sampled_a.json")
+        repeated = [{"image_id": i, "caption": c} for i, c in rows]
+        mapping: dict[str, list[str]] = {}
+        for image, text in rows:
+            mapping.setdefault(str(image), []).append(text)
+        expected = json.loads(run("diversity", "sampled_a.json", "-f", "json").out)
+        for number, document in enumerate((repeated, mapping)):
+            Path(f"{number}.json").write_text(json.dumps(document))
+            assert json.loads(run("diversity", f"{number}.json", "-f", "json").out) == expected
+
+    def test_refusals(self, run: Run) -> None:
+        ran = run("diversity", "system_a.json")
+        assert ran.status == 2
+        assert "image 1 has one caption (and 71 more of 72 images)" in ran.err
+        ran = run("diversity", "sampled_a.json", "--system", "sampled_a.json")
+        assert "expected NAME=FILE, not 'sampled_a.json'" in ran.err
+        ran = run("diversity", "sampled_a.json", "--system", "humans=sampled_a.json")
+        assert "'humans' is taken" in ran.err
+
+    def test_humans_need_two_references(self, run: Run) -> None:
+        one = {i: c[:1] for i, c in read_references("references.json").items()}
+        Path("one.json").write_text(json.dumps(one))
+        ran = run(
+            *("diversity", "sampled_a.json", "--references", "one.json", "--missing", "skip"),
+            *("-m", "self-cider"),
+        )
+        assert ran.status == 0
+        assert "humans are left out: captions: no image has two captions or more" in ran.out
+
+
 def command_names() -> list[str]:
     """Return every command, `frequencies build` and its like included."""
     group: Any = get_command(app)

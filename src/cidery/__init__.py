@@ -8,9 +8,12 @@ print(table)
 ```
 """
 
+from types import ModuleType
+
 from cidery._version import __version__
 from cidery.corpus import Corpus
 from cidery.description import Description, describe
+from cidery.diversity import diversity, leave_one_out, rank_references
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
@@ -26,6 +29,7 @@ from cidery.metrics import (
     RougeS,
     RougeW,
 )
+from cidery.rewards import Reward
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
 
@@ -41,6 +45,7 @@ __all__ = [
     "Description",
     "DocumentFrequencies",
     "Meteor",
+    "Reward",
     "RougeL",
     "RougeN",
     "RougeS",
@@ -49,6 +54,18 @@ __all__ = [
     "__version__",
     "compare",
     "describe",
+    "diversity",
+    "leave_one_out",
+    "rank_references",
     "score",
     "tokenize",
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """Import `cidery.meta` when it is first asked for."""
+    if name == "meta":
+        from importlib import import_module
+
+        return import_module("cidery.meta")
+    raise AttributeError(f"module 'cidery' has no attribute {name!r}")

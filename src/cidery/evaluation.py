@@ -132,7 +132,7 @@ class Scorer:
         )
         per_image = np.diff(corpus.reference_offsets)
         signatures = {
-            label: str(_sign(metric, references, int(per_image.min()), int(per_image.max())))
+            label: str(sign(metric, references, int(per_image.min()), int(per_image.max())))
             for label, metric in metrics.items()
         }
         prepared: dict[Hashable, Prepared] = {}
@@ -148,9 +148,9 @@ class Scorer:
         count = self.references.image_count
         # Metrics that share rows share their sums, and so the drawing of samples.
         shared = {id(measured): measured for measured in rows.values()}
-        summed = {key: _sum_images(measured, images, count) for key, measured in shared.items()}
+        summed = {key: sum_images(measured, images, count) for key, measured in shared.items()}
         resampling = {
-            label: Resampling(summed[id(rows[label])], partial(_pool_counted, metric))
+            label: Resampling(summed[id(rows[label])], partial(pool_counted, metric))
             for label, metric in self.metrics.items()
         }
         return ScoreTable(
@@ -184,7 +184,8 @@ def _warn_few_images(count: int) -> None:
     )
 
 
-def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
+def sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
+    """Return the signature of a metric on images with `fewest` to `most` references."""
     settings = metric.settings() | metric.data_settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = references.tokenizer.id
@@ -198,13 +199,14 @@ def _sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> S
     return Signature(metric.name, tuple(settings.items()))
 
 
-def _sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
+def sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
     """Sum each image's rows, with their number as the last column: images are the unit drawn."""
     counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
     return sum_by_group(counted, np.asarray(images), image_count)
 
 
-def _pool_counted(metric: Metric, sums: Floats) -> Floats:
+def pool_counted(metric: Metric, sums: Floats) -> Floats:
+    """Return corpus scores from sums of rows whose last column counts them."""
     return metric.pool(sums[..., :-1], sums[..., -1])
 
 

@@ -144,8 +144,9 @@ class ScoreTable:
         lines = [[name, f"{value:.{digits}f}"] for name, value in self.corpus.items()]
         if intervals:
             for line in lines:
-                found = intervals[line[0]]
-                line.append(f"[{found.low:.{digits}f}, {found.high:.{digits}f}]")
+                found = intervals.get(line[0])  # a vocabulary's size has none
+                cell = f"[{found.low:.{digits}f}, {found.high:.{digits}f}]" if found else ""
+                line.append(cell)
         return lines
 
     def to_columns(self) -> dict[str, Sequence[Any]]:
@@ -166,10 +167,7 @@ class ScoreTable:
 
     def to_markdown(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
         """Return the corpus scores as a Markdown table."""
-        header = self.header(intervals)
-        rule = "|".join(["", "---", *["---:"] * (len(header) - 1), ""])
-        rows = ["| " + " | ".join(row) + " |" for row in (header, *self.lines(digits, intervals))]
-        return "\n".join([rows[0], rule, *rows[1:]])
+        return markdown_table(self.header(intervals), self.lines(digits, intervals))
 
     def to_latex(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
         """Return the corpus scores as a LaTeX tabular (booktabs)."""
@@ -178,6 +176,13 @@ class ScoreTable:
     def __str__(self) -> str:
         width = max(map(len, self.corpus), default=0)
         return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in self.corpus.items())
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; the first column is left-aligned, the others right."""
+    rule = "|".join(["", "---", *["---:"] * (len(header) - 1), ""])
+    lines = ["| " + " | ".join(row) + " |" for row in (header, *rows)]
+    return "\n".join([lines[0], rule, *lines[1:]])
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

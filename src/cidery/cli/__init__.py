@@ -27,6 +27,8 @@ from cidery.errors import CideryError, DataWarning, UnreliableWarning
 COMMANDS = (
     "score",
     "compare",
+    "diversity",
+    "meta",
     "stats",
     "metrics",
     "frequencies",

@@ -91,3 +91,21 @@ class _Bar:
             self._closed = True
             if self._drawn is not None:
                 self._drawn.stop()
+
+
+@contextmanager
+def counted_progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a function that says what is being done, how much of it is done, and of how much."""
+    if not sys.stderr.isatty():
+        yield lambda _what, _done, _total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("")
+        yield lambda what, done, total: bar.update(
+            task, description=what, completed=done, total=total
+        )

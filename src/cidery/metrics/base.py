@@ -166,6 +166,11 @@ class Metric(ABC):
         """The language of the stemmer, if it stems."""
         return None
 
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """How the score follows from scores against single references; None: not from those."""
+        return None
+
     def settings(self) -> dict[str, str]:
         """Return what the signature says, in order."""
         return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}

@@ -73,6 +73,11 @@ class _CiderFamily(Metric):
         """From 0 to 10."""
         return 0.0, 10.0
 
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """Equation (2) averages."""
+        return "mean"
+
     def order_weights(self) -> list[float]:
         """w_n of equation (3)."""
         return [1 / self.n] * self.n
@@ -138,6 +143,11 @@ class Cider(_CiderFamily):
     def name(self) -> str:
         """`cider`."""
         return "cider"
+
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """As chosen."""
+        return self.references
 
     @property
     def range(self) -> tuple[float, float]:

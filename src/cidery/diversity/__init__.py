@@ -1,0 +1,57 @@
+"""How varied is a set of captions for one image, and at what price in accuracy?
+
+The evaluation of Wang and Chan, "Describing like humans: on diversity in image captioning", CVPR
+2019, and the consensus ranking of Vedantam, Zitnick, Parikh, CVPR 2015, Appendix II.
+"""
+
+from cidery.diversity.consensus import RankedCaption, leave_one_out, rank_references
+from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
+from cidery.diversity.measures import (
+    MEASURES,
+    Distinct,
+    Lsa,
+    MBleu,
+    Measure,
+    Novel,
+    SelfCider,
+    Unique,
+    Vocabulary,
+    get_measures,
+)
+from cidery.diversity.sets import group_rows
+from cidery.diversity.table import (
+    COUNTS,
+    diversity,
+    diversity_by_count,
+    f_measure,
+    match_references,
+)
+from cidery.diversity.words import WordFrequencies, count_words
+
+__all__ = [
+    "COUNTS",
+    "MEASURES",
+    "CaptionMap",
+    "Distinct",
+    "LatentSemantics",
+    "Lsa",
+    "MBleu",
+    "Measure",
+    "Novel",
+    "RankedCaption",
+    "SelfCider",
+    "Unique",
+    "Vocabulary",
+    "WordFrequencies",
+    "count_words",
+    "diversity",
+    "diversity_by_count",
+    "f_measure",
+    "get_measures",
+    "group_rows",
+    "latent_semantics",
+    "leave_one_out",
+    "map_captions",
+    "match_references",
+    "rank_references",
+]

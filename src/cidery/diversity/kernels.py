@@ -1,0 +1,68 @@
+"""Similarities of an image's captions with each other, as matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+
+from cidery import _native
+from cidery.diversity.sets import TokenizedSets
+from cidery.errors import SettingError
+from cidery.metrics import Cider, CiderD, CiderR
+from cidery.metrics.cider import PreparedCider
+from cidery.statistics import Floats
+
+Kernel: TypeAlias = str | Cider | CiderD | CiderR
+Pairs: TypeAlias = Literal["both", "once"]
+
+KERNELS: Mapping[str, Cider | CiderD | CiderR] = MappingProxyType(
+    {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": CiderR()}
+)
+"""Kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
+
+_ENGLISH = """
+a about above across after again against all along also am among an and another any are around as
+at be because been before behind being below beneath beside between beyond both but by can could
+did do does doing down during each either every few for from further had has have having he her
+here hers herself him himself his how i if in inside into is it its itself just me more most my
+myself near neither next no nor not of off on onto or other our ours ourselves out outside over
+own same she should so some such than that the their theirs them themselves then there these they
+this those through to together too toward towards under until up upon us very was we were what
+when where which while who whom whose why will with within without would you your yours yourself
+yourselves
+"""
+STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "english": frozenset(_ENGLISH.split()),
+    }
+)
+"""Words without content of their own, by language."""
+
+
+def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
+    """Return the metric of a kernel: by name, or as given."""
+    if isinstance(kernel, Cider | CiderD | CiderR):
+        return kernel
+    if kernel in KERNELS:
+        return KERNELS[kernel]
+    raise SettingError(
+        f"unknown kernel {kernel!r}; known: {', '.join(KERNELS)}, or a Cider, CiderD or CiderR"
+    )
+
+
+def cider_kernels(sets: TokenizedSets, kernel: Kernel, pairs: Pairs = "both") -> Floats:
+    """Return the kernel matrices of all images, one after another."""
+    prepared = cast("PreparedCider", get_kernel(kernel).prepare(sets.captions))
+    return _native.cider_kernels(prepared.native, pairs == "once", sets.captions.threads)
+
+
+def word_products(sets: TokenizedSets, stop_words: str | tuple[str, ...] | None = None) -> Floats:
+    """Return MᵀM of every image's word-caption matrix M, one after another."""
+    index = sets.captions.index("split", 1)
+    words = sets.captions.captions.form("split").vocabulary()
+    stopped = STOP_WORDS[stop_words] if isinstance(stop_words, str) else set(stop_words or ())
+    ignored = np.fromiter((word in stopped for word in words), np.uint8, len(words))
+    return _native.word_products(index, ignored, sets.captions.threads)

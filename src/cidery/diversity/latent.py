@@ -1,0 +1,194 @@
+"""What captions talk about: coordinates on latent topics, and maps of captions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cidery.corpus import ImageId
+from cidery.diversity.kernels import Kernel, cider_kernels, word_products
+from cidery.diversity.sets import CaptionSets, Sets, TokenizedSets
+from cidery.errors import SettingError
+from cidery.evaluation import FrequenciesLike, read_frequencies
+from cidery.metrics.base import ReferenceSet
+from cidery.statistics import Floats
+from cidery.tokenizers import TokenizerLike, get_tokenizer
+
+COMPONENTS = 5
+"""How many topics the paper shows."""
+# √ turns rounding errors of 1e-16 in a kernel into distances of 1e-8.
+_SAME = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class LatentSemantics:
+    """Captions of one image on its strongest topics."""
+
+    captions: tuple[str, ...]
+    coordinates: Floats
+    """float64[captions, components]: v_i^j of Wang and Chan 2019, section A.2. Of the two signs
+    that an eigenvector may have, the one that makes its largest entry positive is taken."""
+    strengths: Floats
+    """float64[components]: σ = √λ, descending."""
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionMap:
+    """Captions of several images as points: similar captions lie close."""
+
+    images: tuple[ImageId, ...]
+    """The image of each caption."""
+    captions: tuple[str, ...]
+    coordinates: Floats
+    """float64[captions, dimensions]"""
+    stress: float
+    """How much the distances on the map miss the true ones (Kruskal's stress-1); 0 is exact."""
+
+
+def latent_semantics(
+    captions: Sequence[str],
+    kernel: Kernel = "cider",
+    components: int = COMPONENTS,
+    *,
+    frequencies: FrequenciesLike = "coco-train2014",
+    stop_words: str | tuple[str, ...] | None = None,
+    tokenizer: TokenizerLike = "ptb",
+) -> LatentSemantics:
+    """Decompose an image's captions into topics: Wang and Chan 2019, section A.2.
+
+    Args:
+        captions: of one image, at least two.
+        kernel: K = VΛVᵀ of `"cider"`, `"cider-d"`, `"cider-r"`, or `"lsa"`: the word-caption
+            matrix M = USVᵀ.
+        components: how many of the strongest topics; no more than there are captions.
+        frequencies: of the kernel.
+        stop_words: words that `"lsa"` ignores: `"english"` (as in the paper's charts) or a tuple.
+        tokenizer: as in `score`.
+
+    ```python
+    latent_semantics(["a dog runs", "a dog sleeps", "two cats"]).coordinates   # float64[3, 3]
+    ```
+    """
+    if components < 1:
+        raise SettingError(f"at least one component is needed, not {components}")
+    sets = CaptionSets.build({"captions": list(captions)})
+    matrix = _kernel_matrix(sets, kernel, frequencies, stop_words, tokenizer)
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    strongest = slice(None, -components - 1, -1)
+    return LatentSemantics(
+        tuple(sets.captions),
+        _fix_signs(vectors[:, strongest]),
+        np.sqrt(np.maximum(eigenvalues[strongest], 0.0)),
+    )
+
+
+def map_captions(
+    sets: Sets,
+    kernel: Kernel = "cider",
+    dimensions: int = 2,
+    *,
+    frequencies: FrequenciesLike = "coco-train2014",
+    stop_words: str | tuple[str, ...] | None = None,
+    tokenizer: TokenizerLike = "ptb",
+    seed: int = 0,
+) -> CaptionMap:
+    """Place captions of several images by multidimensional scaling: figure 9 of Wang and Chan 2019.
+
+    The distance of two captions is √(K_ii + K_jj - 2 K_ij). The map begins as classical scaling,
+    the principal components of the centred kernel, which shows only the few directions in which
+    captions differ most; majorisation (SMACOF, de Leeuw 1977) then fits all distances. `seed` is of
+    the small shift by which points that begin in one place part; equal captions stay together.
+    The other arguments are those of `latent_semantics`.
+
+    ```python
+    map_captions({"a": ["a dog", "the dog"], "b": ["two cats", "cats"]}).coordinates
+    ```
+    """
+    if dimensions < 1:
+        raise SettingError(f"at least one dimension is needed, not {dimensions}")
+    checked = CaptionSets.build(sets)
+    together = CaptionSets(("all",), checked.captions, np.asarray([0, len(checked.captions)]))
+    matrix = _kernel_matrix(together, kernel, frequencies, stop_words, tokenizer)
+    own = np.diagonal(matrix)
+    distances = np.sqrt(np.maximum(own[:, None] + own - 2 * matrix, 0.0))
+    distances[distances < _SAME] = 0.0
+    start = scale_classically(matrix, dimensions)
+    _, number = np.unique(distances == 0, axis=0, return_inverse=True)  # equal captions: equal rows
+    shifts = np.random.default_rng(seed).standard_normal((len(matrix), start.shape[1]))
+    coordinates = fit_distances(start + 0.01 * shifts[number.ravel()], distances)
+    owners = np.repeat(np.arange(len(checked.images)), checked.sizes)
+    return CaptionMap(
+        tuple(checked.images[i] for i in owners.tolist()),
+        tuple(checked.captions),
+        coordinates,
+        _stress(coordinates, distances),
+    )
+
+
+def scale_classically(matrix: Floats, dimensions: int) -> Floats:
+    """Return the principal components of a kernel, float64[m, dimensions] (Torgerson 1952)."""
+    centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
+    eigenvalues, vectors = np.linalg.eigh(centred)
+    strongest = slice(None, -dimensions - 1, -1)
+    lengths = np.sqrt(np.maximum(eigenvalues[strongest], 0.0))
+    return np.asarray(_fix_signs(vectors[:, strongest]) * lengths, np.float64)
+
+
+def fit_distances(start: Floats, distances: Floats, steps: int = 500) -> Floats:
+    """Move points until their distances fit, by Guttman transforms; the stress only falls."""
+    points = start - start.mean(axis=0)
+    before = _stress(points, distances)
+    for _ in range(steps):
+        apart = _distances(points)
+        ratio = np.divide(distances, apart, out=np.zeros_like(apart), where=apart > 0)
+        points = (ratio.sum(axis=1)[:, None] * points - ratio @ points) / len(points)
+        stress = _stress(points, distances)
+        if before - stress < 1e-7:
+            break
+        before = stress
+    return np.asarray(points, np.float64)
+
+
+def _distances(points: Floats) -> Floats:
+    differences = points[:, None] - points
+    return np.asarray(np.sqrt((differences**2).sum(axis=-1)), np.float64)
+
+
+def _stress(points: Floats, distances: Floats) -> float:
+    """Kruskal's stress-1: 0 where all distances are as they should be."""
+    apart = _distances(points)
+    total = float((apart**2).sum())
+    return float(np.sqrt(((apart - distances) ** 2).sum() / total)) if total > 0 else 0.0
+
+
+def _kernel_matrix(
+    sets: CaptionSets,
+    kernel: Kernel,
+    frequencies: FrequenciesLike,
+    stop_words: str | tuple[str, ...] | None,
+    tokenizer: TokenizerLike,
+) -> Floats:
+    """Return the one set's kernel, float64[m, m]."""
+    cut = get_tokenizer(tokenizer)
+    counted_on = read_frequencies(frequencies)
+    if counted_on == "references":
+        raise SettingError("there are no references here to count on; pass a set of frequencies")
+    references = ReferenceSet(cut(sets.captions), sets.offsets.astype(np.uint64), cut, counted_on)
+    tokenized = TokenizedSets(references, sets.sizes)
+    flat = (
+        word_products(tokenized, stop_words)
+        if kernel == "lsa"
+        else cider_kernels(tokenized, kernel)
+    )
+    return flat.reshape(len(sets.captions), -1)
+
+
+def _fix_signs(vectors: Floats) -> Floats:
+    """Turn columns so that the entry largest by magnitude is positive."""
+    # Entries that are equal but for rounding must not decide: the first of them does.
+    sizes = np.abs(vectors)
+    leading = (sizes >= sizes.max(axis=0) * (1 - 1e-9)).argmax(axis=0)
+    signs = np.sign(vectors[leading, np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0, 1.0, signs)

@@ -1,0 +1,122 @@
+"""Sets of captions, one per image: checked, laid flat, tokenized once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cidery.corpus import Corpus, ImageId, Missing, References
+from cidery.errors import InputError, SettingError
+from cidery.metrics.base import ReferenceSet
+from cidery.tokenizers import Tokenizer
+
+Sets: TypeAlias = (
+    Mapping[Any, Sequence[str]] | Sequence[Sequence[str]] | Sequence[tuple[ImageId, str]]
+)
+Training: TypeAlias = References | Iterable[str]
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionSets:
+    """At least two captions for every image."""
+
+    images: tuple[ImageId, ...]
+    captions: list[str]
+    """Flat, image by image."""
+    offsets: NDArray[np.int64]
+    """int64[images + 1]: image i has `captions[offsets[i] : offsets[i + 1]]`."""
+
+    @classmethod
+    def build(
+        cls, sets: Sets, *, missing: Missing = "error", name: str = "captions"
+    ) -> CaptionSets:
+        """Check sets given by id, as lists, or as `(id, caption)` rows in which ids come again."""
+        if missing not in ("error", "skip"):
+            raise SettingError(f'missing is "error" or "skip", not {missing!r}')
+        groups = _as_groups(sets, name)
+        if not groups:
+            raise InputError(f"{name}: there is nothing in it")
+        small = {image: len(group) for image, group in groups.items() if _is_small(group)}
+        if small and missing == "error":
+            raise InputError(_explain_small(small, len(groups), name))
+        groups = {image: group for image, group in groups.items() if image not in small}
+        if not groups:
+            raise InputError(f"{name}: no image has two captions or more")
+        corpus = Corpus.from_references(groups, references_name=name)
+        return cls(corpus.images, corpus.references, corpus.reference_offsets)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """int64[images]: how many captions each image has."""
+        return np.asarray(np.diff(self.offsets), np.int64)
+
+    def groups(self) -> list[list[str]]:
+        """Return each image's captions."""
+        bounds = self.offsets.tolist()
+        return [self.captions[a:b] for a, b in pairwise(bounds)]
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizedSets:
+    """Caption sets as words. Every caption is both a candidate and a reference of its image."""
+
+    captions: ReferenceSet
+    sizes: NDArray[np.int64]
+    training: frozenset[tuple[str, ...]] | None = None
+    """Captions that a model has seen, as words."""
+
+    def mean(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Average over each image's captions: float64[captions] -> float64[images]."""
+        starts = self.captions.image_offsets[:-1].astype(np.int64)
+        return np.asarray(np.add.reduceat(values, starts) / self.sizes, np.float64)
+
+
+def group_rows(rows: Sequence[tuple[ImageId, str]]) -> dict[ImageId, list[str]]:
+    """Collect `(id, caption)` rows by id, in order of first occurrence."""
+    groups: dict[ImageId, list[str]] = {}
+    for image, caption in rows:
+        groups.setdefault(image, []).append(caption)
+    return groups
+
+
+def tokenize_training(training: Training, tokenizer: Tokenizer) -> frozenset[tuple[str, ...]]:
+    """Return the captions of a training set as words; captions by image or one by one."""
+    groups = training.values() if isinstance(training, Mapping) else training
+    captions = list(
+        chain.from_iterable([group] if isinstance(group, str) else group for group in groups)
+    )
+    return frozenset(map(tuple, tokenizer(captions).form("split").tokens()))
+
+
+def _as_groups(sets: Any, name: str) -> dict[Any, Any]:
+    """Return captions by image; a tuple is an `(id, caption)` row, a list is a set."""
+    if isinstance(sets, Mapping):
+        return dict(sets)
+    if not isinstance(sets, list | tuple):
+        raise InputError(
+            f"{name}: expected captions by image id, a list of lists of captions or a list of "
+            f"(id, caption) tuples, not {type(sets).__name__}; files are read by read_candidates"
+        )
+    if len(sets) > 0 and all(isinstance(row, tuple) and len(row) == 2 for row in sets):
+        return group_rows(sets)
+    return dict(enumerate(sets))
+
+
+def _is_small(group: Any) -> bool:
+    return not isinstance(group, str) and hasattr(group, "__len__") and len(group) < 2
+
+
+def _explain_small(small: Mapping[Any, int], total: int, name: str) -> str:
+    image, count = next(iter(small.items()))
+    has = "one caption" if count == 1 else "no captions"
+    others = f" (and {len(small) - 1} more of {total} images)" if len(small) > 1 else ""
+    return (
+        f"{name}: image {image!r} has {has}{others}; diversity compares an image's captions with "
+        'each other and needs at least two; pass missing="skip" (--missing skip) to leave such '
+        "images out"
+    )

@@ -1,0 +1,37 @@
+"""Words: how many different ones, how often each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cidery.diversity.sets import CaptionSets, Sets
+from cidery.tokenizers import TokenizerLike, get_tokenizer
+
+
+@dataclass(frozen=True, eq=False)
+class WordFrequencies:
+    """Words and how often they occur, the most frequent first."""
+
+    words: tuple[str, ...]
+    counts: NDArray[np.int64]
+    """int64[words], descending: the word-frequency curve (Wang and Chan 2019, figure 3)."""
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def count_words(sets: Sets, *, tokenizer: TokenizerLike = "ptb") -> WordFrequencies:
+    """Count the words of all captions; equally frequent words come in alphabetical order.
+
+    ```python
+    count_words({"a": ["a dog", "a cat"]}).words   # ("a", "cat", "dog")
+    ```
+    """
+    captions = get_tokenizer(tokenizer)(CaptionSets.build(sets).captions).form("split")
+    vocabulary = captions.vocabulary()
+    counts = np.bincount(captions.words(), minlength=len(vocabulary)).astype(np.int64)
+    order = sorted(np.flatnonzero(counts).tolist(), key=lambda i: (-counts[i], vocabulary[i]))
+    return WordFrequencies(tuple(vocabulary[i] for i in order), counts[order])

@@ -1,0 +1,45 @@
+"""Readers of human judgments, by the names of the data sets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from cidery.errors import SettingError
+from cidery.meta.datasets.challenge import read_coco_2015
+from cidery.meta.datasets.composite import read_composite
+from cidery.meta.datasets.fifty import read_abstract_50s, read_pascal_50s
+from cidery.meta.datasets.flickr8k import read_flickr8k_crowd, read_flickr8k_expert
+from cidery.meta.datasets.generic import read_judgments
+from cidery.meta.datasets.triplets import read_cider_r_triplets
+from cidery.meta.judgments import Dataset
+
+DATASETS: Mapping[str, Callable[[str | os.PathLike[str]], Dataset]] = MappingProxyType(
+    {
+        "pascal-50s": read_pascal_50s,
+        "abstract-50s": read_abstract_50s,
+        "flickr8k-expert": read_flickr8k_expert,
+        "flickr8k-cf": read_flickr8k_crowd,
+        "composite": read_composite,
+        "coco-2015": read_coco_2015,
+        "cider-r-triplets": read_cider_r_triplets,
+        "judgments": read_judgments,
+    }
+)
+"""name -> reader; a reader takes the data set's folder, one of its files, or the folder above."""
+
+
+def read_dataset(name: str, path: str | os.PathLike[str]) -> Dataset:
+    """Read human judgments.
+
+    ```python
+    read_dataset("judgments", "mine.jsonl")
+    ```
+    """
+    if name not in DATASETS:
+        raise SettingError(f"unknown data set {name!r}; known: {', '.join(DATASETS)}")
+    return DATASETS[name](path)
+
+
+__all__ = ["DATASETS", "read_dataset"]

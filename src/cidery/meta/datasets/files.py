@@ -1,0 +1,111 @@
+"""What the readers share: finding files, reading records, saying where one is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from cidery.errors import FormatError
+
+
+def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:
+    """Return files of a data set, given its folder, one of its files, or the folder above.
+
+    Args:
+        path: what the user gave.
+        names: of the files.
+        folder: the data set's name for its own folder.
+    """
+    given = Path(path)
+    if given.is_file():
+        given = given.parent
+    elif not given.exists():
+        raise FileNotFoundError(2, "there is no such folder or file", str(path))
+    for place in (given, given / folder):
+        found = [place / name for name in names]
+        if all(file.is_file() for file in found):
+            return found
+    missing = [name for name in names if not (given / name).is_file()]
+    raise FormatError(f"{path}: there is no {' and no '.join(missing)} in this folder")
+
+
+@dataclass(frozen=True)
+class Record:
+    """A JSON object, and where it stands."""
+
+    content: dict[str, Any]
+    place: str
+    """`pairs.jsonl, line 3`"""
+
+    def __contains__(self, key: str) -> bool:
+        return self.content.get(key) is not None
+
+    def refuse(self, message: str) -> NoReturn:
+        """Raise a FormatError that names the place."""
+        raise FormatError(f"{self.place}: {message}")
+
+    def text(self, key: str) -> str:
+        """Return a field that holds text; an integer is taken for its digits."""
+        value = self.content.get(key)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if not isinstance(value, str):
+            self.refuse(f"expected text in {key!r}, found {value!r}")
+        return value
+
+    def texts(self, key: str, fewest: int = 1) -> list[str]:
+        """Return a field that holds a list of texts."""
+        value = self.content.get(key)
+        if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
+            self.refuse(f"expected a list of texts in {key!r}, found {value!r}")
+        if len(value) < fewest:
+            self.refuse(f"expected at least {fewest} in {key!r}, found {len(value)}")
+        return value
+
+    def numbers(self, *keys: str) -> list[float]:
+        """Return the first of these fields that is there: a number or a list of numbers."""
+        key = next((key for key in keys if key in self), None)
+        if key is None:
+            self.refuse(f"there is no {' and no '.join(map(repr, keys))}")
+        value = self.content[key]
+        values = value if isinstance(value, list) else [value]
+        if not values or any(
+            isinstance(v, bool) or not isinstance(v, int | float) or v != v for v in values
+        ):
+            self.refuse(f"expected a number or a list of numbers in {key!r}, found {value!r}")
+        return [float(v) for v in values]
+
+
+def read_lines(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield `(place, line)` of a text file, without empty lines."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            for number, line in enumerate(file, start=1):
+                if line.strip():
+                    yield f"{path}, line {number}", line.rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: this is no UTF-8 text ({error.reason})") from None
+
+
+def read_records(path: Path) -> Iterator[Record]:
+    """Yield the objects of a file of JSON lines."""
+    for place, line in read_lines(path):
+        try:
+            content = json.loads(line)
+        except ValueError as error:
+            raise FormatError(f"{place}: this is no JSON ({error})") from None
+        if not isinstance(content, dict):
+            raise FormatError(f"{place}: expected a JSON object, found {line[:40]!r}")
+        yield Record(content, place)
+
+
+def read_json(path: Path) -> Any:
+    """Return the content of a JSON file."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(f"{path}: this is no JSON ({error})") from None

@@ -1,0 +1,129 @@
+"""Robustness to gaming: spoilt captions that a metric should not prefer to the intact ones.
+
+Each image's first reference is taken out and serves as the intact caption; the others stay its
+references. What is done to it:
+
+| name        | the spoilt caption                                                        |
+|-------------|---------------------------------------------------------------------------|
+| `repeated`  | a run of up to three of its words is said again until it is twice as long |
+| `truncated` | its second half is missing                                                |
+| `shuffled`  | its words are in another order                                            |
+| `stuffed`   | the commonest words of the data set that it lacks are added, half as many |
+|             | as it has words                                                           |
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cidery.errors import SettingError
+from cidery.meta.judgments import JudgedCaptions
+from cidery.meta.protocols import Metrics, Settings, Verdict, agree, share_of
+from cidery.meta.scoring import CaptionScorer
+from cidery.statistics import pool_share, sum_by_group
+from cidery.tokenizers import get_tokenizer
+
+Words = list[str]
+Spoil = Callable[[Words, np.random.Generator, Words], Words]
+
+
+def _repeat(words: Words, rng: np.random.Generator, common: Words) -> Words:  # noqa: ARG001
+    start = int(rng.integers(0, max(1, len(words) - 2)))
+    run = words[start : start + 3]
+    return (words + run * len(words))[: 2 * len(words)]
+
+
+def _truncate(words: Words, rng: np.random.Generator, common: Words) -> Words:  # noqa: ARG001
+    return words[: max(1, len(words) // 2)]
+
+
+def _shuffle(words: Words, rng: np.random.Generator, common: Words) -> Words:  # noqa: ARG001
+    if len(set(words)) < 2:
+        return words
+    while (order := [words[i] for i in rng.permutation(len(words))]) == words:
+        pass
+    return order
+
+
+def _stuff(words: Words, rng: np.random.Generator, common: Words) -> Words:  # noqa: ARG001
+    new = [word for word in common if word not in words]
+    return words + new[: max(1, len(words) // 2)]
+
+
+SPOILINGS: dict[str, Spoil] = {
+    "repeated": _repeat,
+    "truncated": _truncate,
+    "shuffled": _shuffle,
+    "stuffed": _stuff,
+}
+_COMMON = 50
+
+
+def spoil(captions: list[Words], common: Words, seed: int) -> dict[str, list[Words]]:
+    """Return every caption in each way of spoiling it; the same seed spoils the same.
+
+    ```python
+    spoil([["a", "dog", "runs"]], ["man", "in"], seed=0)["truncated"]   # [["a"]]
+    ```
+    """
+    return {
+        name: [
+            change(words, np.random.default_rng([seed, place]), common)
+            for place, words in enumerate(captions)
+        ]
+        for name, change in SPOILINGS.items()
+    }
+
+
+def judge_gaming(
+    dataset: Any, metrics: Metrics, settings: Settings, scorer: CaptionScorer
+) -> dict[str, Verdict]:
+    """Share of spoilt captions to which the intact one is preferred, by way of spoiling."""
+    judged = getattr(dataset, "judged", None)
+    if not isinstance(judged, JudgedCaptions):
+        raise SettingError(f"{dataset.name} has no references to take captions from")
+    intact, references, images = _take_out(judged)
+    cut = get_tokenizer(settings.tokenizer)
+    words = cut(intact).form("words").tokens()
+    counts = Counter(
+        word for group in cut([" ".join(group) for group in references]).form("words").tokens()
+        for word in group
+    )  # fmt: skip
+    common = [word for word, _ in counts.most_common(_COMMON)]
+    spoilt = spoil(words, common, settings.seed)
+    captions = [" ".join(group) for group in words]
+    for found in spoilt.values():
+        captions += [" ".join(group) for group in found]
+    count = len(intact)
+    documents = np.tile(np.arange(count), 1 + len(spoilt))
+    each = scorer(JudgedCaptions(captions, documents, references, images), metrics)
+    verdicts = {}
+    for label, scores in each.items():
+        table = scores.reshape(1 + len(spoilt), count)
+        preferred = table[0] - table[1:]
+        hits, trials = agree(preferred, np.ones(preferred.shape, np.int64), settings.undecided)
+        statistics = {"accuracy": share_of(hits, trials)}
+        for place, name in enumerate(spoilt):
+            statistics[f"accuracy_{name}"] = share_of(hits[place], trials[place])
+        statistics |= {"captions": count, "undecided": int(np.count_nonzero(preferred == 0))}
+        rows = np.stack([hits.sum(axis=0), trials.sum(axis=0)], axis=1)
+        summed = sum_by_group(rows, images, int(images.max()) + 1)
+        verdicts[label] = Verdict(statistics, summed, pool_share)
+    return verdicts
+
+
+def _take_out(judged: JudgedCaptions) -> tuple[list[str], list[list[str]], Any]:
+    """Return one reference of each image, the others, and the images."""
+    kept: dict[int, int] = {}
+    for document, image in enumerate(judged.images.tolist()):
+        if len(judged.references[document]) > 1:
+            kept.setdefault(image, document)
+    if not kept:
+        raise SettingError("no image has two references, so none can serve as a caption")
+    groups = [judged.references[document] for document in kept.values()]
+    images = np.arange(len(groups))
+    return [group[0] for group in groups], [list(group[1:]) for group in groups], images

@@ -1,0 +1,249 @@
+"""What people said about captions: pairs, ratings, ratings of sets, scores of systems.
+
+| kind       | a judgment                                                                        |
+|------------|-----------------------------------------------------------------------------------|
+| `Pairs`    | which of two captions of an image is better, or closer to what people say of it   |
+| `Ratings`  | how good one caption is                                                           |
+| `Sets`     | how diverse a set of captions of an image is                                      |
+| `Systems`  | how good a system is, beside scores that metrics gave it                          |
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cidery.errors import InputError, SettingError
+from cidery.statistics import Floats
+
+Indexes: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedCaptions:
+    """Captions, each with the document whose references it is scored against.
+
+    A document is what CIDEr's frequencies count: an image, or a row of judgments where published
+    numbers count an image once for every row.
+    """
+
+    captions: Sequence[str]
+    documents: Indexes
+    """int64[captions]"""
+    references: Sequence[Sequence[str]]
+    """Of each document, at least one."""
+    images: Indexes
+    """int64[documents]: the image of each, from 0; images are drawn again in a bootstrap."""
+
+    def __post_init__(self) -> None:
+        for document, references in enumerate(self.references):
+            if not references:
+                raise InputError(f"document {document + 1} of the judged captions has no reference")
+
+    @property
+    def image_of_caption(self) -> Indexes:
+        """int64[captions]."""
+        return self.images[self.documents]
+
+    @property
+    def fewest_references(self) -> int:
+        """How many the document with the fewest has."""
+        return min(map(len, self.references))
+
+    def take(self, rows: Indexes) -> JudgedCaptions:
+        """Return those captions; all documents stay, so frequencies do too."""
+        return replace(
+            self, captions=[self.captions[i] for i in rows], documents=self.documents[rows]
+        )
+
+    def draw(self, count: int, seed: int | None) -> JudgedCaptions:
+        """Return `count` references of each document: drawn by the seed, or None: the first."""
+        if count < 1:
+            raise SettingError(f"at least 1 reference is needed, not {count}")
+        if count > self.fewest_references:
+            raise SettingError(
+                f"{count} references were asked for, but an image has only {self.fewest_references}"
+            )
+        if seed is None:
+            return replace(self, references=[group[:count] for group in self.references])
+        rng = np.random.default_rng(seed)
+        drawn = [
+            [group[i] for i in np.sort(rng.permutation(len(group))[:count])]
+            for group in self.references
+        ]
+        return replace(self, references=drawn)
+
+    def concatenate(self) -> JudgedCaptions:
+        """Return each document's references as a single one."""
+        return replace(self, references=[[" ".join(group)] for group in self.references])
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Two captions of one image, and which of them people prefer."""
+
+    name: str
+    judged: JudgedCaptions
+    first: Indexes
+    """int64[pairs]: the caption."""
+    second: Indexes
+    votes: Mapping[str, Indexes]
+    """question -> int64[pairs], votes for the first minus votes for the second: `consensus` asks
+    which is more like the references, `preference` which is better."""
+    kinds: Sequence[str] = ()
+    """Of each pair, such as HC, HI, HM, MM; empty where unknown."""
+    systems: Sequence[tuple[str, str]] = ()
+    """Who wrote the two; empty where unknown."""
+    own_references: Sequence[Sequence[str]] = ()
+    """Where published numbers use a fixed draw of references for each pair: that draw."""
+    triplets: NDArray[np.int8] | None = None
+    """int8[pairs, references]: what people said of each reference; needs one document per pair."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells data sets apart by content."""
+        votes = {question: found.tolist() for question, found in self.votes.items()}
+        return _fingerprint(
+            self.judged, self.first, self.second, votes, self.kinds, self.systems,
+            self.own_references, self.triplets,
+        )  # fmt: skip
+
+    def take(self, pairs: Indexes) -> Pairs:
+        """Return those pairs; frequencies stay those of all."""
+        rows, places = np.unique(
+            np.stack([self.first[pairs], self.second[pairs]]), return_inverse=True
+        )
+        first, second = places.reshape(2, -1).astype(np.int64)
+        return replace(
+            self,
+            judged=self.judged.take(rows),
+            first=first,
+            second=second,
+            votes={question: found[pairs] for question, found in self.votes.items()},
+            kinds=[self.kinds[i] for i in pairs] if self.kinds else (),
+            systems=[self.systems[i] for i in pairs] if self.systems else (),
+            own_references=[self.own_references[i] for i in pairs] if self.own_references else (),
+            triplets=None if self.triplets is None else self.triplets[pairs],
+        )
+
+    def with_own_references(self) -> Pairs:
+        """Return the pairs, each a document of its own with its own draw of references."""
+        count = len(self)
+        judged = JudgedCaptions(
+            [self.judged.captions[i] for i in (*self.first, *self.second)],
+            np.tile(np.arange(count), 2),
+            self.own_references,
+            self.judged.image_of_caption[self.first],
+        )
+        return replace(
+            self, judged=judged, first=np.arange(count), second=np.arange(count, 2 * count)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """How good people found captions, one number per answer."""
+
+    name: str
+    judged: JudgedCaptions
+    rows: Indexes
+    """int64[ratings]: the caption; it comes as often as people rated it."""
+    ratings: Floats
+    systems: Sequence[str] = ()
+    """Who wrote each caption; empty where unknown."""
+
+    def __len__(self) -> int:
+        return len(self.ratings)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells data sets apart by content."""
+        return _fingerprint(self.judged, self.rows, self.ratings, self.systems)
+
+    def take(self, ratings: Indexes) -> Ratings:
+        """Return those ratings; frequencies stay those of all."""
+        rows, places = np.unique(self.rows[ratings], return_inverse=True)
+        return replace(
+            self,
+            judged=self.judged.take(rows),
+            rows=places.astype(np.int64),
+            ratings=self.ratings[ratings],
+            systems=[self.systems[i] for i in rows] if self.systems else (),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sets:
+    """How diverse people found sets of captions."""
+
+    name: str
+    images: Sequence[str]
+    """Of each set."""
+    captions: Sequence[Sequence[str]]
+    ratings: Floats
+    """float64[sets]: the mean of what people said."""
+
+    def __len__(self) -> int:
+        return len(self.ratings)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells data sets apart by content."""
+        return _fingerprint(self.images, self.captions, self.ratings)
+
+    def take(self, sets: Indexes) -> Sets:
+        """Return those sets."""
+        return replace(
+            self,
+            images=[self.images[i] for i in sets],
+            captions=[self.captions[i] for i in sets],
+            ratings=self.ratings[sets],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Systems:
+    """How good people found systems, and what metrics gave them; there are no captions."""
+
+    name: str
+    systems: Sequence[str]
+    human: Mapping[str, Floats]
+    """question -> float64[systems]"""
+    scores: Mapping[int, Mapping[str, Floats]]
+    """number of references -> metric -> float64[systems]"""
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    """metric -> who computed it"""
+
+    def __len__(self) -> int:
+        return len(self.systems)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells data sets apart by content."""
+        return _fingerprint(self.systems, sorted(self.human.items()), sorted(self.scores.items()))
+
+
+Dataset: TypeAlias = Pairs | Ratings | Sets | Systems
+
+
+def _fingerprint(*parts: Any) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, JudgedCaptions):
+            text = repr((list(part.captions), [list(group) for group in part.references]))
+            digest.update(text.encode(errors="surrogatepass"))
+            digest.update(part.documents.tobytes() + part.images.tobytes())
+        elif isinstance(part, np.ndarray):
+            digest.update(part.tobytes())
+        else:
+            digest.update(repr(part).encode(errors="surrogatepass"))
+    return digest.hexdigest()[:16]

@@ -1,0 +1,235 @@
+"""Published numbers of agreement with people, and how each is computed here.
+
+CIDEr: Vedantam, Zitnick, Parikh, CVPR 2015. CIDEr-R: Santos, Colombini, Avila, 2021. Variance: Yi,
+Deng, Hu, "Improving image captioning evaluation by considering inter references variance", ACL
+2020. Diversity: Wang, Chan, "Describing like humans: on diversity in image captioning", CVPR 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+_KINDS = ("accuracy_HC", "accuracy_HI", "accuracy_HM", "accuracy_MM")
+_BOTH_KINDS = (*_KINDS, "accuracy")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Published values of several metrics that one evaluation gives."""
+
+    source: str
+    dataset: str
+    what: str
+    """The circumstances, for people."""
+    published: Mapping[str, Mapping[str, float]]
+    """metric -> statistic -> value, in percent"""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """For `evaluate`."""
+    note: str = ""
+    """Where the published protocol is ambiguous or the data differ."""
+
+
+def _rows(names: tuple[str, ...], **published: tuple[float, ...]) -> dict[str, dict[str, float]]:
+    """Return metric -> statistic -> value; `rouge_l` stands for `rouge-l`."""
+    return {
+        metric.replace("_", "-"): dict(zip(names, values, strict=True))
+        for metric, values in published.items()
+    }
+
+
+_FIRST_48 = {"references": 48, "draw": "first"}
+_WHICH_48 = (
+    "The paper drops 2 of 50 references without saying which, and does not say how BLEU was "
+    "smoothed; here the first 48, coco-caption's BLEU and ROUGE-L, the paper's CIDEr"
+)
+_OWN_5 = {"references": 5, "draw": "own"}
+_ANY_5 = "Which 5 references is not said; here each pair's fixed draw. Other draws differ by 2"
+_ABSTRACT_KINDS = "The data do not say which pairs are HC and which HI"
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment(
+        "CIDEr, 7.2",
+        "pascal-50s",
+        "48 references, consensus",
+        _rows(("accuracy",), cider=(84.0,)),
+        _FIRST_48,
+        _WHICH_48,
+    ),
+    Experiment(
+        "CIDEr, Table 1",
+        "pascal-50s",
+        "48 references, consensus",
+        _rows(
+            _KINDS,
+            bleu_4=(64.8, 97.7, 93.8, 63.6),
+            rouge_l=(66.3, 98.5, 95.8, 64.4),
+            meteor=(65.2, 99.3, 96.4, 67.7),
+            cider=(71.8, 99.7, 92.1, 72.2),
+        ),
+        _FIRST_48,
+        _WHICH_48,
+    ),
+    Experiment(
+        "CIDEr, 7.2",
+        "pascal-50s",
+        "5 references, consensus",
+        _rows(("accuracy",), bleu_1=(76.0,), rouge_1=(74.0,)),
+        _OWN_5,
+        _ANY_5,
+    ),
+    Experiment(
+        "CIDEr, Appendix I",
+        "pascal-50s",
+        "5 references, which is better?",
+        _rows(
+            ("accuracy",),
+            rouge_l=(75.6,),
+            bleu_4=(74.75,),
+            rouge_1=(73.15,),
+            bleu_1=(73.4,),
+            meteor=(79.5,),
+        ),
+        {**_OWN_5, "protocol": "preference"},
+        _ANY_5,
+    ),
+    Experiment(
+        "CIDEr, 7.3",
+        "pascal-50s",
+        "fraction of wins of five systems",
+        _rows(("pearson",), cider=(98.0,)),
+        {**_FIRST_48, "protocol": "wins"},
+        "The paper compares all systems on 100 images with 20 references; those judgments are not "
+        "among the data. Here the 1,000 MM pairs",
+    ),
+    Experiment(
+        "CIDEr, 7.2",
+        "abstract-50s",
+        "48 references, consensus",
+        _rows(("accuracy",), cider=(84.0,)),
+        {},
+        "12 pairs on which people are tied are dropped; the paper does not speak of ties",
+    ),
+    Experiment(
+        "CIDEr, Table 1",
+        "abstract-50s",
+        "48 references, consensus",
+        _rows(("accuracy",), bleu_4=(79.25,), rouge_1=(81.25,), meteor=(81.75,), cider=(83.75,)),
+        {},
+        f"{_ABSTRACT_KINDS}; published is the mean of both",
+    ),
+    Experiment(
+        "CIDEr, 7.4",
+        "abstract-50s",
+        "24 references predict the consensus of 24",
+        _rows(("accuracy",), human=(83.0,), cider=(82.0,)),
+        {"protocol": "human", "draws": 10},
+        "Mean of 10 random halves; ties of the predicted half count as wrong, of the other are "
+        "dropped",
+    ),
+    Experiment(
+        "CIDEr, 7.2",
+        "flickr8k-expert",
+        "5 references, expert ratings",
+        _rows(("spearman",), meteor=(56.0,), cider=(58.0,)),
+        {"resamples": 0},
+        "The paper cites others for the protocol; here all single ratings but those of an image's "
+        "own captions",
+    ),
+    Experiment(
+        "Variance, Table 1",
+        "coco-2015",
+        "12 systems, M1 and M2",
+        _rows(
+            ("pearson_M1", "pearson_M2"),
+            rouge_l=(6.2, 21.5),
+            bleu_1=(2.9, 16.5),
+            bleu_4=(23.6, 38.0),
+            cider_d=(44.0, 53.9),
+            meteor=(70.3, 70.1),
+            spice=(71.5, 68.8),
+        ),
+        {"references": 5},
+        "The paper scores captions of the validation images, which are not among the data; here "
+        "the server's scores on test images. Table 2 gives BLEU-1 as 30.7 and 33.8",
+    ),
+    Experiment(
+        "Variance, Table 3",
+        "flickr8k-expert",
+        "5 references, expert ratings",
+        _rows(
+            ("tau_c",),
+            bleu_1=(31.8,),
+            bleu_4=(14.0,),
+            rouge_l=(32.3,),
+            meteor=(43.6,),
+            cider_d=(44.7,),
+        ),
+        {"resamples": 0},
+        "Which Kendall coefficient, and of single or averaged ratings, is not said; here τ-c of "
+        "single ones",
+    ),
+    Experiment(
+        "Variance, Table 3",
+        "composite",
+        "ratings of correctness",
+        _rows(
+            ("tau_c",),
+            bleu_1=(28.2,),
+            bleu_4=(19.9,),
+            rouge_l=(31.3,),
+            meteor=(38.1,),
+            cider_d=(38.7,),
+        ),
+        {"resamples": 0},
+        "Whether the human candidate stays among the references is not said; here it does not",
+    ),
+    Experiment(
+        "Variance, Table 4",
+        "pascal-50s",
+        "5 references, which is better?",
+        _rows(
+            _BOTH_KINDS,
+            bleu_1=(53.1, 94.7, 90.9, 56.9, 73.9),
+            bleu_4=(53.3, 92.8, 85.2, 60.5, 73.0),
+            rouge_l=(55.6, 95.1, 93.3, 57.7, 75.4),
+            meteor=(61.4, 97.2, 94.9, 64.5, 79.5),
+            cider_d=(55.0, 98.0, 91.0, 64.6, 77.2),
+        ),
+        {**_OWN_5, "protocol": "preference"},
+        "The paper speaks of consensus, but its HC column fits only the votes on which is better. "
+        f"{_ANY_5}",
+    ),
+    Experiment(
+        "CIDEr-R, Table 3",
+        "cider-r-triplets",
+        "15 triplets",
+        _rows(
+            ("accuracy",),
+            cider_r=(100 * 4 / 15,),
+            cider_d=(100 * 1 / 15,),
+            meteor=(100 * 4 / 15,),
+            rouge_l=(100 * 1 / 15,),
+            bleu_4=(0.0,),
+        ),
+        {},
+        "The fifteenth triplet's BLEU-4, 5e-7 and 4e-7, are equal in print only",
+    ),
+)
+
+ABSENT: tuple[tuple[str, str], ...] = (
+    ("CIDEr, 7.1 (Figure 3a)", "the pilot's 120 references per image are not among the data"),
+    ("CIDEr, 7.4, PASCAL-50S (90 and 82)", "its triplets by reference are not among the data"),
+    (
+        "Variance, Table 2 (references concatenated)",
+        "the twelve systems' captions are not among the data; "
+        "`evaluate(..., concatenate=True)` runs the protocol on any other data set",
+    ),
+    (
+        "Variance, BERTScore, LEIC and (but for Table 1) SPICE in Tables 1-4",
+        "these metrics are not built in",
+    ),
+    ("Diversity, Table 2", "the ratings of its 900 sets of captions were not published"),
+)
+"""Numbers that the data do not allow, and why."""
