@@ -23,6 +23,9 @@
 #include "resample.hpp"
 
 namespace cidery {
+
+void bind_rewards(nb::module_& m);
+
 namespace {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
@@ -385,6 +388,9 @@ void bind_statistics(nb::module_& m) {
 }
 
 }  // namespace
+
+void bind_meteor(nb::module_& m);  // bind_meteor.cpp
+
 }  // namespace cidery
 
 NB_MODULE(_native, m) {
@@ -393,5 +399,7 @@ NB_MODULE(_native, m) {
   cidery::bind_counts(m);
   cidery::bind_metrics(m);
   cidery::bind_statistics(m);
+  cidery::bind_meteor(m);
   cidery::bind_diversity(m);
+  cidery::bind_rewards(m);
 }

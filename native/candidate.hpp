@@ -131,6 +131,8 @@ class CandidateNgrams {
               std::span<const std::uint32_t> frequency_words = {});
 
   Tally& tally(unsigned n) { return levels_[n - 1].tally; }
+  /// The n-grams' ids, by position.
+  std::span<const std::uint32_t> ids(unsigned n) const { return levels_[n - 1].ids; }
   /// The weight of each of tally(n)'s items.
   std::span<const double> weights(unsigned n) const { return levels_[n - 1].weights; }
 

@@ -108,14 +108,15 @@ double Cider::repetition_penalty(Worker& worker, std::size_t reference) const {
   return std::exp(log_sum / root);
 }
 
-double Cider::measure_one(Worker& worker, std::span<const std::uint32_t> parts,
-                          std::size_t image) const {
-  const NgramIndex& references = index();
-  const std::uint64_t first = references.first_caption(image);
-  const std::uint64_t last = references.first_caption(image + 1);
-  if (first == last) throw std::invalid_argument("an image has no references");
-
-  worker.ngrams.assign(references, worker.words, order(), &weights_, worker.frequency_words);
+void Cider::assign(Worker& worker, std::span<const std::uint32_t> candidate,
+                   std::span<const std::uint32_t> parts, const Translation& translation) const {
+  spell(candidate, translation.words, worker.words);
+  if (weights_.trie()) spell(candidate, translation.frequency, worker.frequency_words);
+  if (settings_.penalty == LengthPenalty::relative) {
+    spell(parts, translation.parts, worker.part_words);
+    worker.parts.assign(worker.part_words);
+  }
+  worker.ngrams.assign(index(), worker.words, order(), &weights_, worker.frequency_words);
   worker.norms.assign(order(), 0.0);
   for (unsigned n = 1; n <= order(); ++n) {
     const auto items = worker.ngrams.tally(n).items();
@@ -126,70 +127,85 @@ double Cider::measure_one(Worker& worker, std::span<const std::uint32_t> parts,
     }
     worker.norms[n - 1] = std::sqrt(worker.norms[n - 1]);
   }
-  if (settings_.penalty == LengthPenalty::relative) worker.parts.assign(parts);
+}
 
+double Cider::clip_ratio(std::size_t words, std::size_t reference_words) const {
+  // Only the ratio of the two totals matters: both norms carry them too.
+  return settings_.relative_counts && reference_words > 0
+             ? ngram_total(words, order()) / ngram_total(reference_words, order())
+             : 1.0;
+}
+
+double Cider::similarity(Worker& worker, std::uint64_t reference) const {
+  const NgramIndex& references = index();
+  const double ratio = clip_ratio(worker.words.size(), references.captions()[reference].size());
+  double similarity = 0;
+  for (unsigned n = 1; n <= order(); ++n) {
+    const double product = worker.norms[n - 1] * norms_[reference * order() + n - 1];
+    if (product == 0) continue;
+    const auto items = worker.ngrams.tally(n).items();
+    const auto weights = worker.ngrams.weights(n);
+    double dot = 0;
+    worker.ngrams.tally(n).match(
+        references.ids(n, reference), [&](std::uint32_t i, std::uint32_t count) {
+          const double here = items[i].count * weights[i];
+          const double there = count * weights[i];
+          dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
+        });
+    similarity += settings_.order_weights[n - 1] * (dot / product);
+  }
+  return similarity;
+}
+
+double Cider::penalty(Worker& worker, std::uint64_t reference) const {
+  if (settings_.penalty == LengthPenalty::none) return 1.0;
   const auto length = static_cast<double>(worker.words.size());
-  const double total = settings_.relative_counts ? ngram_total(worker.words.size(), order()) : 1.0;
+  const auto reference_length = static_cast<double>(index().captions()[reference].size());
+  const double by_length = length_penalty(length - reference_length, reference_length);
+  if (settings_.penalty == LengthPenalty::gaussian) return by_length;
+  return std::pow(repetition_penalty(worker, reference), settings_.repetition_weight) *
+         std::pow(by_length, 1 - settings_.repetition_weight);
+}
+
+double Cider::measure_one(Worker& worker, std::size_t image) const {
+  const std::uint64_t first = index().first_caption(image);
+  const std::uint64_t last = index().first_caption(image + 1);
+  if (first == last) throw std::invalid_argument("an image has no references");
   double sum = 0;
   double best = 0;
   for (std::uint64_t reference = first; reference < last; ++reference) {
-    const std::size_t reference_words = references.captions()[reference].size();
-    // Only the ratio of the two totals matters: both norms carry them too.
-    const double ratio = settings_.relative_counts && reference_words > 0
-                             ? total / ngram_total(reference_words, order())
-                             : 1.0;
-    double similarity = 0;
-    for (unsigned n = 1; n <= order(); ++n) {
-      const double product = worker.norms[n - 1] * norms_[reference * order() + n - 1];
-      if (product == 0) continue;
-      const auto items = worker.ngrams.tally(n).items();
-      const auto weights = worker.ngrams.weights(n);
-      double dot = 0;
-      worker.ngrams.tally(n).match(
-          references.ids(n, reference), [&](std::uint32_t i, std::uint32_t count) {
-            const double here = items[i].count * weights[i];
-            const double there = count * weights[i];
-            dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
-          });
-      similarity += settings_.order_weights[n - 1] * (dot / product);
-    }
-    if (settings_.penalty != LengthPenalty::none && similarity != 0) {
-      const auto reference_length = static_cast<double>(reference_words);
-      const double by_length = length_penalty(length - reference_length, reference_length);
-      if (settings_.penalty == LengthPenalty::gaussian) {
-        similarity *= by_length;
-      } else {
-        similarity *= std::pow(repetition_penalty(worker, reference), settings_.repetition_weight) *
-                      std::pow(by_length, 1 - settings_.repetition_weight);
-      }
-    }
-    sum += similarity;
-    best = reference == first ? similarity : std::max(best, similarity);
+    double value = similarity(worker, reference);
+    if (value != 0) value *= penalty(worker, reference);
+    sum += value;
+    best = reference == first ? value : std::max(best, value);
   }
   return settings_.scale *
          (settings_.best_reference ? best : sum / static_cast<double>(last - first));
 }
 
+void Cider::check(const Captions& candidates, const Captions* parts,
+                  std::span<const std::uint32_t> images, const Translation& translation) const {
+  check_candidates(candidates, images, index().images(), translation);
+  if (settings_.penalty == LengthPenalty::relative &&
+      (parts == nullptr || parts->size() != candidates.size() ||
+       translation.parts.size() != parts->vocabulary->size())) {
+    throw std::invalid_argument("the repetition penalty needs the words of every candidate");
+  }
+}
+
 std::vector<double> Cider::measure(const Captions& candidates, const Captions* parts,
                                    std::span<const std::uint32_t> images,
                                    const Translation& translation, unsigned threads) const {
-  check_candidates(candidates, images, index().images(), translation);
-  const bool with_parts = settings_.penalty == LengthPenalty::relative;
-  if (with_parts && (parts == nullptr || parts->size() != candidates.size() ||
-                     translation.parts.size() != parts->vocabulary->size())) {
-    throw std::invalid_argument("the repetition penalty needs the words of every candidate");
-  }
+  check(candidates, parts, images, translation);
   std::vector<double> values(candidates.size());
-  constexpr std::size_t kWorthAThread = 128;
+  constexpr std::size_t kWorthAThread = 256;  // a caption takes 2 µs, starting a thread some 50
   parallel_shares(values.size(), worker_count(threads, values.size() / kWorthAThread),
                   [&](std::size_t begin, std::size_t end, unsigned) {
                     Worker worker;
                     for (std::size_t i = begin; i < end; ++i) {
-                      spell(candidates[i], translation.words, worker.words);
-                      if (weights_.trie())
-                        spell(candidates[i], translation.frequency, worker.frequency_words);
-                      if (with_parts) spell((*parts)[i], translation.parts, worker.part_words);
-                      values[i] = measure_one(worker, worker.part_words, images[i]);
+                      assign(worker, candidates[i], parts ? (*parts)[i] : candidates[i],
+                             translation);
+                      values[i] = measure_one(worker, images[i]);
                     }
                   });
   return values;
@@ -359,6 +375,94 @@ std::vector<double> Cider::kernels(bool one_way, unsigned threads) const {
                     }
                   });
   return matrices;
+
+std::vector<std::vector<NgramCredit>> Cider::credit(const Captions& candidates,
+                                                    const Captions* parts,
+                                                    std::span<const std::uint32_t> images,
+                                                    const Translation& translation) const {
+  check(candidates, parts, images, translation);
+  std::vector<std::vector<NgramCredit>> credits;
+  Worker worker;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    assign(worker, candidates[i], parts ? (*parts)[i] : candidates[i], translation);
+    credits.push_back(credit_one(worker, images[i]));
+  }
+  return credits;
+}
+
+std::vector<NgramCredit> Cider::credit_one(Worker& worker, std::size_t image) const {
+  std::uint64_t first = index().first_caption(image);
+  std::uint64_t last = index().first_caption(image + 1);
+  if (first == last) throw std::invalid_argument("an image has no references");
+  if (settings_.best_reference) {
+    std::uint64_t best = first;
+    double most = -1;
+    for (std::uint64_t r = first; r < last; ++r) {
+      const double value = similarity(worker, r) * penalty(worker, r);
+      if (value > most) {
+        most = value;
+        best = r;
+      }
+    }
+    first = best;
+    last = best + 1;
+  }
+  std::vector<NgramCredit> credits;
+  for (unsigned n = 1; n <= order(); ++n) {
+    const std::size_t begin = credits.size();
+    const auto items = worker.ngrams.tally(n).items();
+    const auto ids = worker.ngrams.ids(n);
+    for (std::uint32_t at = 0; at < ids.size() && credits.size() - begin < items.size(); ++at) {
+      const auto& item = items[credits.size() - begin];  // in order of first occurrence
+      if (ids[at] == item.key) credits.push_back({n, at, item.count, 0.0, 0.0});
+    }
+    for (std::uint64_t r = first; r < last; ++r) {
+      const double share = settings_.scale * settings_.order_weights[n - 1] /
+                           static_cast<double>(last - first) * penalty(worker, r);
+      share_out(worker, n, r, share, std::span(credits).subspan(begin));
+    }
+  }
+  return credits;
+}
+
+void Cider::share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
+                      std::span<NgramCredit> credits) const {
+  const auto items = worker.ngrams.tally(n).items();
+  const auto weights = worker.ngrams.weights(n);
+  const double norm = worker.norms[n - 1];
+  const double reference_norm = norms_[reference * order() + n - 1];
+  if (norm * reference_norm == 0) return;
+  const double ratio = clip_ratio(worker.words.size(), index().captions()[reference].size());
+
+  // g: the candidate's vector; u: the part of it that this reference shares. The similarity is
+  // u·s / (‖g‖ ‖s‖): u·s / (‖u‖ ‖s‖) is earned, and what g has beyond u costs the factor ‖u‖/‖g‖.
+  std::vector<double> shared(items.size(), 0.0), products(items.size(), 0.0);
+  double shared_square = 0;
+  worker.ngrams.tally(n).match(index().ids(n, reference),
+                               [&](std::uint32_t i, std::uint32_t count) {
+                                 const double here = items[i].count * weights[i];
+                                 const double there = count * weights[i];
+                                 shared[i] = settings_.clip ? std::min(here, there * ratio) : here;
+                                 products[i] = shared[i] * there;
+                                 shared_square += shared[i] * shared[i];
+                               });
+  const double shared_norm = std::sqrt(shared_square);
+  if (shared_norm == 0) return;
+  double earned = 0;
+  double excess = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const double gain = share * (products[i] / (shared_norm * reference_norm));
+    const double here = items[i].count * weights[i];
+    credits[i].earned += gain;
+    earned += gain;
+    excess += here * here - shared[i] * shared[i];
+  }
+  if (excess <= 0) return;
+  const double lost = earned * (1 - std::min(1.0, shared_norm / norm));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const double here = items[i].count * weights[i];
+    credits[i].cost -= lost * ((here * here - shared[i] * shared[i]) / excess);
+  }
 }
 
 }  // namespace cidery

@@ -30,6 +30,15 @@ struct CiderSettings {
       false;  ///< coco: geometric mean over distinct words instead of the 1/l(c) power
 };
 
+/// What one n-gram of a caption brought and took; the sum over all n-grams is the caption's score.
+struct NgramCredit {
+  std::uint32_t order;  ///< n
+  std::uint32_t start;  ///< where in the caption it first stands
+  std::uint32_t count;  ///< how often it stands there
+  double earned;        ///< >= 0: its share of the similarity, had the caption only shared n-grams
+  double cost;          ///< <= 0: its share of what the others lose to a longer vector
+};
+
 /// References prepared for the CIDEr family; immutable, so that threads may share it.
 class Cider {
  public:
@@ -53,6 +62,11 @@ class Cider {
   /// reference, a pair has the mean of both directions, or, with `one_way`, its earlier caption is
   /// the candidate.
   std::vector<double> kernels(bool one_way, unsigned threads) const;
+  /// Each candidate's score split over its n-grams, in order of n and first occurrence; up to
+  /// rounding.
+  std::vector<std::vector<NgramCredit>> credit(const Captions& candidates, const Captions* parts,
+                                               std::span<const std::uint32_t> images,
+                                               const Translation& translation) const;
 
   const NgramIndex& index() const { return weights_.index(); }
   unsigned order() const { return static_cast<unsigned>(settings_.order_weights.size()); }
@@ -60,7 +74,17 @@ class Cider {
   struct Worker;  // one thread's scratch space
 
  private:
-  double measure_one(Worker& worker, std::span<const std::uint32_t> parts, std::size_t image) const;
+  void assign(Worker& worker, std::span<const std::uint32_t> candidate,
+              std::span<const std::uint32_t> parts, const Translation& translation) const;
+  double measure_one(Worker& worker, std::size_t image) const;
+  double similarity(Worker& worker, std::uint64_t reference) const;
+  void check(const Captions& candidates, const Captions* parts,
+             std::span<const std::uint32_t> images, const Translation& translation) const;
+  double clip_ratio(std::size_t words, std::size_t reference_words) const;
+  double penalty(Worker& worker, std::uint64_t reference) const;
+  std::vector<NgramCredit> credit_one(Worker& worker, std::size_t image) const;
+  void share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
+                 std::span<NgramCredit> credits) const;
   double repetition_penalty(Worker& worker, std::size_t reference) const;
   double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
   double length_penalty(double difference, double reference_length) const;

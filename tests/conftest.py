@@ -1,7 +1,9 @@
 """Fixtures for all tests: the bundled example, made as large as a test wants."""
 
 import json
+import os
 import shutil
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,6 +11,8 @@ import numpy as np
 import pytest
 
 import cidery
+from cidery.data.meteor import find_sources
+from cidery.errors import MissingExtraError
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -35,6 +39,26 @@ class Example:
             for image, captions in references.items()
         }
         return candidates, references
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache directory of the tests' own, which the processes of one run share."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CIDERY_CACHE", str(folder / "cache"))
+        yield folder / "cache"
+
+
+@pytest.fixture(scope="session")
+def meteor_data() -> Path:
+    """The folder of METEOR's files in the installed pycocoevalcap."""
+    try:
+        return find_sources()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

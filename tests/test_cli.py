@@ -621,6 +621,18 @@ class TestTerminal:
         assert "reading references" in printed
         assert "\x1b[2K" in printed.partition("words per caption")[0]
 
+    @pytest.mark.usefixtures("meteor_data")
+    def test_compiling_data_shows_progress_and_wipes_it_away(
+        self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+        printed = on_terminal(80, "score", "system_a.json", "references.json", "-m", "meteor")
+        before, _, _ = printed.partition("0.2697")
+        assert "compiling METEOR's table" in before
+        assert "\x1b[2K" in before
+        again = on_terminal(80, "score", "system_a.json", "references.json", "-m", "meteor")
+        assert "compiling" not in again
+
     def test_no_progress_in_a_pipe(self, tmp_path: Path) -> None:
         big = tmp_path / "big.json"
         big.write_bytes(b'{"a": ["a dog", "a cat"]}' + b" " * BIG_FILE)

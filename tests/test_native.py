@@ -69,4 +69,12 @@ def test_no_sanitizer_complains(core, tmp_path, target, sanitizer):
 
 
 def test_there_is_a_target_for_every_part():
-    assert {"fuzz_core", "fuzz_ptb"} <= set(TARGETS)
+    assert {"fuzz_core", "fuzz_meteor", "fuzz_ptb"} <= set(TARGETS)
+
+
+def test_threads_may_share_prepared_metrics(core, tmp_path):
+    program = tmp_path / "stress"
+    stress = ROOT / "tests" / "native" / "reward_stress.cpp"
+    compile_to(tmp_path, "thread", [str(stress), *map(str, core("thread")), "-o", str(program)])
+    done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr[-4000:]

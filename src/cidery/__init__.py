@@ -17,7 +17,19 @@ from cidery.diversity import diversity, leave_one_out, rank_references
 from cidery.errors import CideryError
 from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import METRICS, Bleu, Cider, CiderD, CiderR, RougeL, RougeN, RougeS, RougeW
+from cidery.metrics import (
+    METRICS,
+    Bleu,
+    Cider,
+    CiderD,
+    CiderR,
+    Meteor,
+    RougeL,
+    RougeN,
+    RougeS,
+    RougeW,
+)
+from cidery.rewards import Reward
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
 
@@ -32,6 +44,8 @@ __all__ = [
     "Corpus",
     "Description",
     "DocumentFrequencies",
+    "Meteor",
+    "Reward",
     "RougeL",
     "RougeN",
     "RougeS",

@@ -1,6 +1,6 @@
 """The native core. Arrays are flat and C-contiguous; `threads=0` means one per core."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 _U8 = NDArray[np.uint8]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
+_I64 = NDArray[np.int64]
 _F64 = NDArray[np.float64]
 
 class Vocabulary:
@@ -126,9 +127,73 @@ class Overlap:
 def ptb_tokens(
     captions: list[str], document: bool = False, clean: bool = True
 ) -> list[list[str]]: ...
+class TokenReader:
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        words: _U32,
+        *,
+        pad: int | None,
+        bos: int | None,
+        eos: int | None,
+        eos_word: int | None,
+    ) -> TokenReader: ...
+    def read(self, ids: _I64) -> Captions: ...
+    def read_ragged(self, ids: _I64, offsets: _U64) -> Captions: ...
+    def mask(self, ids: _I64) -> NDArray[np.bool_]: ...
+
+def with_last_word(captions: Captions, word: str) -> Captions: ...
+def credit(
+    cider: Cider,
+    candidates: Captions,
+    images: _U32,
+    translation: Translation,
+    parts: Captions | None = None,
+) -> list[list[tuple[int, int, int, float, float]]]: ...
 def tokenize(texts: list[str], tokenizer: str, threads: int = 0) -> Captions: ...
 def resample_sums(rows: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...
 def permute_sums(rows: _F64, other: _F64, resamples: int, seed: int, threads: int = 0) -> _F64: ...
+
+class MeteorTable:
+    @staticmethod
+    def open(path: str) -> MeteorTable: ...
+    @staticmethod
+    def from_bytes(content: bytes) -> MeteorTable: ...
+    @property
+    def checksum(self) -> int: ...
+    @property
+    def has_paraphrases(self) -> bool: ...
+
+class MeteorTableBuilder:
+    def __init__(
+        self, function_words: bytes, prefixes: bytes, synsets: bytes, exceptions: bytes
+    ) -> None: ...
+    def add_paraphrases(self, piece: bytes) -> None: ...
+    def finish(self) -> bytes: ...
+
+class MeteorCaptions:
+    @staticmethod
+    def from_tokens(
+        table: MeteorTable,
+        captions: Captions,
+        stemmer: Callable[[list[str]], list[str]],
+        paraphrases: bool,
+        threads: int = 0,
+    ) -> MeteorCaptions: ...
+    def __len__(self) -> int: ...
+    def words(self, caption: int) -> list[str]: ...
+
+def meteor_measure(
+    references: MeteorCaptions,
+    reference_offsets: _U64,
+    candidates: MeteorCaptions,
+    candidate_images: _U32,
+    threads: int = 0,
+) -> _F64: ...
+def meteor_scores(rows: _F64) -> _F64: ...
+def meteor_align(
+    candidates: MeteorCaptions, candidate: int, references: MeteorCaptions, reference: int
+) -> tuple[list[tuple[int, int, int, int, str]], _F64]: ...
 def cider_kernels(cider: Cider, one_way: bool = False, threads: int = 0) -> _F64: ...
 def word_products(index: NgramIndex, ignored: _U8, threads: int = 0) -> _F64: ...
 def bleu_left_out(

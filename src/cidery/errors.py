@@ -7,6 +7,7 @@ CideryError
 │   └── MismatchError                the ids of candidates and references do not fit together
 ├── SettingError (ValueError)        a setting has a value it cannot have
 ├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
+├── DataError (ValueError)           compiled data, or what they are compiled from, are damaged
 └── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
 
 UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
@@ -47,6 +48,10 @@ class FrequenciesError(CideryError, ValueError):
     """Document frequencies cannot be read, or do not fit what they are used for."""
 
 
+class DataError(CideryError, ValueError):
+    """Compiled data, or the files that they are compiled from, cannot be used."""
+
+
 class MissingExtraError(CideryError, ImportError):
     """An optional package is not installed."""
 
@@ -61,3 +66,7 @@ class MissingExtraError(CideryError, ImportError):
 
 class UnreliableWarning(UserWarning):
     """A number can be computed, but should not be trusted."""
+
+
+class DataWarning(UserWarning):
+    """Compiled data had to be built again, or could not be kept."""

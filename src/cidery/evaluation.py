@@ -186,7 +186,7 @@ def _warn_few_images(count: int) -> None:
 
 def sign(metric: Metric, references: ReferenceSet, fewest: int, most: int) -> Signature:
     """Return the signature of a metric on images with `fewest` to `most` references."""
-    settings = metric.settings()
+    settings = metric.settings() | metric.data_settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = references.tokenizer.id
     if metric.uses_frequencies:

@@ -222,6 +222,10 @@ class DocumentFrequencies:
     def __len__(self) -> int:
         return sum(int(np.count_nonzero(level.counts)) for level in self.levels)
 
+    def __getstate__(self) -> dict[str, Any]:
+        # The native form cannot travel to another process; it is made again there.
+        return {k: v for k, v in vars(self).items() if k not in ("trie", "_payload")}
+
     def __repr__(self) -> str:
         return (
             f"<DocumentFrequencies {self.name}: {self.image_count:g} images, {len(self)} n-grams "

@@ -112,7 +112,8 @@ def split_words(caption: str) -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def _stem_words(language: str) -> Callable[[list[str]], list[str]]:
+def get_stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    """Return what stems a list of words, by Snowball's algorithm for that language."""
     import Stemmer
 
     if language not in Stemmer.algorithms():
@@ -134,10 +135,15 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
         if " ".join(words).split() == words:
             return None
         return [word.split() for word in words]
+    if form == "unbarred":
+        # pycocoevalcap takes out what separates captions in METEOR's protocol.
+        if not any("|||" in word for word in words):
+            return None
+        return [[left] if (left := word.replace("|||", "")) else [] for word in words]
     if form == "parts":
         return [[word] if word.isalnum() else re.findall(r"\w+", word) for word in words]
     if form.startswith("stems:"):
-        stems = _stem_words(form.removeprefix("stems:"))
+        stems = get_stemmer(form.removeprefix("stems:"))
         return [stems(word.split()) for word in words]
     raise SettingError(f"unknown form of captions: {form!r}")
 
@@ -146,8 +152,8 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
 class TokenizedCaptions:
     r"""Captions as words, and in the other forms that metrics ask for, each made once.
 
-    `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `parts` cut
-    into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
+    `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `unbarred`
+    without `|||`; `parts` cut into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
     """
 
     captions: Captions

@@ -22,7 +22,7 @@ from typer.main import get_command
 from cidery._version import __version__
 from cidery.cli.parsing import examples
 from cidery.cli.rendering import complain
-from cidery.errors import CideryError, UnreliableWarning
+from cidery.errors import CideryError, DataWarning, UnreliableWarning
 
 COMMANDS = (
     "score",
@@ -33,10 +33,14 @@ COMMANDS = (
     "metrics",
     "frequencies",
     "tokenize",
+    "align",
+    "data",
     "demo",
 )
 """In the order of `cidery --help`; each is a module here."""
 
+OUR_WARNINGS = (UnreliableWarning, DataWarning)
+"""Told in one line, at every run."""
 BAD_INPUT = 2
 BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended
 
@@ -105,7 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unexpected is a bug and leaves its traceback, with exit status 1.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UnreliableWarning)
+        for category in OUR_WARNINGS:
+            warnings.simplefilter("always", category)
         warnings.showwarning = _show_warning
         try:
             status = get_command(app).main(arguments, prog_name="cidery", standalone_mode=False)
@@ -129,7 +134,7 @@ def _show_warning(
     file: TextIO | None = None,  # noqa: ARG001
     line: str | None = None,
 ) -> None:
-    if issubclass(category, UnreliableWarning):
+    if issubclass(category, OUR_WARNINGS):
         complain("warning", str(message))
     else:
         sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))

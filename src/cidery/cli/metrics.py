@@ -43,7 +43,7 @@ def metrics(
             [
                 label,
                 "{:g} to {:g}".format(*metric.range),
-                "frequencies" if metric.uses_frequencies else "",
+                _needs(metric),
                 ", ".join(_modes(metric)),
                 metric.paper,
             ]
@@ -64,6 +64,7 @@ def _describe(metric: Metric) -> dict[str, Any]:
     return {
         "range": list(metric.range),
         "uses_frequencies": metric.uses_frequencies,
+        "extra": metric.extra,
         "faithful": _modes(metric),
         "settings": metric.settings(),
         "paper": metric.paper,
@@ -73,4 +74,12 @@ def _describe(metric: Metric) -> dict[str, Any]:
 def _modes(metric: Metric) -> list[str]:
     """Return what it can be faithful to, the default first."""
     default = metric.settings().get("faithful")
-    return sorted(("coco", "paper"), key=lambda mode: mode != default) if default else ["paper"]
+    if default is None:
+        return [metric.follows]
+    return sorted(("coco", "paper"), key=lambda mode: mode != default)
+
+
+def _needs(metric: Metric) -> str:
+    if metric.extra:
+        return f"cidery[{metric.extra}]"
+    return "frequencies" if metric.uses_frequencies else ""

@@ -17,10 +17,15 @@ BIG_FILE = 20_000_000
 
 @contextmanager
 def progress(steps: int, *files: str) -> Iterator[Callable[[str], None]]:
-    """Yield a function that names the next of so many steps; `files` are what will be read."""
+    """Yield a function that names the next of so many steps; `files` are what will be read.
+
+    Where a step compiles data first, the bar says so and shows how far that is.
+    """
     if not sys.stderr.isatty():
         yield lambda _: None
         return
+    from cidery.data import report_to
+
     bar = _Bar(steps)
     big = any(Path(file).is_file() and Path(file).stat().st_size > BIG_FILE for file in files)
     timer = threading.Timer(PATIENCE, bar.show)
@@ -30,7 +35,8 @@ def progress(steps: int, *files: str) -> Iterator[Callable[[str], None]]:
     else:
         timer.start()
     try:
-        yield bar.step
+        with report_to(bar.report):
+            yield bar.step
     finally:
         timer.cancel()
         bar.close()
@@ -41,7 +47,8 @@ class _Bar:
 
     def __init__(self, steps: int) -> None:
         self._steps = steps
-        self._done = -1
+        self._begun = -1
+        self._done = 0.0
         self._name = ""
         self._lock = threading.Lock()
         self._closed = False
@@ -50,10 +57,18 @@ class _Bar:
 
     def step(self, name: str) -> None:
         """Begin the next step."""
+        self._begun += 1
+        self._update(name, self._begun)
+
+    def report(self, name: str, share: float) -> None:
+        """Show how far a part of this step is, as if it were all of it."""
+        self._update(name, self._begun + share)
+
+    def _update(self, name: str, done: float) -> None:
         with self._lock:
-            self._name, self._done = name, self._done + 1
+            self._name, self._done = name, done
             if self._drawn is not None:
-                self._drawn.update(self._task, description=name, completed=self._done)
+                self._drawn.update(self._task, description=name, completed=done)
 
     def show(self) -> None:
         """Begin to draw."""

@@ -12,6 +12,7 @@ from cidery.errors import SettingError
 from cidery.metrics.base import Faithful, Metric
 from cidery.metrics.bleu import Bleu
 from cidery.metrics.cider import Cider, CiderD, CiderR
+from cidery.metrics.meteor import Meteor
 from cidery.metrics.rouge import RougeL, RougeN, RougeS, RougeW
 
 MetricLike: TypeAlias = str | Metric
@@ -29,6 +30,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             RougeL(),
             RougeS(),
             RougeW(),
+            Meteor(),
         )
     }
 )
@@ -164,6 +166,7 @@ __all__ = [
     "Cider",
     "CiderD",
     "CiderR",
+    "Meteor",
     "Metric",
     "RougeL",
     "RougeN",

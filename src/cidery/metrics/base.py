@@ -119,6 +119,10 @@ class Metric(ABC):
 
     paper: ClassVar[str] = ""
     """Where it is defined."""
+    follows: ClassVar[Faithful] = "paper"
+    """What it is faithful to, where it has no setting for it."""
+    extra: ClassVar[str | None] = None
+    """The extra that brings the data it needs."""
 
     @property
     @abstractmethod
@@ -170,6 +174,10 @@ class Metric(ABC):
     def settings(self) -> dict[str, str]:
         """Return what the signature says, in order."""
         return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}
+
+    def data_settings(self) -> dict[str, str]:
+        """Return what the signature says about data that are read from outside the settings."""
+        return {}
 
 
 def format_setting(value: object) -> str:

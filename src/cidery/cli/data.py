@@ -1,0 +1,111 @@
+"""`cidery data`: show, build and remove compiled data."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_json, show_notes, show_table
+
+if TYPE_CHECKING:
+    from cidery.data import Status
+
+app = parsing.new_app(invoke_without_command=True)
+
+
+def _complete_names(incomplete: str) -> list[str]:
+    from cidery.data import RESOURCES
+
+    return [name for name in RESOURCES if name.startswith(incomplete)]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="What `cidery data` lists, such as meteor.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=_complete_names,
+    ),
+]
+
+
+@app.callback(epilog=parsing.examples("cidery data", "cidery data build meteor"))
+def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None:
+    """Show the data that metrics compile when they first need them, and check their files."""
+    if context.invoked_subcommand is not None:
+        return
+    from cidery.data import cache_directory, show
+
+    found = show()
+    if format == "json":
+        show_json([_describe(status) for status in found])
+        return
+    rows = [
+        [status.name, status.state, f"{status.size / 1e6:.1f} MB", status.purpose]
+        for status in found
+    ]
+    show_table(["name", "state", "size", "what it is"], rows, left=(0, 1, 3))
+    show_notes(f"in {cache_directory()}", *(status.problem for status in found if status.problem))
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery data build meteor",
+        "cidery data build meteor --paraphrases mine.gz -o mine.table",
+    )
+)
+def build(
+    name: Name,
+    paraphrases: Annotated[
+        str | None,
+        typer.Option(
+            help="For meteor: other paraphrases, a gzip file in METEOR's format; needs --output.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where the table with other paraphrases goes.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Compile data now, whether they are there or not."""
+    from cidery import data
+
+    if (paraphrases is None) != (output is None):
+        raise typer.BadParameter("--paraphrases and --output go together")
+    if paraphrases is not None and name != "meteor":
+        raise typer.BadParameter("only meteor takes other paraphrases", param_hint="--paraphrases")
+    with progress(1) as step:
+        step(f"building {name}")
+        if paraphrases is not None and output is not None:
+            data.write_meteor_table(output, paraphrases)
+        else:
+            output = str(data.build(name))
+    typer.echo(output)
+
+
+@app.command(epilog=parsing.examples("cidery data remove meteor"))
+def remove(name: Name) -> None:
+    """Remove compiled data; they are built again when they are needed."""
+    from cidery import data
+
+    removed = data.remove(name)
+    for path in removed:
+        typer.echo(f"removed {path}")
+    if not removed:
+        typer.echo(f"there was nothing to remove in {data.cache_directory()}")
+
+
+def _describe(status: Status) -> dict[str, str | int]:
+    return vars(status) | {"path": str(status.path)}

@@ -1,0 +1,266 @@
+"""METEOR 1.5 for English (Denkowski and Lavie 2014), as pycocoevalcap runs it, without Java."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
+
+import numpy as np
+
+from cidery import _native
+from cidery.data import Resource, load
+from cidery.data.meteor import METEOR, METEOR_WORDS, open_own_table
+from cidery.errors import DataError, SettingError
+from cidery.metrics.base import Faithful, Images, Metric, Prepared, ReferenceSet, require
+from cidery.statistics import Floats
+from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Stage: TypeAlias = Literal["exact", "stem", "synonym", "paraphrase"]
+"""The matcher that found a match, in the order in which METEOR tries them."""
+
+# Columns of the rows: METEOR's 23 statistics, in its own order.
+_CANDIDATE_WORDS, _REFERENCE_WORDS = 0, 1
+_CHUNKS, _CANDIDATE_MATCHED, _REFERENCE_MATCHED = 20, 21, 22
+
+
+@dataclass(frozen=True)
+class Meteor(Metric):
+    """METEOR: F of words matched exactly, by stem, synonym or paraphrase, less for gaps; in [0, 1].
+
+    F·(1 - γ·frag^β), F = P·R/(α·P + (1-α)·R), frag = chunks/matches: Denkowski and Lavie, WMT 2014,
+    with the English parameters of METEOR 1.5 (α 0.85, β 0.2, γ 0.6, δ 0.75). The corpus score pools
+    the statistics of all captions; it is not the mean of the captions' scores. Each caption is
+    compared with the reference that gives it the highest score, on a tie with the first.
+
+    ```python
+    cidery.score(candidates, references, metrics=[Meteor(), Meteor(paraphrases=False)])
+    ```
+    """
+
+    paraphrases: bool = True
+    """False leaves out the fourth matcher, and needs a much smaller table."""
+    table: str | os.PathLike[str] | None = None
+    """A table file of your own; None: the one compiled from pycocoevalcap's files."""
+
+    paper: ClassVar[str] = "Denkowski and Lavie 2014"
+    follows: ClassVar[Faithful] = "coco"
+    extra: ClassVar[str | None] = "meteor"
+
+    def __post_init__(self) -> None:
+        if self.table is not None:
+            object.__setattr__(self, "table", os.fspath(self.table))
+        require(self.table != "", "table must be the path of a file, not an empty string")
+
+    @property
+    def name(self) -> str:
+        """`meteor`."""
+        return "meteor"
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the checksum of the table, whatever its path."""
+        return {"table": f"{self._open_table().checksum:016x}"}
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Make references ready; the table is opened, and compiled if this is its first use."""
+        table = self._open_table()
+        with self._naming_table():
+            captions = self._captions(table, references.captions, "words", references.threads)
+        return _PreparedMeteor(self, table, captions, references.image_offsets)
+
+    def each(self, rows: Floats) -> Floats:
+        """Return METEOR of each caption by itself."""
+        return _native.meteor_scores(np.ascontiguousarray(rows))
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:  # noqa: ARG002
+        """Return METEOR of the pooled statistics."""
+        flat = np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
+        return _native.meteor_scores(flat).reshape(sums.shape[:-1])
+
+    def align(
+        self, candidate: str, reference: str, tokenizer: TokenizerLike = "ptb"
+    ) -> MeteorAlignment:
+        """Return which words METEOR matches, how, and in which chunks.
+
+        ```python
+        alignment = Meteor().align("two dogs are running", "a pair of dogs run")
+        print(alignment)
+        alignment.matches[0].stage
+        ```
+        """
+        table = self._open_table()
+        cut = get_tokenizer(tokenizer)
+        with self._naming_table():
+            candidates = self._captions(table, cut([candidate], 1), "unbarred", 1)
+            references = self._captions(table, cut([reference], 1), "words", 1)
+            matches, statistics = _native.meteor_align(candidates, 0, references, 0)
+        words, reference_words = tuple(candidates.words(0)), tuple(references.words(0))
+        return MeteorAlignment(
+            words,
+            reference_words,
+            tuple(
+                MeteorMatch(
+                    cast(Stage, stage),
+                    words[start : start + length],
+                    reference_words[reference_start : reference_start + reference_length],
+                    start,
+                    reference_start,
+                )
+                for start, length, reference_start, reference_length, stage in matches
+            ),
+            float(_native.meteor_scores(statistics[None])[0]),
+        )
+
+    @property
+    def _resource(self) -> Resource[_native.MeteorTable]:
+        return METEOR if self.paraphrases else METEOR_WORDS
+
+    @contextmanager
+    def _naming_table(self) -> Iterator[None]:
+        """Say which table is wrong inside, although its checksum fits."""
+        try:
+            yield
+        except RuntimeError as error:
+            raise DataError(f"{self.table or self._resource.path}: {error}") from error
+
+    def _open_table(self) -> _native.MeteorTable:
+        if self.table is None:
+            return load(self._resource)
+        table = open_own_table(self.table)
+        if self.paraphrases and not table.has_paraphrases:
+            raise SettingError(f"{self.table} holds no paraphrases; pass paraphrases=False")
+        return table
+
+    def _captions(
+        self, table: _native.MeteorTable, captions: TokenizedCaptions, form: str, threads: int
+    ) -> _native.MeteorCaptions:
+        return _native.MeteorCaptions.from_tokens(
+            table, captions.form(form), get_stemmer("english"), self.paraphrases, threads
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedMeteor:
+    """References in METEOR's words, each looked up in the table."""
+
+    metric: Meteor
+    table: _native.MeteorTable
+    references: _native.MeteorCaptions
+    image_offsets: NDArray[np.uint64]
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return METEOR's 23 statistics, float64[captions, 23], ready to be summed."""
+        with self.metric._naming_table():
+            captions = self.metric._captions(self.table, candidates, "unbarred", threads)
+            rows = _native.meteor_measure(
+                self.references, self.image_offsets, captions, images, threads
+            )
+        # METEOR adds no chunk to the sum for a perfect caption. Its own score stays the same: a
+        # single chunk that covers everything counts as no fragmentation.
+        perfect = (
+            (rows[:, _CHUNKS] == 1)
+            & (rows[:, _CANDIDATE_MATCHED] == rows[:, _CANDIDATE_WORDS])
+            & (rows[:, _REFERENCE_MATCHED] == rows[:, _REFERENCE_WORDS])
+        )
+        rows[perfect, _CHUNKS] = 0
+        return rows
+
+
+@dataclass(frozen=True)
+class MeteorMatch:
+    """A phrase of the candidate and the phrase of the reference that it was matched with."""
+
+    stage: Stage
+    candidate: tuple[str, ...]
+    reference: tuple[str, ...]
+    candidate_start: int
+    """Where it begins in the candidate, counted in words."""
+    reference_start: int
+
+    def precedes(self, other: MeteorMatch) -> bool:
+        """Tell whether the other follows at once, on both sides."""
+        return (
+            self.candidate_start + len(self.candidate) == other.candidate_start
+            and self.reference_start + len(self.reference) == other.reference_start
+        )
+
+    def __str__(self) -> str:
+        return f"{' '.join(self.candidate)} = {' '.join(self.reference)} ({self.stage})"
+
+
+@dataclass(frozen=True)
+class MeteorAlignment:
+    """What METEOR makes of one candidate and one reference."""
+
+    candidate: tuple[str, ...]
+    """In METEOR's own words: it cuts tokens further, `t-shirt` into two."""
+    reference: tuple[str, ...]
+    matches: tuple[MeteorMatch, ...]
+    """By their place in the reference."""
+    score: float
+
+    @property
+    def chunks(self) -> tuple[tuple[MeteorMatch, ...], ...]:
+        """Matches that follow each other on both sides; the fewer chunks, the higher the score."""
+        breaks = [
+            place
+            for place, (match, following) in enumerate(pairwise(self.matches), 1)
+            if not match.precedes(following)
+        ]
+        edges = [0, *breaks, len(self.matches)]
+        return tuple(self.matches[start:end] for start, end in pairwise(edges) if end > start)
+
+    @property
+    def unmatched_candidate(self) -> tuple[str, ...]:
+        """The candidate's words that nothing matches."""
+        return _leave_out(
+            self.candidate, [(m.candidate_start, len(m.candidate)) for m in self.matches]
+        )
+
+    @property
+    def unmatched_reference(self) -> tuple[str, ...]:
+        """The reference's words that nothing matches."""
+        return _leave_out(
+            self.reference, [(m.reference_start, len(m.reference)) for m in self.matches]
+        )
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["chunk", "candidate", "reference", "stage"]
+
+    def lines(self) -> list[list[str]]:
+        """Return the matches as text cells, a row each."""
+        return [
+            [str(number), " ".join(match.candidate), " ".join(match.reference), match.stage]
+            for number, chunk in enumerate(self.chunks, 1)
+            for match in chunk
+        ]
+
+    def notes(self) -> list[str]:
+        """Return what the matches do not say."""
+        notes = [f"score {self.score:.4f}, chunks {len(self.chunks)}"]
+        if self.unmatched_candidate:
+            notes.append(f"only in the candidate: {' '.join(self.unmatched_candidate)}")
+        if self.unmatched_reference:
+            notes.append(f"only in the reference: {' '.join(self.unmatched_reference)}")
+        return notes
+
+    def __str__(self) -> str:
+        rows = [self.header(), *self.lines()]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        table = (
+            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        )
+        return "\n".join([*table, "", *self.notes()])
+
+
+def _leave_out(words: tuple[str, ...], spans: list[tuple[int, int]]) -> tuple[str, ...]:
+    matched = {place for start, length in spans for place in range(start, start + length)}
+    return tuple(word for place, word in enumerate(words) if place not in matched)

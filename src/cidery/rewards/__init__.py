@@ -1,0 +1,30 @@
+"""Rewards: metrics as training signals, and what trainers make of them.
+
+```python
+reward = cidery.Reward(references, metric="cider-d", frequencies="coco-train2014")
+reward(image_ids, captions)   # float64[captions]
+```
+"""
+
+from cidery.rewards.advantages import (
+    group_normalise,
+    leave_one_out,
+    mix_losses,
+    mix_rewards,
+    per_token,
+    self_critical,
+)
+from cidery.rewards.credit import Credit, NgramCredit
+from cidery.rewards.reward import Reward
+
+__all__ = [
+    "Credit",
+    "NgramCredit",
+    "Reward",
+    "group_normalise",
+    "leave_one_out",
+    "mix_losses",
+    "mix_rewards",
+    "per_token",
+    "self_critical",
+]

@@ -1,0 +1,118 @@
+"""Telling strings, token lists and token ids apart, and refusing what is none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cidery._native import Captions
+from cidery.errors import InputError, SettingError
+from cidery.rewards.tokens import (
+    EndingTokenizer,
+    TokenVocabulary,
+    as_array,
+    as_integers,
+    is_array,
+)
+from cidery.tokenizers import TokenizedCaptions, Tokenizer
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionReader:
+    """Reads captions in any form that a trainer has them."""
+
+    tokenizer: Tokenizer
+    vocabulary: TokenVocabulary | None
+    threads: int
+
+    def read(self, captions: Any) -> tuple[TokenizedCaptions, bool]:
+        """Return captions as words, and whether these are words of the fixed vocabulary."""
+        if is_array(captions):
+            array = as_array(captions)
+            if array.dtype.kind not in "OU":
+                return self.need_vocabulary().read(as_integers(array, 2)), True
+            captions = array.tolist()
+        if not isinstance(captions, list | tuple):
+            raise InputError(
+                "expected a list of captions or an array of token ids, not "
+                f"{type(captions).__name__}"
+            )
+        rows = list(captions)
+        kinds = set(map(type, rows))
+        if kinds <= {str}:
+            return self._read_text(rows), False
+        odd = [row for row in rows if not (isinstance(row, list | tuple) or is_array(row))]
+        if odd:
+            raise InputError(
+                f"caption {_place(odd[0], rows)} is {odd[0]!r}: give strings, token lists or token "
+                "ids, one kind for all"
+            )
+        first = next((row[0] for row in rows if len(row)), None)
+        if isinstance(first, str):
+            return self._read_tokens(rows), False
+        return self.need_vocabulary().read_ragged(rows), True
+
+    def need_vocabulary(self) -> TokenVocabulary:
+        """Return the vocabulary; refuse where there is none."""
+        if self.vocabulary is None:
+            raise SettingError(
+                "captions are token ids; say what they stand for: "
+                "Reward(..., vocabulary={id: word}, pad=..., bos=..., eos=...)"
+            )
+        return self.vocabulary
+
+    def _read_text(self, rows: list[str]) -> TokenizedCaptions:
+        try:
+            return self.tokenizer(rows, self.threads)
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"caption {_place(error.object, rows)} has half of a surrogate pair, which is no "
+                f"character: {error.object!a}"
+            ) from None
+
+    def _read_tokens(self, rows: list[Sequence[str]]) -> TokenizedCaptions:
+        for position, row in enumerate(rows):
+            if not set(map(type, row)) <= {str}:
+                raise InputError(f"caption {position} has a token that is no text: {row!r}")
+        try:
+            captions = Captions.from_tokens(rows)
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"the token {error.object!a} has half of a surrogate pair, which is no character"
+            ) from None
+        if isinstance(self.tokenizer, EndingTokenizer):
+            return self.tokenizer.end(captions)
+        return TokenizedCaptions(captions)
+
+
+def find_places(images: Sequence[str | int]) -> dict[str | int, int]:
+    """Return the index of every image; 391895 finds "391895" and the other way round."""
+    places: dict[str | int, int] = {image: place for place, image in enumerate(images)}
+    if all(isinstance(image, int) for image in images):
+        places.update({str(image): place for image, place in list(places.items())})
+    elif all(isinstance(image, str) and _spells_integer(image) for image in images):
+        places.update({int(image): place for image, place in list(places.items())})
+    return places
+
+
+def _spells_integer(text: str) -> bool:
+    try:
+        return str(int(text)) == text
+    except ValueError:
+        return False
+
+
+def first_unknown(ids: Sequence[Any], places: Mapping[Any, int]) -> int:
+    """Return the position of the first id that names no image."""
+    for position, image in enumerate(ids):
+        try:
+            if image not in places:
+                return position
+        except TypeError:  # not hashable, so no id
+            return position
+    raise AssertionError("every id is known")
+
+
+def _place(item: Any, rows: Sequence[Any]) -> int:
+    return next(i for i, row in enumerate(rows) if row is item)

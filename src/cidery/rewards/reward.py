@@ -1,0 +1,310 @@
+"""Reward: references prepared once, captions scored at every training step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from cidery._native import Translation
+from cidery.corpus import Corpus, ImageId, References
+from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
+from cidery.evaluation import FrequenciesLike, Scorer
+from cidery.metrics import Metric, get_metrics
+from cidery.metrics.base import Faithful, Images, Prepared, find_frequencies
+from cidery.metrics.cider import PreparedCider
+from cidery.metrics.overlap import PreparedOverlap
+from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
+from cidery.rewards.reading import CaptionReader, find_places, first_unknown
+from cidery.rewards.tokens import (
+    EndingTokenizer,
+    TokenVocabulary,
+    VocabularyLike,
+    as_array,
+    as_integers,
+    find_end_word,
+    is_array,
+)
+from cidery.statistics import Floats
+from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+RewardMetric: TypeAlias = str | Metric | Mapping[str | Metric, float]
+
+
+@dataclass(frozen=True, eq=False)
+class _Measure:
+    """References prepared for one kind of rows, and the fixed vocabulary's words in their ids."""
+
+    prepared: Prepared
+    translation: Translation | None
+
+    @classmethod
+    def build(cls, prepared: Prepared, vocabulary: TokenVocabulary | None) -> _Measure:
+        if vocabulary is None:
+            return cls(prepared, None)
+        empty = vocabulary.read(np.zeros((1, 0), np.int64))
+        translation = None
+        if isinstance(prepared, PreparedCider | PreparedOverlap):
+            translation = prepared.translate(empty)
+        # An empty caption makes the metric ask for all the forms of words that it will want.
+        measure = cls(prepared, translation)
+        measure(empty, np.zeros(1, np.uint32), 1, translation)
+        return measure
+
+    def __call__(
+        self,
+        candidates: TokenizedCaptions,
+        images: Images,
+        threads: int,
+        translation: Translation | None,
+    ) -> Floats:
+        """Return rows, float64[captions, k]; without a translation the words are looked up."""
+        if translation is not None and isinstance(self.prepared, PreparedCider | PreparedOverlap):
+            return self.prepared.measure(candidates, images, threads, translation)
+        return self.prepared.measure(candidates, images, threads)
+
+
+class Reward:
+    """A metric, or a weighted sum of metrics, as a reward for freshly sampled captions.
+
+    References are prepared once; after that an object only reads itself, so that threads and
+    forked workers may share it. Values are those of `score` with the same settings, bit for bit.
+
+    ```python
+    reward = cidery.Reward({"a": ["a dog runs"]}, metric={"cider-d": 1.0, "bleu-4": 0.5},
+                           frequencies="coco-train2014")
+    reward(["a", "a"], ["a dog", "the dog runs"])   # float64[2]
+    ```
+    """
+
+    def __init__(
+        self,
+        references: References,
+        metric: RewardMetric = "cider-d",
+        *,
+        frequencies: FrequenciesLike = "references",
+        tokenizer: TokenizerLike = "ptb",
+        faithful: Faithful | None = None,
+        vocabulary: VocabularyLike | None = None,
+        pad: int | None = None,
+        bos: int | None = None,
+        eos: int | None = None,
+        count_eos: bool = False,
+        threads: int = 0,
+    ) -> None:
+        """Prepare references.
+
+        Args:
+            references: id -> captions, or a list of lists (ids are then positions).
+            metric: A name, a metric object, or a mapping of either to weights.
+            frequencies: As in `score`; `"references"` counts on all images given here.
+            tokenizer: For references and for captions given as strings.
+            faithful: `"coco"` or `"paper"` for metrics given by name.
+            vocabulary: What token ids stand for, {id: word} or a list.
+            pad: The id that fills rows up; never a word.
+            bos: The id that begins a caption; never a word.
+            eos: The id that ends a caption; nothing after it is read.
+            count_eos: Whether the end of a caption counts as a word, in references too.
+            threads: 0 means one per core; any number gives the same bits.
+        """
+        corpus = Corpus.from_references(references)
+        if not corpus.images:
+            raise InputError("references: there is nothing in it")
+        weights = _read_weights(metric, faithful)
+        if count_eos and vocabulary is not None and eos is None:
+            raise SettingError("count_eos=True needs eos=, the id that ends a caption")
+        if vocabulary is None and (pad, bos, eos) != (None, None, None):
+            raise SettingError("pad, bos and eos are token ids, which need vocabulary=")
+        plain = cutter = get_tokenizer(tokenizer)
+        end_word = find_end_word(vocabulary, eos) if count_eos else None
+        if end_word is not None:
+            cutter = EndingTokenizer.extend(plain, end_word)
+        scorer = Scorer.build(
+            corpus,
+            {label: chosen for label, (chosen, _) in weights.items()},
+            tokenizer=cutter,
+            frequencies=frequencies,
+            threads=threads,
+        )
+        if end_word is not None:
+            _check_end_word(scorer, end_word)
+        words = None
+        if vocabulary is not None:
+            words = TokenVocabulary.build(vocabulary, pad=pad, bos=bos, eos=eos, end_word=end_word)
+        self._reader = CaptionReader(cutter, words, threads)
+        self._measures = {
+            key: _Measure.build(prepared, words) for key, prepared in scorer.prepared.items()
+        }
+        self._terms = tuple(weights.values())
+        self._images = corpus.images
+        self._places = find_places(corpus.images)
+        self._threads = threads
+        self.weights: Mapping[str, float] = MappingProxyType(
+            {label: weight for label, (_, weight) in weights.items()}
+        )
+        self.signatures: Mapping[str, str] = MappingProxyType(dict(scorer.signatures))
+        # A copy in another process prepares again, from what this one was made of.
+        self._made_of = (
+            corpus,
+            {
+                "metric": dict(weights.values()),
+                "frequencies": scorer.references.frequencies,
+                "tokenizer": plain,
+                "vocabulary": vocabulary,
+                "pad": pad,
+                "bos": bos,
+                "eos": eos,
+                "count_eos": count_eos,
+                "threads": threads,
+            },
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        corpus, settings = self._made_of
+        return _prepare_again, (
+            corpus.images,
+            corpus.references,
+            corpus.reference_offsets,
+            settings,
+        )
+
+    def __repr__(self) -> str:
+        mix = " + ".join(f"{weight:g} {label}" for label, weight in self.weights.items())
+        return f"<Reward {mix} on {len(self._images)} images>"
+
+    def __call__(self, image_ids: Any, captions: Any) -> Floats:
+        """Return each caption's reward; `image_ids` has one id per caption.
+
+        Captions are strings, token lists, or, with a vocabulary, token ids: a 2-D array or tensor,
+        or rows of their own lengths.
+        """
+        candidates, fixed = self._reader.read(captions)
+        images = self._find(image_ids, len(candidates))
+        if len(images) == 0:
+            return np.zeros(0)
+        return self._measure(candidates, images, fixed)
+
+    def credit(self, image_ids: Any, captions: Any) -> list[Credit]:
+        """Return, for each caption, what its n-grams earned and cost; for the CIDEr family.
+
+        The similarity to a reference is u·s / (‖g‖ ‖s‖), with g the caption's vector, s the
+        reference's and u what they share. An n-gram earns its part of u·s / (‖u‖ ‖s‖); what g has
+        beyond u takes the factor ‖u‖ / ‖g‖ from it, shared out by squared weight. Both are summed
+        over references and orders with the metric's own penalties and weights.
+        """
+        candidates, fixed = self._reader.read(captions)
+        images = self._find(image_ids, len(candidates))
+        ngrams: list[list[NgramCredit]] = [[] for _ in range(len(candidates))]
+        for metric, weight in self._terms:
+            measure = self._measures[metric.row_key]
+            prepared = measure.prepared
+            if not isinstance(prepared, PreparedCider):
+                raise SettingError(
+                    f"{metric.name} is no sum over n-grams, so it gives no credit to them; "
+                    "cider, cider-d and cider-r do"
+                )
+            known = measure.translation if fixed else None
+            translation = known or prepared.translate(candidates)
+            credits = measure_credit(prepared, candidates, images, translation, weight)
+            for row, more in zip(ngrams, credits, strict=True):
+                row.extend(more)
+        rewards = self._measure(candidates, images, fixed) if ngrams else np.zeros(0)
+        return [merge_credit(float(r), row) for r, row in zip(rewards, ngrams, strict=True)]
+
+    def mask(self, token_ids: Any) -> NDArray[np.bool_]:
+        """Return bool[captions, tokens]: which tokens the model chose, the closing `eos` included.
+
+        These are the tokens whose log-probabilities a policy gradient weighs.
+        """
+        vocabulary = self._reader.need_vocabulary()
+        return vocabulary.reader.mask(as_integers(token_ids, 2))
+
+    def _measure(self, candidates: TokenizedCaptions, images: Images, fixed: bool) -> Floats:
+        rows = {
+            key: measure(candidates, images, self._threads, measure.translation if fixed else None)
+            for key, measure in self._measures.items()
+        }
+        (metric, weight), *others = self._terms
+        total = weight * metric.each(rows[metric.row_key])
+        for metric, weight in others:
+            total = total + weight * metric.each(rows[metric.row_key])
+        return total
+
+    def _find(self, image_ids: Any, captions: int) -> Images:
+        """Return the index of each caption's image."""
+        ids = as_array(image_ids).tolist() if is_array(image_ids) else image_ids
+        if isinstance(ids, str) or not hasattr(ids, "__len__"):
+            raise InputError(f"expected a list of image ids, one per caption, not {image_ids!r}")
+        if len(ids) != captions:
+            hint = ""
+            if 0 < len(ids) < captions and captions % len(ids) == 0:
+                hint = f"; for {captions // len(ids)} samples per image, repeat each id"
+            raise MismatchError(
+                f"{len(ids)} image ids for {captions} captions; one id per caption is needed{hint}"
+            )
+        try:
+            return np.fromiter(map(self._places.__getitem__, ids), np.uint32, captions)
+        except (KeyError, TypeError):
+            ids = list(ids)
+            row = first_unknown(ids, self._places)
+            shown = ", ".join(map(repr, self._images[:3]))
+            raise MismatchError(
+                f"image {ids[row]!r} (caption {row}) has no references; "
+                f"there are {len(self._images)} images, named like {shown}"
+            ) from None
+
+
+def _read_weights(
+    metric: RewardMetric, faithful: Faithful | None
+) -> dict[str, tuple[Metric, float]]:
+    """Return label -> (metric, weight)."""
+    given = metric if isinstance(metric, Mapping) else {metric: 1.0}
+    named: list[Metric] = []
+    for name, weight in given.items():
+        found = list(get_metrics([name], faithful).values())
+        if len(found) != 1:
+            raise SettingError(f"{name!r} names {len(found)} metrics; a reward needs one of them")
+        if isinstance(weight, bool) or not isinstance(weight, int | float | np.floating):
+            raise SettingError(f"the weight of {name!r} must be a number, not {weight!r}")
+        if not np.isfinite(weight):
+            raise SettingError(f"the weight of {name!r} must be finite, not {weight!r}")
+        named += found
+    labelled = get_metrics(named)
+    if len(labelled) != len(given):
+        raise SettingError("the mix names the same metric twice")
+    return {
+        label: (chosen, float(weight))
+        for (label, chosen), weight in zip(labelled.items(), given.values(), strict=True)
+    }
+
+
+def _check_end_word(scorer: Scorer, end_word: str) -> None:
+    """Refuse frequencies that never saw an end word: it would weigh more than any other word."""
+    frequencies = scorer.references.frequencies
+    for metric in scorer.metrics.values():
+        if not metric.uses_frequencies or frequencies == "references":
+            continue
+        found = find_frequencies(frequencies, metric.stems)
+        if found.count([end_word]) == 0:
+            raise FrequenciesError(
+                f"with count_eos=True the end of a caption counts as the word {end_word!r}, which "
+                f"{found.name} has never seen: it would outweigh every other word; pass "
+                'frequencies="references", or a set that was counted with the end word'
+            )
+
+
+def _prepare_again(
+    images: tuple[ImageId, ...],
+    captions: list[str],
+    offsets: NDArray[np.int64],
+    settings: dict[str, Any],
+) -> Reward:
+    groups = [captions[begin:end] for begin, end in pairwise(offsets.tolist())]
+    return Reward(dict(zip(images, groups, strict=True)), **settings)
