@@ -375,6 +375,7 @@ std::vector<double> Cider::kernels(bool one_way, unsigned threads) const {
                     }
                   });
   return matrices;
+}
 
 std::vector<std::vector<NgramCredit>> Cider::credit(const Captions& candidates,
                                                     const Captions* parts,
