@@ -9,13 +9,15 @@ from pathlib import Path
 TARGET = Path(__file__).resolve().parent.parent / "native" / "unicode_tables.cpp"
 # Code points beyond the basic plane stand only in web addresses and tags.
 LAST = 0x1FFFF
+# Letters younger than Unicode 13, the version that the original's Java 17 knows.
+YOUNGER = {0x2C2F, 0xA7C0, 0xA7D0, 0xA7D6, 0xA7D8, *range(0x10570, 0x10596)}
 
 
 def lower_runs() -> list[tuple[int, int, int, int]]:
     """Runs (first, last, step, delta) of code points with the same distance to their lower case."""
     runs: list[tuple[int, int, int, int]] = []
     for code in range(0x80, LAST + 1):
-        if 0xD800 <= code < 0xE000:
+        if 0xD800 <= code < 0xE000 or code in YOUNGER:
             continue
         lower = chr(code).lower()
         if len(lower) != 1 or ord(lower) == code:
