@@ -1,7 +1,7 @@
 """Agreement on real judgments: known figures, and the papers' numbers reproduced.
 
-The expected figures are those of coco-caption's own tools on the same rows, as later papers report
-them; they hold to the last digit given. The judgments lie beside the project and are no part of it.
+The expected figures came with the judgments, as those of coco-caption's tools; each is held to its
+tolerance. The judgments lie beside the project and are no part of it.
 """
 
 from __future__ import annotations

@@ -230,6 +230,6 @@ ABSENT: tuple[tuple[str, str], ...] = (
         "Variance, BERTScore, LEIC and (but for Table 1) SPICE in Tables 1-4",
         "these metrics are not built in",
     ),
-    ("Diversity, Table 2", "the ratings of its 900 sets of captions were not published"),
+    ("Diversity, Table 2", "the ratings of its sets of captions are not among the data"),
 )
 """Numbers that the data do not allow, and why."""
