@@ -127,6 +127,7 @@ class Overlap:
 def ptb_tokens(
     captions: list[str], document: bool = False, clean: bool = True
 ) -> list[list[str]]: ...
+
 class TokenReader:
     def __new__(
         cls,
