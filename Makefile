@@ -15,8 +15,8 @@ demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
 
 test: $(VENV)/.test
-	$(BIN)/ruff format --check src tests tools
-	$(BIN)/ruff check src tests tools
+	$(BIN)/ruff format --check src tests tools benchmarks examples
+	$(BIN)/ruff check src tests tools benchmarks examples
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2

@@ -1,7 +1,7 @@
 """METEOR side by side with pycocoevalcap's, in one run: `python benchmarks/meteor.py`.
 
-5,000 images x 5 references. Each side starts anew in a process of its own and tells its time and the
-most memory that it held, mapped pages included. The scores are compared before any figure is
+5,000 images x 5 references. Each side starts anew in a process of its own and tells its time and
+the most memory that it held, mapped pages included. The scores are compared before any figure is
 printed.
 
 - `pycocoevalcap`: Meteor() and compute_score on tokenized captions, the start of Java included.

@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import warnings
 import zipfile
 from pathlib import Path
@@ -433,16 +434,16 @@ print(*(f"{warning.category.__name__} {warning.message}" for warning in caught),
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of directories are POSIX")
-def test_a_read_only_cache_directory(tmp_path, sources):
-    folder = tmp_path / "cache"
-    folder.mkdir(mode=0o555)
-    for path in (tmp_path, *tmp_path.parents[:2]):
-        path.chmod(0o755)
-    try:
-        arguments = [str(tmp_path / "writable"), str(folder)]
-        out = finish(start(READ_ONLY, *arguments, PYTHONPATH=str(sources.parents[1])))
-    finally:
-        folder.chmod(0o755)
+def test_a_read_only_cache_directory():
+    # Not in tmp_path, into which its owner alone may look.
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        write_sources(Path(name, "packages"))
+        folder = Path(name, "cache")
+        folder.mkdir(mode=0o555)
+        arguments = [str(Path(name, "writable")), str(folder)]
+        out = finish(start(READ_ONLY, *arguments, PYTHONPATH=str(Path(name, "packages"))))
+        assert not list(folder.iterdir())
     first, second, warning = out.splitlines()
     assert (first, second) == ("True", "1.0")
     assert warning == (
@@ -450,7 +451,6 @@ def test_a_read_only_cache_directory(tmp_path, sources):
         "data of meteor were built in memory, as every process will have to; set CIDERY_CACHE to a "
         "directory that can be written"
     )
-    assert not list(folder.iterdir())
 
 
 @pytest.mark.usefixtures("sources")

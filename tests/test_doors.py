@@ -252,6 +252,23 @@ def test_scorers_on_random_corpora() -> None:
     assert compared > 4.5 * CORPORA
 
 
+@pytest.mark.usefixtures("java", "meteor_data")
+def test_meteor_on_random_corpora() -> None:
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    theirs, tokenizer = Meteor(), coco.PTBTokenizer()
+    for seed in range(0, CORPORA, 5):
+        corpus = RandomCorpus(seed, breaks=False)
+        gts = tokenizer.tokenize(corpus.references)
+        res = tokenizer.tokenize(corpus.candidates)
+        expected = theirs.compute_score(gts, res)
+        found = coco.Meteor().compute_score(gts, res)
+        assert [type(part) for part in found] == [type(part) for part in expected] == [float, list]
+        assert_equal(found, expected, f"corpus {seed}")
+    for pipe in (theirs.meteor_p.stdout, theirs.meteor_p.stderr):  # which it leaves open
+        pipe.close()
+
+
 @pytest.mark.usefixtures("java")
 def test_tokenizer_on_random_corpora() -> None:
     from pycocoevalcap.tokenizer.ptbtokenizer import PTBTokenizer

@@ -17,6 +17,7 @@ from scipy import stats
 import cidery
 import judged as made
 from cidery import METRICS, Bleu, Cider, meta
+from cidery.cli import main
 from cidery.errors import CideryError, FormatError, InputError, SettingError
 from cidery.meta.cache import ResultCache, default_folder
 from cidery.meta.protocols import agree, rank_within
@@ -631,3 +632,32 @@ def test_the_door_is_opened_when_asked_for() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = cidery.nothing
+
+
+@pytest.mark.parametrize("format", ["table", "json", "markdown", "latex"])
+def test_command(
+    format: str,
+    pairs: meta.Pairs,
+    ratings: meta.Ratings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "kept"))
+    arguments = ["meta", "judgments", str(tmp_path / "p.jsonl"), "-m", "rouge-l", "-f", format]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    agreement = meta.evaluate(pairs, "rouge-l")
+    if format == "json":
+        assert json.loads(out) == agreement.to_dict()
+    assert ("rouge-l|" in out) == (format == "table")
+    assert len([*(tmp_path / "kept" / "meta").iterdir()]) == 1
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == out
+    rated = ["meta", "judgments", str(tmp_path / "r.jsonl"), "-m", "rouge-l", "--resamples", "0"]
+    assert main([*rated, "--plot", str(tmp_path / "points.png")]) == 0
+    assert "drawn: " in capsys.readouterr().out
+    assert (tmp_path / "points.png").stat().st_size > 1000
+    assert main([*rated, "--kind", "MM"]) == 2
+    assert "error: judgments has no kinds of pairs" in capsys.readouterr().err
+    assert len(ratings) == 432

@@ -14,6 +14,7 @@
 #include "cider.hpp"
 #include "overlap.hpp"
 #include "resample.hpp"
+#include "word_products.hpp"
 
 namespace {
 
@@ -114,9 +115,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         check_values(values, 1.0);
         require(values == cider.measure(candidates, &candidates, input.images, translation, 3),
                 "threads do not change the bits");
+        const auto kernels = cider.kernels(coco, 1);
+        check_values(kernels, 1.0);
+        require(kernels == cider.kernels(coco, 3), "threads do not change the kernels");
       }
     }
+    const std::vector<std::uint8_t> ignored(references->vocabulary->size(), 0);
+    require(word_products(*index, ignored, 1) == word_products(*index, ignored, 2),
+            "threads do not change the products");
     const Overlap overlap(index);
+    try {
+      overlap.bleu_left_out(4, Overlap::ReferenceLength::closest, 2);
+    } catch (const std::invalid_argument&) {  // an image has one reference
+    }
     const auto translation = overlap.translate(*candidates.vocabulary);
     overlap.bleu(candidates, input.images, translation, 4, Overlap::ReferenceLength::closest, 1);
     overlap.rouge_n(candidates, input.images, translation, 2, 1);

@@ -63,6 +63,11 @@ class Meteor(Metric):
         """`meteor`."""
         return "meteor"
 
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """Each caption is compared with the reference that suits it best."""
+        return "max"
+
     def data_settings(self) -> dict[str, str]:
         """Return the checksum of the table, whatever its path."""
         return {"table": f"{self._open_table().checksum:016x}"}
