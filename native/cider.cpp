@@ -64,30 +64,23 @@ Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) c
   return translation;
 }
 
-double Cider::length_penalty(double difference, double reference_length) const {
-  if (settings_.penalty == LengthPenalty::gaussian) {
-    return std::exp(-(difference * difference) / (2 * settings_.sigma * settings_.sigma));
-  }
-  if (reference_length == 0) return difference == 0 ? 1.0 : 0.0;
-  return std::exp(-(difference * difference) / (reference_length * reference_length));
-}
-
-double Cider::repetition_penalty(Worker& worker, std::size_t reference) const {
+/// The logarithm of equation (6).
+double Cider::log_repetition(Worker& worker, std::size_t reference) const {
   const auto items = worker.parts.items();
-  if (items.empty()) return 1.0;
-  // f(w) of equation (6) as if no word were shared, then corrected for the shared ones.
+  if (items.empty()) return 0.0;
+  // f(w) as if no word were shared, then corrected for the shared ones. Most words stand once.
   double log_sum = 0;
-  for (const auto& item : items) log_sum -= std::log(item.count);
+  double length = 0;  // l(c)
+  for (const auto& item : items) {
+    length += item.count;
+    if (item.count > 1) log_sum -= std::log(item.count);
+  }
   worker.parts.match((*parts_)[reference], [&](std::uint32_t i, std::uint32_t there) {
+    if (items[i].count == 1 && there == 1) return;
     const double here = items[i].count;
     log_sum += std::log(here) - std::log(1.0 + std::abs(here - static_cast<double>(there)));
   });
-  double root = static_cast<double>(items.size());
-  if (!settings_.mean_repetition) {
-    root = 0;
-    for (const auto& item : items) root += item.count;  // l(c)
-  }
-  return std::exp(log_sum / root);
+  return log_sum / (settings_.mean_repetition ? static_cast<double>(items.size()) : length);
 }
 
 void Cider::assign(Worker& worker, std::span<const std::uint32_t> candidate,
@@ -139,14 +132,16 @@ double Cider::similarity(Worker& worker, std::uint64_t reference) const {
   return similarity;
 }
 
-double Cider::penalty(Worker& worker, std::uint64_t reference) const {
+double Cider::penalty(Worker& worker, std::size_t words, std::uint64_t reference) const {
   if (settings_.penalty == LengthPenalty::none) return 1.0;
-  const auto length = static_cast<double>(worker.words.size());
-  const auto reference_length = static_cast<double>(index().captions()[reference].size());
-  const double by_length = length_penalty(length - reference_length, reference_length);
-  if (settings_.penalty == LengthPenalty::gaussian) return by_length;
-  return std::pow(repetition_penalty(worker, reference), settings_.repetition_weight) *
-         std::pow(by_length, 1 - settings_.repetition_weight);
+  const auto length = static_cast<double>(index().captions()[reference].size());
+  if (length == 0) return 1.0;  // nothing is similar to an empty reference
+  const double square = std::pow(static_cast<double>(words) - length, 2);
+  if (settings_.penalty == LengthPenalty::gaussian) {
+    return std::exp(-square / (2 * settings_.sigma * settings_.sigma));
+  }
+  const double k = settings_.repetition_weight;
+  return std::exp(k * log_repetition(worker, reference) - (1 - k) * square / (length * length));
 }
 
 double Cider::measure_one(Worker& worker, std::size_t image) const {
@@ -157,7 +152,7 @@ double Cider::measure_one(Worker& worker, std::size_t image) const {
   double best = 0;
   for (std::uint64_t reference = first; reference < last; ++reference) {
     double value = similarity(worker, reference);
-    if (value != 0) value *= penalty(worker, reference);
+    if (value != 0) value *= penalty(worker, worker.words.size(), reference);
     sum += value;
     best = reference == first ? value : std::max(best, value);
   }

@@ -81,13 +81,12 @@ class Cider {
   void check(const Captions& candidates, const Captions* parts,
              std::span<const std::uint32_t> images, const Translation& translation) const;
   double clip_ratio(std::size_t words, std::size_t reference_words) const;
-  double penalty(Worker& worker, std::uint64_t reference) const;
+  double penalty(Worker& worker, std::size_t words, std::uint64_t reference) const;
   std::vector<NgramCredit> credit_one(Worker& worker, std::size_t image) const;
   void share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
                  std::span<NgramCredit> credits) const;
-  double repetition_penalty(Worker& worker, std::size_t reference) const;
+  double log_repetition(Worker& worker, std::size_t reference) const;
   double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
-  double length_penalty(double difference, double reference_length) const;
   class SetKernel;  // what `kernels` keeps of one image
 
   Weights weights_;

@@ -30,7 +30,7 @@ std::vector<NgramCredit> Cider::credit_one(Worker& worker, std::size_t image) co
     std::uint64_t best = first;
     double most = -1;
     for (std::uint64_t r = first; r < last; ++r) {
-      const double value = similarity(worker, r) * penalty(worker, r);
+      const double value = similarity(worker, r) * penalty(worker, worker.words.size(), r);
       if (value > most) {
         most = value;
         best = r;
@@ -50,7 +50,8 @@ std::vector<NgramCredit> Cider::credit_one(Worker& worker, std::size_t image) co
     }
     for (std::uint64_t r = first; r < last; ++r) {
       const double share = settings_.scale * settings_.order_weights[n - 1] /
-                           static_cast<double>(last - first) * penalty(worker, r);
+                           static_cast<double>(last - first) *
+                           penalty(worker, worker.words.size(), r);
       share_out(worker, n, r, share, std::span(credits).subspan(begin));
     }
   }

@@ -125,16 +125,7 @@ class Cider::SetKernel {
     const auto there = words(j);
     if (std::equal(here.begin(), here.end(), there.begin(), there.end())) return 1.0;
     if (sum == 0) return 0.0;
-    const CiderSettings& settings = cider_.settings_;
-    const double similarity = sum / std::sqrt(own_[i] * own_[j]);
-    if (settings.penalty == LengthPenalty::none) return similarity;
-    const auto length = static_cast<double>(there.size());
-    const double by_length =
-        cider_.length_penalty(static_cast<double>(here.size()) - length, length);
-    if (settings.penalty == LengthPenalty::gaussian) return similarity * by_length;
-    const double by_repetition = cider_.repetition_penalty(worker_, first_ + j);
-    return similarity * std::pow(by_repetition, settings.repetition_weight) *
-           std::pow(by_length, 1 - settings.repetition_weight);
+    return sum / std::sqrt(own_[i] * own_[j]) * cider_.penalty(worker_, here.size(), first_ + j);
   }
 
   const Cider& cider_;
