@@ -68,7 +68,8 @@ class _Bar:
         with self._lock:
             self._name, self._done = name, done
             if self._drawn is not None:
-                self._drawn.update(self._task, description=name, completed=done)
+                # Drawn at once: the step may hold the interpreter until it is over.
+                self._drawn.update(self._task, description=name, completed=done, refresh=True)
 
     def show(self) -> None:
         """Begin to draw."""
