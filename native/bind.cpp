@@ -263,31 +263,43 @@ void bind_counts(nb::module_& m) {
 void bind_metrics(nb::module_& m) {
   nb::class_<Translation>(m, "Translation");
 
+  nb::class_<CiderSettings>(m, "CiderSettings")
+      .def(
+          "__init__",
+          [](CiderSettings* self, std::vector<double> order_weights, double scale, bool uniform_idf,
+             bool clip, bool relative_counts, bool best_reference, const std::string& penalty,
+             double sigma, double repetition_weight, bool mean_repetition) {
+            new (self) CiderSettings{std::move(order_weights),
+                                     scale,
+                                     uniform_idf,
+                                     clip,
+                                     relative_counts,
+                                     best_reference,
+                                     penalty_named(penalty),
+                                     sigma,
+                                     repetition_weight,
+                                     mean_repetition};
+          },
+          "order_weights"_a, nb::kw_only(), "scale"_a = 1.0, "uniform_idf"_a = false,
+          "clip"_a = false, "relative_counts"_a = false, "best_reference"_a = false,
+          "penalty"_a = "none", "sigma"_a = 6.0, "repetition_weight"_a = 0.8,
+          "mean_repetition"_a = false);
+
   nb::class_<Cider>(m, "Cider")
       .def(nb::new_([](std::shared_ptr<NgramIndex> index, std::shared_ptr<FrequencyTrie> trie,
-                       double log_image_count, std::vector<double> order_weights, double scale,
-                       bool uniform_idf, bool clip, bool relative_counts, bool best_reference,
-                       const std::string& penalty, double sigma, double repetition_weight,
-                       bool mean_repetition, std::shared_ptr<Captions> parts, unsigned threads) {
-             CiderSettings settings{std::move(order_weights),
-                                    scale,
-                                    uniform_idf,
-                                    clip,
-                                    relative_counts,
-                                    best_reference,
-                                    penalty_named(penalty),
-                                    sigma,
-                                    repetition_weight,
-                                    mean_repetition};
+                       double log_image_count, const CiderSettings& settings,
+                       std::shared_ptr<Captions> parts, unsigned threads) {
              nb::gil_scoped_release release;
-             return std::make_shared<Cider>(index, trie, log_image_count, std::move(settings),
-                                            parts, threads);
+             return std::make_shared<Cider>(index, trie, log_image_count, settings, parts, threads);
            }),
-           "index"_a, "trie"_a.none(), "log_image_count"_a, nb::kw_only(), "order_weights"_a,
-           "scale"_a = 1.0, "uniform_idf"_a = false, "clip"_a = false, "relative_counts"_a = false,
-           "best_reference"_a = false, "penalty"_a = "none", "sigma"_a = 6.0,
-           "repetition_weight"_a = 0.8, "mean_repetition"_a = false, "parts"_a.none() = nb::none(),
-           "threads"_a = 0)
+           "index"_a, "trie"_a.none(), "log_image_count"_a, "settings"_a,
+           "parts"_a.none() = nb::none(), "threads"_a = 0)
+      .def(
+          "variant",
+          [](const Cider& self, const CiderSettings& settings, std::shared_ptr<Captions> parts) {
+            return std::make_shared<Cider>(self.variant(settings, parts));
+          },
+          "settings"_a, "parts"_a.none() = nb::none())
       .def(
           "translate",
           [](const Cider& self, const Captions& words, const Captions* parts) {
@@ -295,15 +307,29 @@ void bind_metrics(nb::module_& m) {
           },
           "candidates"_a, "parts"_a.none() = nb::none(), Release())
       .def(
+          "similarities",
+          [](const Cider& self, const Captions& candidates, Array<std::uint32_t> images,
+             const Translation& translation, unsigned threads) {
+            std::vector<double> values;
+            {
+              nb::gil_scoped_release release;
+              values = self.similarities(candidates, view(images), translation, threads);
+            }
+            return give(std::move(values));
+          },
+          "candidates"_a, "images"_a, "translation"_a, "threads"_a = 0)
+      .def(
           "measure",
           [](const Cider& self, const Captions& candidates, Array<std::uint32_t> images,
-             const Translation& translation, const Captions* parts, unsigned threads) {
+             const Translation& translation, Array<double> similarities, const Captions* parts,
+             unsigned threads) {
             return rows_without_gil(candidates.size(), [&] {
-              return self.measure(candidates, parts, view(images), translation, threads);
+              return self.measure(candidates, parts, view(images), translation, view(similarities),
+                                  threads);
             });
           },
-          "candidates"_a, "images"_a, "translation"_a, "parts"_a.none() = nb::none(),
-          "threads"_a = 0);
+          "candidates"_a, "images"_a, "translation"_a, "similarities"_a,
+          "parts"_a.none() = nb::none(), "threads"_a = 0);
 
   nb::class_<Overlap>(m, "Overlap")
       .def(nb::new_(

@@ -8,37 +8,12 @@
 #include "parallel.hpp"
 
 namespace cidery {
-Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
-             double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
-             unsigned threads)
-    : weights_(index, std::move(trie), static_cast<unsigned>(settings.order_weights.size()),
-               log_image_count, settings.uniform_idf),
-      settings_(std::move(settings)),
-      parts_(std::move(parts)) {
-  if (order() < 1 || order() > index->order())
-    throw std::invalid_argument("the references hold too short n-grams");
-  const std::size_t captions = index->captions().size();
-  if (settings_.penalty == LengthPenalty::relative && (!parts_ || parts_->size() != captions)) {
-    throw std::invalid_argument("the repetition penalty needs the words of every reference");
-  }
-  norms_.resize(captions * order());
-  constexpr std::size_t kWorthAThread = 512;
-  parallel_shares(captions, worker_count(threads, captions / kWorthAThread),
-                  [&](std::size_t begin, std::size_t end, unsigned) {
-                    RepeatCounter repeats;
-                    for (std::size_t caption = begin; caption < end; ++caption) {
-                      repeats.start(index->captions()[caption].size());
-                      for (unsigned n = 1; n <= order(); ++n) {
-                        norms_[caption * order() + n - 1] =
-                            norm(n, index->ids(n, caption), repeats);
-                      }
-                    }
-                  });
-}
+namespace {
 
-double Cider::norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const {
+double norm(const Weights& weights, unsigned n, std::span<const std::uint32_t> ids,
+            RepeatCounter& repeats) {
   const auto counts = repeats.count(ids);
-  const auto weight = weights_.of_order(n);
+  const auto weight = weights.of_order(n);
   double sum = 0;
   if (counts.empty()) {  // no n-gram stands twice
     for (const std::uint32_t id : ids) sum += weight(id) * weight(id);
@@ -51,10 +26,66 @@ double Cider::norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter
   return std::sqrt(sum);
 }
 
+std::vector<double> reference_norms(const Weights& weights, unsigned order, unsigned threads) {
+  const NgramIndex& index = weights.index();
+  const std::size_t captions = index.captions().size();
+  std::vector<double> norms(captions * order);
+  constexpr std::size_t kWorthAThread = 512;
+  parallel_shares(captions, worker_count(threads, captions / kWorthAThread),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    RepeatCounter repeats;
+                    for (std::size_t caption = begin; caption < end; ++caption) {
+                      repeats.start(index.captions()[caption].size());
+                      for (unsigned n = 1; n <= order; ++n) {
+                        norms[caption * order + n - 1] =
+                            norm(weights, n, index.ids(n, caption), repeats);
+                      }
+                    }
+                  });
+  return norms;
+}
+
+}  // namespace
+
+Cider::Cider(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
+             double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
+             unsigned threads)
+    : settings_(std::move(settings)), parts_(std::move(parts)) {
+  if (order() < 1 || order() > index->order()) {
+    throw std::invalid_argument("the references hold too short n-grams");
+  }
+  Weights weights(std::move(index), std::move(trie), order(), log_image_count,
+                  settings_.uniform_idf);
+  auto norms = reference_norms(weights, order(), threads);
+  base_ = std::make_shared<const Base>(Base{std::move(weights), std::move(norms)});
+  check_parts();
+}
+
+Cider::Cider(std::shared_ptr<const Base> base, CiderSettings settings,
+             std::shared_ptr<const Captions> parts)
+    : base_(std::move(base)), settings_(std::move(settings)), parts_(std::move(parts)) {
+  check_parts();
+}
+
+void Cider::check_parts() const {
+  if (settings_.penalty == LengthPenalty::relative &&
+      (!parts_ || parts_->size() != index().captions().size())) {
+    throw std::invalid_argument("the repetition penalty needs the words of every reference");
+  }
+}
+
+Cider Cider::variant(CiderSettings settings, std::shared_ptr<const Captions> parts) const {
+  if (settings.order_weights.size() != settings_.order_weights.size() ||
+      settings.uniform_idf != settings_.uniform_idf) {
+    throw std::invalid_argument("a variant has the same order and the same kind of weights");
+  }
+  return Cider(base_, std::move(settings), std::move(parts));
+}
+
 Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) const {
   Translation translation;
   translation.words = cidery::translate(words, *index().captions().vocabulary);
-  if (const FrequencyTrie* trie = weights_.trie()) {
+  if (const FrequencyTrie* trie = base_->weights.trie()) {
     translation.frequency.reserve(words.size());
     for (std::uint32_t id = 0; id < words.size(); ++id)
       translation.frequency.push_back(trie->vocabulary().find(words[id]));
@@ -83,15 +114,17 @@ double Cider::log_repetition(Worker& worker, std::size_t reference) const {
   return log_sum / (settings_.mean_repetition ? static_cast<double>(items.size()) : length);
 }
 
+void Cider::assign_parts(Worker& worker, std::span<const std::uint32_t> parts,
+                         const Translation& translation) const {
+  spell(parts, translation.parts, worker.part_words);
+  worker.parts.assign(worker.part_words);
+}
+
 void Cider::assign(Worker& worker, std::span<const std::uint32_t> candidate,
-                   std::span<const std::uint32_t> parts, const Translation& translation) const {
+                   const Translation& translation) const {
   spell(candidate, translation.words, worker.words);
-  if (weights_.trie()) spell(candidate, translation.frequency, worker.frequency_words);
-  if (settings_.penalty == LengthPenalty::relative) {
-    spell(parts, translation.parts, worker.part_words);
-    worker.parts.assign(worker.part_words);
-  }
-  worker.ngrams.assign(index(), worker.words, order(), &weights_, worker.frequency_words);
+  if (base_->weights.trie()) spell(candidate, translation.frequency, worker.frequency_words);
+  worker.ngrams.assign(index(), worker.words, order(), &base_->weights, worker.frequency_words);
   worker.norms.assign(order(), 0.0);
   for (unsigned n = 1; n <= order(); ++n) {
     const auto items = worker.ngrams.tally(n).items();
@@ -116,7 +149,7 @@ double Cider::similarity(Worker& worker, std::uint64_t reference) const {
   const double ratio = clip_ratio(worker.words.size(), references.captions()[reference].size());
   double similarity = 0;
   for (unsigned n = 1; n <= order(); ++n) {
-    const double product = worker.norms[n - 1] * norms_[reference * order() + n - 1];
+    const double product = worker.norms[n - 1] * base_->norms[reference * order() + n - 1];
     if (product == 0) continue;
     const auto items = worker.ngrams.tally(n).items();
     const auto weights = worker.ngrams.weights(n);
@@ -144,20 +177,29 @@ double Cider::penalty(Worker& worker, std::size_t words, std::uint64_t reference
   return std::exp(k * log_repetition(worker, reference) - (1 - k) * square / (length * length));
 }
 
-double Cider::measure_one(Worker& worker, std::size_t image) const {
-  const std::uint64_t first = index().first_caption(image);
-  const std::uint64_t last = index().first_caption(image + 1);
-  if (first == last) throw std::invalid_argument("an image has no references");
+double Cider::combine(Worker& worker, std::size_t words, std::uint64_t first,
+                      std::span<const double> similarities) const {
   double sum = 0;
   double best = 0;
-  for (std::uint64_t reference = first; reference < last; ++reference) {
-    double value = similarity(worker, reference);
-    if (value != 0) value *= penalty(worker, worker.words.size(), reference);
+  for (std::size_t i = 0; i < similarities.size(); ++i) {
+    double value = similarities[i];
+    if (value != 0) value *= penalty(worker, words, first + i);
     sum += value;
-    best = reference == first ? value : std::max(best, value);
+    best = i == 0 ? value : std::max(best, value);
   }
   return settings_.scale *
-         (settings_.best_reference ? best : sum / static_cast<double>(last - first));
+         (settings_.best_reference ? best : sum / static_cast<double>(similarities.size()));
+}
+
+std::vector<std::size_t> Cider::similarity_offsets(std::span<const std::uint32_t> images) const {
+  std::vector<std::size_t> offsets{0};
+  offsets.reserve(images.size() + 1);
+  for (const std::uint32_t image : images) {
+    const std::uint64_t count = index().first_caption(image + 1) - index().first_caption(image);
+    if (count == 0) throw std::invalid_argument("an image has no references");
+    offsets.push_back(offsets.back() + count);
+  }
+  return offsets;
 }
 
 void Cider::check(const Captions& candidates, const Captions* parts,
@@ -170,19 +212,48 @@ void Cider::check(const Captions& candidates, const Captions* parts,
   }
 }
 
+std::vector<double> Cider::similarities(const Captions& candidates,
+                                        std::span<const std::uint32_t> images,
+                                        const Translation& translation, unsigned threads) const {
+  check_candidates(candidates, images, index().images(), translation);
+  const auto offsets = similarity_offsets(images);
+  std::vector<double> values(offsets.back());
+  constexpr std::size_t kWorthAThread = 256;  // a caption takes 2 µs, starting a thread some 50
+  parallel_shares(images.size(), worker_count(threads, images.size() / kWorthAThread),
+                  [&](std::size_t begin, std::size_t end, unsigned) {
+                    Worker worker;
+                    for (std::size_t i = begin; i < end; ++i) {
+                      assign(worker, candidates[i], translation);
+                      const std::uint64_t first = index().first_caption(images[i]);
+                      for (std::size_t at = offsets[i]; at < offsets[i + 1]; ++at) {
+                        values[at] = similarity(worker, first + (at - offsets[i]));
+                      }
+                    }
+                  });
+  return values;
+}
+
 std::vector<double> Cider::measure(const Captions& candidates, const Captions* parts,
                                    std::span<const std::uint32_t> images,
-                                   const Translation& translation, unsigned threads) const {
+                                   const Translation& translation,
+                                   std::span<const double> similarities, unsigned threads) const {
   check(candidates, parts, images, translation);
+  const auto offsets = similarity_offsets(images);
+  if (similarities.size() != offsets.back()) {
+    throw std::invalid_argument("one similarity per candidate and reference is needed");
+  }
   std::vector<double> values(candidates.size());
-  constexpr std::size_t kWorthAThread = 256;  // a caption takes 2 µs, starting a thread some 50
+  constexpr std::size_t kWorthAThread = 1024;
   parallel_shares(values.size(), worker_count(threads, values.size() / kWorthAThread),
                   [&](std::size_t begin, std::size_t end, unsigned) {
                     Worker worker;
                     for (std::size_t i = begin; i < end; ++i) {
-                      assign(worker, candidates[i], parts ? (*parts)[i] : candidates[i],
-                             translation);
-                      values[i] = measure_one(worker, images[i]);
+                      if (settings_.penalty == LengthPenalty::relative) {
+                        assign_parts(worker, (*parts)[i], translation);
+                      }
+                      values[i] =
+                          combine(worker, candidates[i].size(), index().first_caption(images[i]),
+                                  similarities.subspan(offsets[i], offsets[i + 1] - offsets[i]));
                     }
                   });
   return values;

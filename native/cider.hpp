@@ -48,12 +48,28 @@ class Cider {
         double log_image_count, CiderSettings settings, std::shared_ptr<const Captions> parts,
         unsigned threads);
 
+  /// The same references and frequencies under other settings of the same order: nothing is counted
+  /// anew.
+  Cider variant(CiderSettings settings, std::shared_ptr<const Captions> parts) const;
+
   Translation translate(const Vocabulary& words, const Vocabulary* parts) const;
+
+  /// Similarity of each candidate with each reference of its image, before penalties, one candidate
+  /// after another. Variants with the same order weights and clipping have the same.
+  std::vector<double> similarities(const Captions& candidates,
+                                   std::span<const std::uint32_t> images,
+                                   const Translation& translation, unsigned threads) const;
 
   /// One value per candidate; images[i] is the image that candidate i describes.
   std::vector<double> measure(const Captions& candidates, const Captions* parts,
                               std::span<const std::uint32_t> images, const Translation& translation,
-                              unsigned threads) const;
+                              std::span<const double> similarities, unsigned threads) const;
+  std::vector<double> measure(const Captions& candidates, const Captions* parts,
+                              std::span<const std::uint32_t> images, const Translation& translation,
+                              unsigned threads) const {
+    return measure(candidates, parts, images, translation,
+                   similarities(candidates, images, translation, threads), threads);
+  }
 
   /// For each image the similarities of its m references with each other, [m, m], one after
   /// another.
@@ -68,15 +84,28 @@ class Cider {
                                                std::span<const std::uint32_t> images,
                                                const Translation& translation) const;
 
-  const NgramIndex& index() const { return weights_.index(); }
+  const NgramIndex& index() const { return base_->weights.index(); }
   unsigned order() const { return static_cast<unsigned>(settings_.order_weights.size()); }
 
   struct Worker;  // one thread's scratch space
 
  private:
+  /// What all variants share.
+  struct Base {
+    Weights weights;
+    std::vector<double> norms;  // of the references, [captions, order]
+  };
+
+  Cider(std::shared_ptr<const Base> base, CiderSettings settings,
+        std::shared_ptr<const Captions> parts);
   void assign(Worker& worker, std::span<const std::uint32_t> candidate,
-              std::span<const std::uint32_t> parts, const Translation& translation) const;
-  double measure_one(Worker& worker, std::size_t image) const;
+              const Translation& translation) const;
+  void assign_parts(Worker& worker, std::span<const std::uint32_t> parts,
+                    const Translation& translation) const;
+  void check_parts() const;
+  double combine(Worker& worker, std::size_t words, std::uint64_t first,
+                 std::span<const double> similarities) const;
+  std::vector<std::size_t> similarity_offsets(std::span<const std::uint32_t> images) const;
   double similarity(Worker& worker, std::uint64_t reference) const;
   void check(const Captions& candidates, const Captions* parts,
              std::span<const std::uint32_t> images, const Translation& translation) const;
@@ -86,13 +115,11 @@ class Cider {
   void share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
                  std::span<NgramCredit> credits) const;
   double log_repetition(Worker& worker, std::size_t reference) const;
-  double norm(unsigned n, std::span<const std::uint32_t> ids, RepeatCounter& repeats) const;
   class SetKernel;  // what `kernels` keeps of one image
 
-  Weights weights_;
+  std::shared_ptr<const Base> base_;
   CiderSettings settings_;
   std::shared_ptr<const Captions> parts_;
-  std::vector<double> norms_;  // [captions, order]
 };
 
 }  // namespace cidery

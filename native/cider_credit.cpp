@@ -16,7 +16,10 @@ std::vector<std::vector<NgramCredit>> Cider::credit(const Captions& candidates,
   std::vector<std::vector<NgramCredit>> credits;
   Worker worker;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    assign(worker, candidates[i], parts ? (*parts)[i] : candidates[i], translation);
+    assign(worker, candidates[i], translation);
+    if (settings_.penalty == LengthPenalty::relative) {
+      assign_parts(worker, (*parts)[i], translation);
+    }
     credits.push_back(credit_one(worker, images[i]));
   }
   return credits;
@@ -63,7 +66,7 @@ void Cider::share_out(Worker& worker, unsigned n, std::uint64_t reference, doubl
   const auto items = worker.ngrams.tally(n).items();
   const auto weights = worker.ngrams.weights(n);
   const double norm = worker.norms[n - 1];
-  const double reference_norm = norms_[reference * order() + n - 1];
+  const double reference_norm = base_->norms[reference * order() + n - 1];
   if (norm * reference_norm == 0) return;
   const double ratio = clip_ratio(worker.words.size(), index().captions()[reference].size());
 

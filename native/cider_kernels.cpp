@@ -50,7 +50,7 @@ class Cider::SetKernel {
     return cider_.index().captions()[first_ + i];
   }
   double norm(std::size_t i, unsigned n) const {
-    return cider_.norms_[(first_ + i) * cider_.order() + n - 1];
+    return cider_.base_->norms[(first_ + i) * cider_.order() + n - 1];
   }
   double clip_ratio(std::size_t i, std::size_t j) const {
     return cider_.clip_ratio(words(i).size(), words(j).size());
@@ -62,7 +62,7 @@ class Cider::SetKernel {
     dots_.assign(m_ * m_, 0.0);
     for (std::size_t number = 0; number < ids_.size(); ++number) {
       if (postings_[heads_[number]].next == kNone) continue;
-      const double weight = cider_.weights_.of_id(n, ids_[number]);
+      const double weight = cider_.base_->weights.of_id(n, ids_[number]);
       for (std::uint32_t a = heads_[number]; a != kNone; a = postings_[a].next) {
         for (std::uint32_t b = postings_[a].next; b != kNone; b = postings_[b].next)
           add_product(postings_[a], postings_[b], weight);

@@ -54,14 +54,11 @@ class FrequencyTrie:
 
 class Translation: ...
 
-class Cider:
-    def __new__(
-        cls,
-        index: NgramIndex,
-        trie: FrequencyTrie | None,
-        log_image_count: float,
-        *,
+class CiderSettings:
+    def __init__(
+        self,
         order_weights: Sequence[float],
+        *,
         scale: float = 1.0,
         uniform_idf: bool = False,
         clip: bool = False,
@@ -71,15 +68,29 @@ class Cider:
         sigma: float = 6.0,
         repetition_weight: float = 0.8,
         mean_repetition: bool = False,
+    ) -> None: ...
+
+class Cider:
+    def __new__(
+        cls,
+        index: NgramIndex,
+        trie: FrequencyTrie | None,
+        log_image_count: float,
+        settings: CiderSettings,
         parts: Captions | None = None,
         threads: int = 0,
     ) -> Cider: ...
+    def variant(self, settings: CiderSettings, parts: Captions | None = None) -> Cider: ...
     def translate(self, candidates: Captions, parts: Captions | None = None) -> Translation: ...
+    def similarities(
+        self, candidates: Captions, images: _U32, translation: Translation, threads: int = 0
+    ) -> _F64: ...
     def measure(
         self,
         candidates: Captions,
         images: _U32,
         translation: Translation,
+        similarities: _F64,
         parts: Captions | None = None,
         threads: int = 0,
     ) -> _F64: ...

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TypeAlias
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
 
 from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
@@ -134,7 +134,7 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
         # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
         if " ".join(words).split() == words:
             return None
-        return [word.split() for word in words]
+        return [[word] if word.isalnum() else word.split() for word in words]
     if form == "unbarred":
         # pycocoevalcap takes out what separates captions in METEOR's protocol.
         if not any("|||" in word for word in words):
@@ -159,10 +159,17 @@ class TokenizedCaptions:
     captions: Captions
     expansions: dict[str, Expansion | None] = field(default_factory=dict)
     """By form, for this vocabulary; share it between captions that share the vocabulary."""
+    measured: dict[Hashable, tuple[Any, Any]] = field(default_factory=dict)
+    """What metrics found on these captions and share: the images asked for, and the result."""
     _forms: dict[str, Captions] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.captions)
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The vocabulary."""
+        return self.captions.vocabulary()
 
     def form(self, form: str) -> Captions:
         """Return the captions in that form."""
@@ -170,7 +177,7 @@ class TokenizedCaptions:
             return self.captions
         if form not in self._forms:
             if form not in self.expansions:
-                pieces = _expand(form, self.captions.vocabulary())
+                pieces = _expand(form, self.words)
                 self.expansions[form] = None if pieces is None else Expansion(pieces)
             expansion = self.expansions[form]
             self._forms[form] = (

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from cidery._native import FrequencyTrie, NgramIndex
+from cidery._native import Cider, FrequencyTrie, NgramIndex
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import MAX_ORDER, SHIPPED, DocumentFrequencies, load_shipped
 from cidery.statistics import Floats
@@ -50,6 +50,8 @@ class ReferenceSet:
     frequencies: Literal["references"] | str | DocumentFrequencies = "references"
     threads: int = 0
     _indexes: dict[str, NgramIndex] = field(default_factory=dict)
+    ciders: dict[Hashable, Cider] = field(default_factory=dict)
+    """The CIDEr family's weighed references, by form, order and kind of weights."""
 
     @property
     def image_count(self) -> int:

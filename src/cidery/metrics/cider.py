@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +30,8 @@ class PreparedCider:
     form: str
     parts: str | None
     """The form whose repeated words are punished (CIDEr-R)."""
+    alike: Hashable
+    """Metrics with the same one have the same similarities, before penalties."""
 
     def translate(self, candidates: TokenizedCaptions) -> _native.Translation:
         """Return the candidates' words in the references' ids, for calls with that vocabulary."""
@@ -43,14 +46,14 @@ class PreparedCider:
         translation: _native.Translation | None = None,
     ) -> Floats:
         """Return rows, float64[captions, 1]."""
+        words = candidates.form(self.form)
         parts = candidates.form(self.parts) if self.parts else None
-        return self.native.measure(
-            candidates.form(self.form),
-            images,
-            translation or self.translate(candidates),
-            parts,
-            threads,
-        )
+        translation = translation or self.native.translate(words, parts)
+        known = candidates.measured.get(self.alike)
+        if known is None or known[0] is not images:
+            known = images, self.native.similarities(words, images, translation, threads)
+            candidates.measured[self.alike] = known
+        return self.native.measure(words, images, translation, known[1], parts, threads)
 
 
 @dataclass(frozen=True)
@@ -86,17 +89,19 @@ class _CiderFamily(Metric):
         self, references: ReferenceSet, *, parts: str | None = None, **settings: Any
     ) -> Prepared:
         form = stem_form(self.stems) if self.stems else "split"
-        trie, log_image_count = references.weights(self)
-        native = _native.Cider(
-            references.index(form, self.n),
-            trie,
-            log_image_count,
-            order_weights=self.order_weights(),
-            parts=references.captions.form(parts) if parts else None,
-            threads=references.threads,
-            **settings,
-        )
-        return PreparedCider(native, form, parts)
+        chosen = _native.CiderSettings(self.order_weights(), **settings)
+        words = references.captions.form(parts) if parts else None
+        key = (form, self.n, settings.get("uniform_idf", False))
+        first = references.ciders.get(key)
+        if first is None:
+            trie, log_image_count = references.weights(self)
+            index = references.index(form, self.n)
+            native = _native.Cider(index, trie, log_image_count, chosen, words, references.threads)
+            first = references.ciders[key] = native
+        else:
+            native = first.variant(chosen, words)  # references are weighed once for all
+        clipping = (settings.get("clip", False), settings.get("relative_counts", False))
+        return PreparedCider(native, form, parts, (first, *self.order_weights(), *clipping))
 
 
 @dataclass(frozen=True)
