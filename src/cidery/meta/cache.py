@@ -41,7 +41,7 @@ class ResultCache:
         """Return a digest of data, metric, settings and version."""
         parts = {
             "data": dataset.fingerprint,
-            "metric": [metric.name, metric.settings()],
+            "metric": [metric.name, metric.settings() | metric.data_settings()],
             "settings": asdict(settings),
             "version": __version__,
         }
