@@ -7,13 +7,10 @@ length and all that follows), then a JSON header, then the arrays.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import mmap
 import os
 import struct
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
@@ -26,10 +23,11 @@ import numpy as np
 from cidery._native import FrequencyTrie, NgramIndex
 from cidery.corpus import Corpus, References
 from cidery.errors import FrequenciesError, SettingError
-from cidery.formats import read_frequency_pickle
 from cidery.tokenizers import TokenizerLike, get_tokenizer, stem_form
 
 if TYPE_CHECKING:
+    import hashlib
+
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
@@ -203,6 +201,8 @@ class DocumentFrequencies:
         tokenizer: str = "unknown",
     ) -> DocumentFrequencies:
         """Import the community's pickles, without running any code that they may hold."""
+        from cidery.formats import read_frequency_pickle
+
         imported = read_frequency_pickle(path, image_count=image_count)
         images = math.exp(imported.log_image_count)
         whole = round(images)
@@ -318,7 +318,7 @@ class DocumentFrequencies:
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that tell two sets apart by what they count, not by name."""
         header, arrays = self._payload
-        digest = hashlib.sha256()
+        digest = _sha256()
         counted = {k: v for k, v in header.items() if k not in ("name", "source")}
         digest.update(json.dumps(counted, sort_keys=True).encode())
         for key in sorted(arrays):
@@ -345,6 +345,8 @@ class DocumentFrequencies:
         encoded += b" " * (-len(encoded) % 8)
         checksum = _checksum(len(encoded), encoded + body)
         prefix = _PREFIX.pack(_MAGIC, _VERSION, len(encoded), checksum)
+        import tempfile
+
         target = Path(path)
         handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
         try:
@@ -359,6 +361,8 @@ class DocumentFrequencies:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> DocumentFrequencies:
         """Map a saved set into memory; a damaged or foreign file is refused."""
+        import mmap
+
         with Path(path).open("rb") as file:
             start = file.read(_PREFIX.size)
             if len(start) < _PREFIX.size or start[:8] != _MAGIC:
@@ -450,8 +454,15 @@ def _make_trie(
         raise FrequenciesError(str(error)) from None
 
 
+def _sha256() -> hashlib._Hash:
+    import hashlib  # loads OpenSSL, which scoring does without
+
+    return hashlib.sha256()
+
+
 def _checksum(header_length: int, content: Buffer) -> bytes:
-    digest = hashlib.sha256(header_length.to_bytes(4, "little"))
+    digest = _sha256()
+    digest.update(header_length.to_bytes(4, "little"))
     digest.update(content)
     return digest.digest()
 
