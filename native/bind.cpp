@@ -24,6 +24,7 @@
 
 namespace cidery {
 
+void bind_encoder(nb::module_& m);
 void bind_rewards(nb::module_& m);
 
 namespace {
@@ -428,4 +429,5 @@ NB_MODULE(_native, m) {
   cidery::bind_meteor(m);
   cidery::bind_diversity(m);
   cidery::bind_rewards(m);
+  cidery::bind_encoder(m);
 }

@@ -10,6 +10,7 @@ _U8 = NDArray[np.uint8]
 _U32 = NDArray[np.uint32]
 _U64 = NDArray[np.uint64]
 _I64 = NDArray[np.int64]
+_F32 = NDArray[np.float32]
 _F64 = NDArray[np.float64]
 
 class Vocabulary:
@@ -211,3 +212,26 @@ def word_products(index: NgramIndex, ignored: _U8, threads: int = 0) -> _F64: ..
 def bleu_left_out(
     overlap: Overlap, order: int, reference_length: str, threads: int = 0
 ) -> _F64: ...
+
+class Encoder:
+    def __init__(self, width: int, heads: int, inner: int, epsilon: float) -> None: ...
+    @property
+    def layers(self) -> int: ...
+    def add_layer(
+        self,
+        attend: _F32,
+        attend_bias: _F32,
+        gather: _F32,
+        gather_bias: _F32,
+        attended_scale: _F32,
+        attended_shift: _F32,
+        widen: _F32,
+        widen_bias: _F32,
+        narrow: _F32,
+        narrow_bias: _F32,
+        output_scale: _F32,
+        output_shift: _F32,
+    ) -> None: ...
+    def run(
+        self, states: _F32, offsets: _U64, layers: int, bias: _F32, threads: int = 0
+    ) -> _F32: ...

@@ -1,9 +1,10 @@
-"""Data that metrics need and that cidery may not ship: compiled once, from packages you install.
+"""Data that metrics need and that cidery may not ship: compiled once from packages, or fetched.
 
 ```python
 from cidery import data
 
 data.build("meteor")     # otherwise done at first use
+data.get("minilm")       # never done by itself
 data.show()              # what the cache directory holds
 data.remove("meteor")
 ```
@@ -17,9 +18,25 @@ from types import MappingProxyType
 from typing import Any
 
 from cidery.data import cache
-from cidery.data.cache import Report, Resource, Status, cache_directory, load, report_to
+from cidery.data.cache import (
+    Report,
+    Resource,
+    Status,
+    cache_directory,
+    current_report,
+    load,
+    report_to,
+)
 from cidery.data.meteor import METEOR, METEOR_WORDS
 from cidery.data.meteor import write_table as write_meteor_table
+from cidery.data.models import (
+    MODELS,
+    ModelSource,
+    fetch_model,
+    find_model,
+    remove_model,
+    verify_model,
+)
 from cidery.errors import SettingError
 
 RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
@@ -31,8 +48,23 @@ RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
 def get_resource(name: str) -> Resource[Any]:
     """Return the resource of that name."""
     if name not in RESOURCES:
-        raise SettingError(f"no data named {name!r}; known: {', '.join(RESOURCES)}")
+        raise _unknown(name, RESOURCES)
     return RESOURCES[name]
+
+
+def get_model(name: str) -> ModelSource:
+    """Return where the model of that name comes from."""
+    if name not in MODELS:
+        raise _unknown(name, MODELS)
+    return MODELS[name]
+
+
+def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
+    if name in MODELS:
+        return SettingError(f"{name} is fetched, not built: {MODELS[name].command}")
+    if name in RESOURCES:
+        return SettingError(f"{name} is built, not fetched: cidery data build {name}")
+    return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
 
 
 def build(name: str) -> Path:
@@ -40,28 +72,39 @@ def build(name: str) -> Path:
     return cache.build(get_resource(name))
 
 
+def get(name: str) -> Path:
+    """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
+    return fetch_model(get_model(name).name)
+
+
 def verify(name: str) -> Status:
-    """Check the whole file against its checksum."""
-    return cache.verify(get_resource(name))
+    """Check the whole file, or all files of a model, against their checksums."""
+    return verify_model(MODELS[name]) if name in MODELS else cache.verify(get_resource(name))
 
 
 def remove(name: str) -> list[Path]:
     """Remove the file, also that of another version, and return what was removed."""
-    return cache.remove(get_resource(name))
+    return remove_model(MODELS[name]) if name in MODELS else cache.remove(get_resource(name))
 
 
 def show() -> list[Status]:
     """Return what the cache directory holds, each file checked."""
-    return [cache.verify(resource) for resource in RESOURCES.values()]
+    return [verify(name) for name in (*RESOURCES, *MODELS)]
 
 
 __all__ = [
+    "MODELS",
     "RESOURCES",
+    "ModelSource",
     "Report",
     "Resource",
     "Status",
     "build",
     "cache_directory",
+    "current_report",
+    "find_model",
+    "get",
+    "get_model",
     "get_resource",
     "load",
     "remove",

@@ -102,7 +102,7 @@ def _load_from(resource: Resource[T], path: Path) -> T:
     with suppress(OSError, DataError):  # what is wrong is told below, once
         return resource.open(path)
     with ExitStack() as stack:
-        obstacle = _try(lambda: stack.enter_context(_locked(path)))
+        obstacle = _try(lambda: stack.enter_context(locked(path)))
         damage: Exception | None = None
         try:
             return resource.open(path)  # another process may have built it meanwhile
@@ -120,7 +120,7 @@ def _load_from(resource: Resource[T], path: Path) -> T:
 def build(resource: Resource[T]) -> Path:
     """Build the resource anew, whatever the cache holds, and return its file."""
     path = resource.path
-    with _locked(path):
+    with locked(path):
         write_whole(path, resource.build(current_report()))
     resource.open(path)
     _load_from.cache_clear()
@@ -150,7 +150,7 @@ def remove(resource: Resource[T]) -> list[Path]:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def locked(path: Path) -> Iterator[None]:
     """Hold the lock of a file, which the system releases if the process dies."""
     # filelock rather than fcntl, which Windows lacks.
     from filelock import FileLock

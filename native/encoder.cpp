@@ -1,0 +1,117 @@
+#include "encoder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <stdexcept>
+#include <string>
+
+#include "parallel.hpp"
+
+namespace cidery {
+
+using encoder::Layer;
+using encoder::Matrix;
+using encoder::Workspace;
+
+namespace {
+
+/// Tokens that go through all layers together: few enough for the L2 cache, enough to be worth
+/// reading a layer's weights for.
+constexpr std::uint64_t BLOCK = 192;
+
+void check_size(std::span<const float> values, std::size_t expected, const char* what) {
+  if (values.size() == expected) return;
+  throw std::invalid_argument(std::string(what) + " has " + std::to_string(values.size()) +
+                              " numbers, not " + std::to_string(expected));
+}
+
+std::vector<float> copy(std::span<const float> values, std::size_t expected, const char* what) {
+  check_size(values, expected, what);
+  return {values.begin(), values.end()};
+}
+
+/// Cuts captions into blocks of about BLOCK tokens: the first caption of each, then their number.
+std::vector<std::size_t> cut_blocks(std::span<const std::uint64_t> offsets) {
+  std::vector<std::size_t> blocks{0};
+  const std::size_t captions = offsets.size() - 1;
+  for (std::size_t caption = 0; caption < captions; ++caption) {
+    if (caption > blocks.back() && offsets[caption + 1] - offsets[blocks.back()] > BLOCK) {
+      blocks.push_back(caption);
+    }
+  }
+  blocks.push_back(captions);
+  return blocks;
+}
+
+}  // namespace
+
+Encoder::Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon)
+    : shape_{width, heads, inner, epsilon}, kernels_(encoder::avx2_kernels()) {
+  if (kernels_ == nullptr) kernels_ = &encoder::portable_kernels();
+  if (width == 0 || heads == 0 || width % 16 != 0 || inner % 16 != 0 || width % heads != 0 ||
+      width / heads % 8 != 0) {
+    throw std::invalid_argument(
+        "the width and the inner width must be multiples of 16, a head's of 8");
+  }
+}
+
+Matrix Encoder::pack(std::span<const float> weights, std::span<const float> bias,
+                     std::size_t outputs, std::size_t inputs) const {
+  check_size(weights, outputs * inputs, "a matrix");
+  const std::size_t panel = 2 * kernels_->lanes;
+  Matrix matrix{outputs, inputs, std::vector<float>(outputs * inputs),
+                copy(bias, outputs, "a bias")};
+  for (std::size_t output = 0; output < outputs; ++output) {
+    float* to = matrix.panels.data() + output / panel * panel * inputs + output % panel;
+    for (std::size_t input = 0; input < inputs; ++input) {
+      to[input * panel] = weights[output * inputs + input];
+    }
+  }
+  return matrix;
+}
+
+void Encoder::add_layer(const EncoderWeights& weights) {
+  const auto [width, heads, inner, epsilon] = shape_;
+  layers_.push_back(Layer{
+      pack(weights.attend, weights.attend_bias, 3 * width, width),
+      pack(weights.gather, weights.gather_bias, width, width),
+      pack(weights.widen, weights.widen_bias, inner, width),
+      pack(weights.narrow, weights.narrow_bias, width, inner),
+      copy(weights.attended_scale, width, "a layer norm"),
+      copy(weights.attended_shift, width, "a layer norm"),
+      copy(weights.output_scale, width, "a layer norm"),
+      copy(weights.output_shift, width, "a layer norm"),
+  });
+}
+
+std::vector<float> Encoder::run(const PackedCaptions& captions, std::size_t layers,
+                                std::span<const float> bias, unsigned threads) const {
+  const auto offsets = captions.offsets;
+  if (layers > layers_.size()) throw std::invalid_argument("there are not so many layers");
+  if (offsets.empty() || offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end())) {
+    throw std::invalid_argument("offsets must rise from 0");
+  }
+  auto states = copy(captions.states, offsets.back() * shape_.width, "the captions' states");
+  std::size_t longest = 0;
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    longest = std::max<std::size_t>(longest, offsets[i] - offsets[i - 1]);
+  }
+  if (!bias.empty()) check_size(bias, shape_.heads * longest * longest, "the bias of attention");
+
+  const auto blocks = cut_blocks(offsets);
+  std::atomic<std::size_t> next{0};
+  run_workers(worker_count(threads, blocks.size() - 1), [&](unsigned) {
+    Workspace memory;
+    for (std::size_t block; (block = next++) + 1 < blocks.size();) {
+      const std::uint64_t* first = offsets.data() + blocks[block];
+      for (std::size_t layer = 0; layer < layers; ++layer) {
+        kernels_->run(shape_, layers_[layer], first, blocks[block + 1] - blocks[block],
+                      bias.empty() ? nullptr : bias.data(), longest,
+                      states.data() + *first * shape_.width, memory);
+      }
+    }
+  });
+  return states;
+}
+
+}  // namespace cidery

@@ -1,0 +1,81 @@
+// The kernels for processors with AVX2 and fused multiply-add; whether it is one is asked when the
+// program runs, so the rest of the core is built for any.
+#include <algorithm>
+#include <cmath>
+
+#include "encoder.hpp"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+#endif
+
+namespace cidery::encoder {
+namespace {
+
+constexpr std::size_t LANES = 8;
+
+using Vector = __m256;
+
+inline Vector load(const float* from) {
+  return _mm256_loadu_ps(from);
+}
+inline void store(float* to, Vector x) {
+  _mm256_storeu_ps(to, x);
+}
+inline Vector splat(float x) {
+  return _mm256_set1_ps(x);
+}
+inline Vector highest(Vector a, Vector b) {
+  return _mm256_max_ps(a, b);
+}
+inline Vector multiply_add(Vector a, Vector b, Vector c) {
+  return _mm256_fmadd_ps(a, b, c);
+}
+inline Vector power_of_two(Vector n) {
+  const __m256i exponent = _mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127));
+  return _mm256_castsi256_ps(_mm256_slli_epi32(exponent, 23));
+}
+inline float sum_lanes(Vector x) {
+  const __m128 four = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  const __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+  return _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+}
+
+#include "encoder_kernels.inc"
+
+}  // namespace
+}  // namespace cidery::encoder
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+namespace cidery::encoder {
+
+const Kernels* avx2_kernels() {
+  static constexpr Kernels kernels{LANES, run_layer};
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
+}
+
+}  // namespace cidery::encoder
+
+#else
+
+namespace cidery::encoder {
+
+const Kernels* avx2_kernels() {
+  return nullptr;
+}
+
+}  // namespace cidery::encoder
+
+#endif

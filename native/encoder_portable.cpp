@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "encoder.hpp"
+
+namespace cidery::encoder {
+namespace {
+
+constexpr std::size_t LANES = 4;
+
+struct Vector {
+  float lanes[LANES];
+};
+
+template <class Operation>
+inline Vector each_lane(const Operation& operation) {
+  Vector result;
+  for (std::size_t i = 0; i < LANES; ++i) result.lanes[i] = operation(i);
+  return result;
+}
+
+inline Vector load(const float* from) {
+  Vector result;
+  std::memcpy(result.lanes, from, sizeof result.lanes);
+  return result;
+}
+inline void store(float* to, Vector x) {
+  std::memcpy(to, x.lanes, sizeof x.lanes);
+}
+inline Vector splat(float x) {
+  return each_lane([&](std::size_t) { return x; });
+}
+inline Vector operator+(Vector a, Vector b) {
+  return each_lane([&](std::size_t i) { return a.lanes[i] + b.lanes[i]; });
+}
+inline Vector operator-(Vector a, Vector b) {
+  return each_lane([&](std::size_t i) { return a.lanes[i] - b.lanes[i]; });
+}
+inline Vector operator*(Vector a, Vector b) {
+  return each_lane([&](std::size_t i) { return a.lanes[i] * b.lanes[i]; });
+}
+inline Vector operator/(Vector a, Vector b) {
+  return each_lane([&](std::size_t i) { return a.lanes[i] / b.lanes[i]; });
+}
+inline Vector highest(Vector a, Vector b) {
+  return each_lane([&](std::size_t i) { return std::max(a.lanes[i], b.lanes[i]); });
+}
+inline Vector multiply_add(Vector a, Vector b, Vector c) {
+  return a * b + c;
+}
+inline Vector power_of_two(Vector n) {
+  return each_lane([&](std::size_t i) { return std::ldexp(1.0f, static_cast<int>(n.lanes[i])); });
+}
+inline float sum_lanes(Vector x) {
+  return (x.lanes[0] + x.lanes[2]) + (x.lanes[1] + x.lanes[3]);
+}
+
+#include "encoder_kernels.inc"
+
+}  // namespace
+
+const Kernels& portable_kernels() {
+  static constexpr Kernels kernels{LANES, run_layer};
+  return kernels;
+}
+
+}  // namespace cidery::encoder

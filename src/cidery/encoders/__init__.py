@@ -1,0 +1,72 @@
+"""Encoders: language models that turn captions into vectors. Nothing is fetched at scoring time.
+
+| encoder     | what it is                                                                    |
+|-------------|-------------------------------------------------------------------------------|
+| `minilm`    | all-MiniLM-L6-v2, 6 layers of 384; `cidery data get minilm`                   |
+| `mpnet`     | all-mpnet-base-v2, 12 layers of 768; `cidery data get mpnet`                  |
+| a path      | the folder of a BERT, RoBERTa or MPNet model as Hugging Face lays it out      |
+| a function  | captions -> array [captions, width], or words and [words, width] for each     |
+
+```python
+encoder = get_encoder("minilm")
+encoder.embed(["a dog runs", "a puppy is running"])     # float32[2, 384], rows of length 1
+encoder.tokens(["a dog runs"], layer=5).states          # float32[5, 384]: [CLS] a dog runs [SEP]
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from cidery.data import MODELS, find_model
+from cidery.encoders.base import Encoder, Token, TokenStates
+from cidery.encoders.functions import FunctionEncoder
+from cidery.encoders.transformer import TransformerEncoder
+from cidery.errors import SettingError
+
+EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
+
+
+def get_encoder(encoder: EncoderLike = "minilm", device: str = "cpu") -> Encoder:
+    """Return the encoder of that name, read the model folder, or wrap the function.
+
+    `device` is `cpu` (the native core), `torch` (torch, on a graphics card if it has one), or a
+    device that torch knows, such as `cuda:1`.
+    """
+    if isinstance(encoder, Encoder):
+        return encoder
+    if isinstance(encoder, str) and encoder in MODELS:
+        return _open(find_model(encoder), encoder, device)
+    if isinstance(encoder, str | os.PathLike):
+        folder = Path(encoder)
+        if not folder.is_dir():
+            raise SettingError(
+                f"no encoder {str(encoder)!r}: neither {' nor '.join(MODELS)} nor a folder"
+            )
+        return _open(folder.resolve(), f"folder:{folder.resolve().name}", device)
+    if callable(encoder):
+        return _wrap(encoder)
+    raise SettingError(f"an encoder is a name, a folder or a function, not {encoder!r}")
+
+
+@lru_cache(maxsize=4)
+def _open(folder: Path, name: str, device: str) -> Encoder:
+    return TransformerEncoder(folder, name, device)
+
+
+@lru_cache(maxsize=4)
+def _wrap(function: Callable[[list[str]], Any]) -> Encoder:
+    return FunctionEncoder(function)
+
+
+__all__ = [
+    "Encoder",
+    "EncoderLike",
+    "Token",
+    "TokenStates",
+    "get_encoder",
+]

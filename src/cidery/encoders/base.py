@@ -1,0 +1,112 @@
+"""What every encoder is: captions in, states of their tokens or one embedding each out."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Floats32: TypeAlias = "NDArray[np.float32]"
+Integers: TypeAlias = "NDArray[np.int64]"
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word piece and the characters of the caption that it stands for."""
+
+    text: str
+    start: int
+    end: int
+    word: int | None
+    """Which word of the caption it belongs to; None for what the encoder adds itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class TokenStates:
+    """The tokens of some captions, with an encoder's state of each.
+
+    Tokens of caption i are [starts[i], ends[i]); captions that are equal share theirs.
+    """
+
+    captions: Sequence[str]
+    states: Floats32
+    """float32[tokens, width], not normalised"""
+    ids: Integers
+    """int64[tokens], places in the encoder's vocabulary"""
+    special: NDArray[np.bool_]
+    """bool[tokens]: what the encoder adds itself, such as [CLS] and [SEP]"""
+    starts: Integers
+    ends: Integers
+    cut: Callable[[str], list[Token]]
+    """How the encoder cuts a caption."""
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def rows(self, caption: int) -> slice:
+        """Return where the tokens of that caption lie."""
+        return slice(int(self.starts[caption]), int(self.ends[caption]))
+
+    @cached_property
+    def directions(self) -> Floats32:
+        """float32[tokens, width]: states of length 1, whose products are cosines."""
+        lengths = np.linalg.norm(self.states, axis=1, keepdims=True)
+        directions: Floats32 = self.states / np.maximum(lengths, np.float32(1e-12))
+        return directions
+
+
+class Encoder(ABC):
+    """Something that turns captions into vectors; immutable, so threads may share it."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What signatures call it."""
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """A digest of its weights, for signatures."""
+
+    @property
+    def layers(self) -> int:
+        """The number of its last layer; layer 0 are the embeddings below the first."""
+        return 0
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Sequence[str]:
+        """The tokens' texts by id: `the`, `##ing`; a piece that continues a word says so."""
+
+    @abstractmethod
+    def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
+        """Return float32[captions, width]: the mean of each caption's states, of length 1."""
+
+    @abstractmethod
+    def tokens(
+        self, captions: Sequence[str], layer: int | None = None, threads: int = 0
+    ) -> TokenStates:
+        """Return the tokens of all captions with their states in that layer; None: the last."""
+
+
+def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
+    """Return the distinct captions and, for each caption given, its place among them."""
+    places: dict[str, int] = {}
+    numbers = np.fromiter(
+        (places.setdefault(caption, len(places)) for caption in captions), np.int64, len(captions)
+    )
+    return list(places), numbers
+
+
+def normalise(embeddings: Floats32) -> Floats32:
+    """Return rows of length 1; a row of zeros stays one."""
+    lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
+    normal: Floats32 = embeddings / np.maximum(lengths, np.float32(1e-12))
+    return normal
