@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from cidery._native import Captions, Expansion
@@ -27,6 +28,24 @@ TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
 NATIVE = ("ptb", "ptb-coco", "whitespace")
 TOKENIZERS = (*NATIVE, "words")
+
+_ENGLISH = """
+a about above across after again against all along also am among an and another any are around as
+at be because been before behind being below beneath beside between beyond both but by can could
+did do does doing down during each either every few for from further had has have having he her
+here hers herself him himself his how i if in inside into is it its itself just me more most my
+myself near neither next no nor not of off on onto or other our ours ourselves out outside over
+own same she should so some such than that the their theirs them themselves then there these they
+this those through to together too toward towards under until up upon us very was we were what
+when where which while who whom whose why will with within without would you your yours yourself
+yourselves
+"""
+STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "english": frozenset(_ENGLISH.split()),
+    }
+)
+"""Words without content of their own, by language."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +60,10 @@ class Tokenizer:
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions; the native tokenizers use several threads."""
         if self.function is None:
-            return TokenizedCaptions(_native_tokenize(captions, self.id, threads))
+            return TokenizedCaptions(_native_tokenize(captions, self.id, threads), given=captions)
         tokens = [list(self.function(caption)) for caption in captions]
         try:
-            return TokenizedCaptions(Captions.from_tokens(tokens))
+            return TokenizedCaptions(Captions.from_tokens(tokens), given=captions)
         except TypeError as error:
             raise InputError(f"the tokenizer {self.id} must return strings: {error}") from None
 
@@ -161,6 +180,10 @@ class TokenizedCaptions:
     """By form, for this vocabulary; share it between captions that share the vocabulary."""
     measured: dict[Hashable, tuple[Any, Any]] = field(default_factory=dict)
     """What metrics found on these captions and share: the images asked for, and the result."""
+    given: Sequence[str] | None = None
+    """The captions before they were cut, where they came as text."""
+    encoded: dict[Hashable, Any] = field(default_factory=dict)
+    """What encoders made of the captions, by encoder and layer; metrics share it."""
     _forms: dict[str, Captions] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -170,6 +193,13 @@ class TokenizedCaptions:
     def words(self) -> list[str]:
         """The vocabulary."""
         return self.captions.vocabulary()
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """The captions as they were given; their words, with blanks, where they came as tokens."""
+        if self.given is not None:
+            return self.given
+        return [" ".join(words) for words in self.captions.tokens()]
 
     def form(self, form: str) -> Captions:
         """Return the captions in that form."""

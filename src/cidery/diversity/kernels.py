@@ -14,6 +14,7 @@ from cidery.errors import SettingError
 from cidery.metrics import Cider, CiderD, CiderR
 from cidery.metrics.cider import PreparedCider
 from cidery.statistics import Floats
+from cidery.tokenizers import STOP_WORDS
 
 Kernel: TypeAlias = str | Cider | CiderD | CiderR
 Pairs: TypeAlias = Literal["both", "once"]
@@ -22,25 +23,6 @@ KERNELS: Mapping[str, Cider | CiderD | CiderR] = MappingProxyType(
     {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": CiderR()}
 )
 """Kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
-
-_ENGLISH = """
-a about above across after again against all along also am among an and another any are around as
-at be because been before behind being below beneath beside between beyond both but by can could
-did do does doing down during each either every few for from further had has have having he her
-here hers herself him himself his how i if in inside into is it its itself just me more most my
-myself near neither next no nor not of off on onto or other our ours ourselves out outside over
-own same she should so some such than that the their theirs them themselves then there these they
-this those through to together too toward towards under until up upon us very was we were what
-when where which while who whom whose why will with within without would you your yours yourself
-yourselves
-"""
-STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "english": frozenset(_ENGLISH.split()),
-    }
-)
-"""Words without content of their own, by language."""
-
 
 def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
     """Return the metric of a kernel: by name, or as given."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from cidery import _native
 from cidery.diversity.kernels import (
-    STOP_WORDS,
     Kernel,
     Pairs,
     cider_kernels,
@@ -28,6 +27,7 @@ from cidery.errors import SettingError
 from cidery.metrics import Metric
 from cidery.metrics.base import format_setting, require, require_choice
 from cidery.statistics import Floats
+from cidery.tokenizers import STOP_WORDS
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -54,11 +53,11 @@ class TokenStates:
         """Return where the tokens of that caption lie."""
         return slice(int(self.starts[caption]), int(self.ends[caption]))
 
-    @cached_property
-    def directions(self) -> Floats32:
-        """float32[tokens, width]: states of length 1, whose products are cosines."""
-        lengths = np.linalg.norm(self.states, axis=1, keepdims=True)
-        directions: Floats32 = self.states / np.maximum(lengths, np.float32(1e-12))
+    def directions(self, caption: int) -> NDArray[np.float64]:
+        """Return float64[tokens, width]: states of length 1, whose products are cosines."""
+        states = self.states[self.rows(caption)].astype(np.float64)
+        lengths = np.linalg.norm(states, axis=1, keepdims=True)
+        directions: NDArray[np.float64] = states / np.maximum(lengths, 1e-12)
         return directions
 
 

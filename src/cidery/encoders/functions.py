@@ -78,12 +78,16 @@ class FunctionEncoder(Encoder):
             raise InputError(
                 f"{self.name} must return, for each caption, its words and an array [words, width]"
             )
+        # A caption without words gets a special token that is like no other.
+        width = max((np.shape(part)[-1] for words, part in found if len(words)), default=1)
+        empty = [""], np.zeros((1, width), np.float32)
+        found = [one if len(one[0]) else empty for one in found]
         words = [word for one, _ in found for word in one]
         offsets = np.cumsum([0, *(len(one) for one, _ in found)], dtype=np.int64)
         known = self._places
         ids = np.fromiter((known.setdefault(w, len(known)) for w in words), np.int64, len(words))
         states = np.concatenate([np.asarray(part, np.float32) for _, part in found])
-        special = np.zeros(len(ids), bool)
+        special = np.fromiter((word == "" for word in words), bool, len(words))
         return TokenStates(
             captions, states, ids, special, offsets[:-1][places], offsets[1:][places], self.cut
         )

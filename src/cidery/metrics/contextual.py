@@ -1,0 +1,117 @@
+"""What metrics on language models share: the encoder, its layer, the tokens of captions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cidery.encoders import Encoder, EncoderLike, TokenStates, get_encoder
+from cidery.metrics.base import Images, Metric
+from cidery.statistics import Floats
+from cidery.tokenizers import TokenizedCaptions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LAYERS: Mapping[str, int] = MappingProxyType({})
+"""The layer to compare tokens in, by encoder; others: the last. See docs/encoders.md."""
+
+
+@dataclass(frozen=True)
+class Contextual(Metric):
+    """A metric that sees captions through a language model."""
+
+    encoder: EncoderLike = "minilm"
+    """`minilm`, `mpnet`, the path of a model folder, or a function."""
+    device: str = "cpu"
+    """`cpu` (the native core), `torch`, or a device that torch knows."""
+
+    extra: ClassVar[str | None] = "contextual"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.encoder, os.PathLike):
+            object.__setattr__(self, "encoder", os.fspath(self.encoder))
+
+    def open_encoder(self) -> Encoder:
+        """Return the encoder; DataError says how to get one that is not here."""
+        return get_encoder(self.encoder, self.device)
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says; a folder goes by its name, a function by its own."""
+        settings = super().settings()
+        if not isinstance(self.encoder, str):
+            settings["encoder"] = get_encoder(self.encoder).name
+        elif os.sep in self.encoder:
+            settings["encoder"] = f"folder:{Path(self.encoder).name}"
+        return settings
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the encoder's weights."""
+        return {"weights": self.open_encoder().fingerprint}
+
+
+@dataclass(frozen=True)
+class ByToken(Contextual):
+    """A metric that compares tokens in one layer of a language model."""
+
+    layer: int | None = None
+    """Of the encoder; 0 are the embeddings below the first, None: the one found best for it."""
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the encoder's weights, and the layer."""
+        encoder = self.open_encoder()
+        return {"layer": str(self.choose_layer(encoder)), "weights": encoder.fingerprint}
+
+    def choose_layer(self, encoder: Encoder) -> int | None:
+        """Return the layer asked for, or the one found best for this encoder."""
+        if self.layer is not None or encoder.layers == 0:
+            return self.layer
+        return LAYERS.get(encoder.name, encoder.layers)
+
+    def read_tokens(
+        self, encoder: Encoder, captions: TokenizedCaptions, threads: int
+    ) -> TokenStates:
+        """Return the captions' tokens; metrics that ask for the same get the same."""
+        layer = self.choose_layer(encoder)
+        if (encoder, layer) not in captions.encoded:
+            captions.encoded[encoder, layer] = encoder.tokens(captions.texts, layer, threads)
+        tokens: TokenStates = captions.encoded[encoder, layer]
+        return tokens
+
+
+def rows_by_image(images: Images) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield each image with the captions that describe it."""
+    order = np.argsort(images, kind="stable")
+    distinct, starts = np.unique(images[order], return_index=True)
+    yield from zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionCounts:
+    """In how many captions each token occurs."""
+
+    counts: NDArray[np.int64]
+    """By the token's id."""
+    captions: int
+
+    @classmethod
+    def count(
+        cls, ids: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
+    ) -> CaptionCounts:
+        """Count the tokens of captions [starts[i], ends[i]); equal captions may share theirs."""
+        places, times = np.unique(np.stack([starts, ends]), axis=1, return_counts=True)
+        counts = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
+        for start, end, number in zip(*places, times, strict=True):
+            counts[np.unique(ids[start:end])] += number
+        return cls(counts, len(starts))
+
+    def of(self, ids: NDArray[np.int64]) -> Floats:
+        """Return the counts of these tokens; 0 for one that was not seen."""
+        seen = ids < len(self.counts)
+        return np.where(seen, self.counts[np.where(seen, ids, 0)], 0).astype(np.float64)
