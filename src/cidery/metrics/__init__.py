@@ -10,8 +10,10 @@ from typing import Any, TypeAlias
 
 from cidery.errors import SettingError
 from cidery.metrics.base import Faithful, Metric
+from cidery.metrics.bertscore import BertScore
 from cidery.metrics.bleu import Bleu
 from cidery.metrics.cider import Cider, CiderD, CiderR
+from cidery.metrics.irv import Irv, IrvUnigram
 from cidery.metrics.meteor import Meteor
 from cidery.metrics.rouge import RougeL, RougeN, RougeS, RougeW
 
@@ -31,6 +33,11 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             RougeS(),
             RougeW(),
             Meteor(),
+            IrvUnigram(),
+            BertScore(),
+            BertScore(measure="precision"),
+            BertScore(measure="recall"),
+            Irv(),
         )
     }
 )
@@ -107,7 +114,7 @@ def _with_settings(metric: Metric, changes: Mapping[str, Any]) -> Metric:
     kept = {
         f.name: getattr(metric, f.name)
         for f in dataclasses.fields(metric)
-        if f.default is dataclasses.MISSING or f.name == "n"
+        if f.default is dataclasses.MISSING or f.name in ("n", "measure")
     }
     chosen = {
         f.name: getattr(metric, f.name) for f in dataclasses.fields(metric) if f.name == "faithful"
@@ -162,10 +169,13 @@ __all__ = [
     "DEFAULT",
     "FAMILIES",
     "METRICS",
+    "BertScore",
     "Bleu",
     "Cider",
     "CiderD",
     "CiderR",
+    "Irv",
+    "IrvUnigram",
     "Meteor",
     "Metric",
     "RougeL",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -95,7 +95,9 @@ class BertScore(ByToken):
         if isinstance(baseline, str):
             baseline = read_baseline(baseline, self.choose_layer(encoder))
         tokens = self.read_tokens(encoder, references.captions, references.threads)
-        counts = CaptionCounts.count(tokens.ids, tokens.starts, tokens.ends) if self.idf else None
+        counts = None
+        if self.idf:
+            counts = CaptionCounts.count(tokens.ids, [tokens.rows(i) for i in range(len(tokens))])
         return _PreparedBertScore(
             self, encoder, tokens, references.image_offsets, counts, baseline or (0.0, 0.0, 0.0)
         )
@@ -135,7 +137,8 @@ class _PreparedBertScore:
                 found = side.match(tokens.directions(row), weights[tokens.rows(row)])
                 rows[row] = found.max(axis=0) if self.metric.over == "max" else found.mean(axis=0)
         baseline = np.asarray(self.baseline)
-        return (rows - baseline) / (1 - baseline)
+        rescaled: Floats = (rows - baseline) / (1 - baseline)
+        return rescaled
 
     def weigh(self, tokens: TokenStates) -> Floats:
         """Return each token's weight; what the encoder adds itself weighs nothing."""
@@ -172,7 +175,9 @@ class _References:
 
 def read_baseline(path: str, layer: int | None) -> tuple[float, float, float]:
     """Return precision, recall and F of a layer from a file as bert_score keeps it."""
-    with open(path, newline="", encoding="utf-8") as file:
+    import csv
+
+    with Path(path).open(newline="", encoding="utf-8") as file:
         for row in csv.DictReader(file):
             try:
                 if int(row["LAYER"]) == layer:

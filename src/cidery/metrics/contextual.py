@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cidery.encoders import Encoder, EncoderLike, TokenStates, get_encoder
+from cidery.encoders import Encoder, EncoderLike, TokenStates, choose_layer, get_encoder
 from cidery.metrics.base import Images, Metric
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizedCaptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-LAYERS: Mapping[str, int] = MappingProxyType({})
-"""The layer to compare tokens in, by encoder; others: the last. See docs/encoders.md."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +66,7 @@ class ByToken(Contextual):
 
     def choose_layer(self, encoder: Encoder) -> int | None:
         """Return the layer asked for, or the one found best for this encoder."""
-        if self.layer is not None or encoder.layers == 0:
-            return self.layer
-        return LAYERS.get(encoder.name, encoder.layers)
+        return choose_layer(encoder, self.layer)
 
     def read_tokens(
         self, encoder: Encoder, captions: TokenizedCaptions, threads: int
@@ -102,16 +96,15 @@ class CaptionCounts:
 
     @classmethod
     def count(
-        cls, ids: NDArray[np.int64], starts: NDArray[np.int64], ends: NDArray[np.int64]
+        cls, ids: NDArray[np.int64], captions: Sequence[NDArray[np.int64] | slice]
     ) -> CaptionCounts:
-        """Count the tokens of captions [starts[i], ends[i]); equal captions may share theirs."""
-        places, times = np.unique(np.stack([starts, ends]), axis=1, return_counts=True)
+        """Count the tokens of captions, each given by the places of its ids."""
         counts = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
-        for start, end, number in zip(*places, times, strict=True):
-            counts[np.unique(ids[start:end])] += number
-        return cls(counts, len(starts))
+        for places in captions:
+            counts[np.unique(ids[places])] += 1
+        return cls(counts, len(captions))
 
     def of(self, ids: NDArray[np.int64]) -> Floats:
         """Return the counts of these tokens; 0 for one that was not seen."""
-        seen = ids < len(self.counts)
-        return np.where(seen, self.counts[np.where(seen, ids, 0)], 0).astype(np.float64)
+        padded = np.append(self.counts, 0)
+        return padded[np.minimum(ids, len(self.counts))].astype(np.float64)
