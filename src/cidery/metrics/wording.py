@@ -1,0 +1,106 @@
+"""Faults of wording that embeddings forgive: words said again, a broken end, words that never meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from cidery.frequencies import load_shipped
+
+_OPENING = """
+a an the this these those some another every each his its their my your our whose of in on at by to
+with from for into onto upon and or nor but while as than that which who if because is are was were
+be been being am has have had very through between among behind beside against
+"""
+OPENING_WORDS = frozenset(_OPENING.split())
+"""Words after which an English caption has to go on."""
+
+COUNTED_ON = "coco-train2014"
+"""The shipped document frequencies that tell which words stand side by side."""
+EXPECTED = 5.0
+"""In how many images a pair should occur by chance, at least, before its absence says anything."""
+RARELY = 0.02
+"""A pair is odd that occurs in less than this share of the images in which chance would put it."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What is wrong with the wording of a caption, each fault as a share in [0, 1]."""
+
+    short: float
+    """How much shorter it is than its references are on average."""
+    repeated: tuple[str, ...]
+    """Words said more often than in any reference."""
+    dangling: str | None
+    """The last word, if a caption cannot end on it and no reference does."""
+    odd: tuple[tuple[str, str], ...]
+    """Neighbours, common words each, that hardly ever stand side by side."""
+    length: int
+    """How many words it has."""
+
+    @property
+    def repetition(self) -> float:
+        """The share of words that were said often enough before."""
+        return len(self.repeated) / max(1, self.length)
+
+    @property
+    def oddity(self) -> float:
+        """The number of odd pairs to that of words."""
+        return len(self.odd) / max(1, self.length)
+
+
+@dataclass(frozen=True, eq=False)
+class Wording:
+    """How the references of one image are worded."""
+
+    counts: Counter[str]
+    """How often a reference says each word, at most."""
+    pairs: frozenset[tuple[str, str]]
+    ends: frozenset[str]
+    length: float
+    """The mean number of words."""
+
+    @classmethod
+    def read(cls, references: Sequence[Sequence[str]]) -> Wording:
+        """Read the words of an image's references."""
+        counts: Counter[str] = Counter()
+        for words in references:
+            counts |= Counter(words)
+        return cls(
+            counts,
+            frozenset(pair for words in references for pair in pairwise(words)),
+            frozenset(words[-1] for words in references if words),
+            sum(map(len, references)) / len(references),
+        )
+
+    def find_faults(self, words: Sequence[str]) -> Faults:
+        """Return the faults of a candidate's wording."""
+        again: list[str] = []
+        for word, count in Counter(words).items():
+            again += [word] * (count - max(1, self.counts[word]))
+        end = words[-1] if words else ""
+        return Faults(
+            max(0.0, 1 - len(words) / self.length) if self.length else 0.0,
+            tuple(again),
+            end if end in OPENING_WORDS and end not in self.ends else None,
+            tuple(pair for pair in pairwise(words) if pair not in self.pairs and is_odd(*pair)),
+            len(words),
+        )
+
+
+@lru_cache(maxsize=1 << 16)
+def is_odd(word: str, following: str) -> bool:
+    """Tell whether two common words hardly ever stand side by side in COCO's captions.
+
+    ```python
+    is_odd("the", "on"), is_odd("on", "the")   # (True, False)
+    ```
+    """
+    frequencies = load_shipped(COUNTED_ON, None)
+    expected = (
+        frequencies.count([word]) * frequencies.count([following]) / frequencies.image_count
+    )
+    return expected >= EXPECTED and frequencies.count([word, following]) < RARELY * expected
