@@ -12,7 +12,8 @@ import pytest
 
 import cidery
 from cidery.data.meteor import find_sources
-from cidery.errors import MissingExtraError
+from cidery.encoders import Encoder, get_encoder
+from cidery.errors import DataError, MissingExtraError
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -58,6 +59,15 @@ def meteor_data() -> Path:
     try:
         return find_sources()
     except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def minilm() -> Encoder:
+    """The default encoder, from the installed package that holds it."""
+    try:
+        return get_encoder("minilm")
+    except (DataError, MissingExtraError) as error:
         pytest.skip(str(error))
 
 

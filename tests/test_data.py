@@ -114,9 +114,13 @@ def test_the_cache_directory(monkeypatch, tmp_path):
     assert tmp_path in data.cache_directory().parents
 
 
+def states():
+    return [status.state for status in data.show() if status.name in data.RESOURCES]
+
+
 @pytest.mark.usefixtures("cache_folder", "sources")
 def test_build_show_verify_remove():
-    assert [status.state for status in data.show()] == ["missing", "missing"]
+    assert states() == ["missing", "missing"]
     path = data.build("meteor")
     status = data.verify("meteor")
     assert (status.state, status.path, status.size) == ("ready", path, path.stat().st_size)
@@ -125,7 +129,7 @@ def test_build_show_verify_remove():
     old.write_bytes(b"of another version")
     data.build("meteor-words")
     assert data.remove("meteor") == [old, path]
-    assert [status.state for status in data.show()] == ["missing", "ready"]
+    assert states() == ["missing", "ready"]
     assert data.remove("meteor") == []
     with pytest.raises(
         SettingError, match=r"^no data named 'spoons'; known: meteor, meteor-words$"
@@ -494,7 +498,7 @@ def run(capsys):
 
 @pytest.mark.usefixtures("sources")
 def test_the_command_shows_builds_and_removes(run, cache_folder):
-    assert [row["state"] for row in json.loads(run("data", "--format", "json")[1])] == [
+    assert [row["state"] for row in json.loads(run("data", "--format", "json")[1])][:2] == [
         "missing",
         "missing",
     ]

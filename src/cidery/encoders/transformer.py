@@ -95,15 +95,24 @@ class TransformerEncoder(Encoder):
 
     def cut(self, caption: str) -> list[Token]:
         """Return the tokens of one caption."""
-        found = self._tokenizer.encode(caption)
+        found = self._tokenizer.encode(self._spell(caption))
+        added = len(caption) - len(caption.lstrip()) - self._model.naming.blank
         return [
-            Token(text, *span, word)
-            for text, span, word in zip(found.tokens, found.offsets, found.word_ids, strict=True)
+            Token(text, max(0, start + added), max(0, end + added), word)
+            for text, (start, end), word in zip(
+                found.tokens, found.offsets, found.word_ids, strict=True
+            )
         ]
+
+    def _spell(self, caption: str) -> str:
+        """Return what the tokenizer gets: with a blank before the first word, if that matters."""
+        if not self._model.naming.blank or not caption.strip():
+            return caption.strip()
+        return f" {caption.strip()}"
 
     def _cut(self, captions: list[str]) -> tuple[Integers, np.ndarray, Integers]:
         """Return ids, which of them are special, and where captions begin."""
-        found = self._tokenizer.encode_batch_fast(captions)
+        found = self._tokenizer.encode_batch_fast([self._spell(text) for text in captions])
         lengths = [len(one.ids) for one in found]
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
         count = int(offsets[-1])

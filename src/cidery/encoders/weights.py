@@ -33,11 +33,13 @@ class Naming:
     """The row of the table of positions that belongs to the first token."""
     relative: bool = False
     """Whether attention is biased by the distance of tokens."""
+    blank: bool = False
+    """Whether a word is another token after a blank; then captions begin with one."""
 
 
 NAMINGS: Mapping[str, Naming] = {
     "bert": Naming(),
-    "roberta": Naming(first_position=2),
+    "roberta": Naming(first_position=2, blank=True),
     "mpnet": Naming(
         query="attention.attn.q",
         key="attention.attn.k",
@@ -205,8 +207,14 @@ def _read_pickled(path: Path) -> dict[str, np.ndarray]:
         import torch
     except ImportError:
         raise MissingExtraError.to(f"read {path.name}", package="torch", extra="torch") from None
-    # weights_only: a pickle could run any code otherwise.
-    loaded = torch.load(path, map_location="cpu", weights_only=True)
+    from pickle import UnpicklingError
+
+    try:
+        # weights_only: a pickle could run any code otherwise.
+        loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except (UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise DataError(f"{path} cannot be read: {reason}") from error
     return {name: tensor.float().numpy() for name, tensor in loaded.items()}
 
 

@@ -52,7 +52,10 @@ class TokenTable:
     ) -> Floats:
         """Return how alike each token and the likest of the others are: float64[places]."""
         if self.states is None or other.states is None:
-            return np.isin(self.ids[places], other.ids[other_places]).astype(np.float64)
+            ours, theirs = self.ids[places], other.ids[other_places]
+            known = np.zeros(max(ours.max(initial=0), theirs.max(initial=0)) + 1)
+            known[theirs] = 1.0
+            return known[ours]
         cosines = _normalise(self.states[places]) @ _normalise(other.states[other_places]).T
         nearest: Floats = cosines.max(axis=1, initial=-1.0)
         return nearest

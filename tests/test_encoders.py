@@ -1,0 +1,240 @@
+"""Encoders: the same states as transformers, whatever runs the layers."""
+
+import json
+import threading
+
+import numpy as np
+import pytest
+
+from cidery import data
+from cidery.encoders import choose_beta, choose_layer, get_encoder
+from cidery.errors import DataError, InputError, MissingExtraError, SettingError
+from tiny_models import KINDS, make_model
+
+CAPTIONS = [
+    "a dog runs on the grass",
+    "Two cats sitting, sleeping on a big sofa.",
+    "",
+    "  dog ",
+    "an unknown wombat",
+    "a dog runs on the grass",
+    "the big dog " * 30,
+]
+
+
+def hidden_states(model, ids, layer):
+    import torch
+
+    with torch.no_grad():
+        found = model(torch.tensor([ids]), output_hidden_states=True).hidden_states
+    return found[layer][0].numpy()
+
+
+@pytest.mark.parametrize("device", ["cpu", "torch"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_states_are_those_of_transformers(kind, device, tmp_path):
+    model = make_model(kind, tmp_path / kind)
+    encoder = get_encoder(tmp_path / kind, device)
+    assert (encoder.layers, encoder.name) == (3, f"folder:{kind}")
+    for layer in (0, 1, 3):
+        tokens = encoder.tokens(CAPTIONS, layer=layer)
+        for place in range(len(CAPTIONS)):
+            rows = tokens.rows(place)
+            expected = hidden_states(model, tokens.ids[rows].tolist(), layer)
+            np.testing.assert_allclose(tokens.states[rows], expected, rtol=1e-4, atol=1e-5)
+    assert tokens.rows(0) == tokens.rows(5)  # equal captions go through once
+    length = 40 - (0 if kind == "bert" else 2)
+    assert tokens.ends[6] - tokens.starts[6] == length  # cut where the positions end
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_embeddings_are_normalised_means(kind, tmp_path):
+    make_model(kind, tmp_path)
+    encoder = get_encoder(tmp_path)
+    tokens = encoder.tokens(CAPTIONS)
+    means = np.stack([tokens.states[tokens.rows(i)].mean(axis=0) for i in range(len(CAPTIONS))])
+    expected = means / np.linalg.norm(means, axis=1, keepdims=True)
+    np.testing.assert_allclose(encoder.embed(CAPTIONS), expected, rtol=1e-5, atol=1e-6)
+    assert encoder.embed([]).shape == (0, 32)
+    assert encoder.tokens([]).states.shape == (0, 32)
+
+
+def test_minilm_is_what_transformers_makes_of_it(minilm):
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    folder = data.find_model("minilm")
+    model = transformers.AutoModel.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokens = minilm.tokens(CAPTIONS)
+    for place, caption in enumerate(CAPTIONS):
+        rows = tokens.rows(place)
+        assert tokens.ids[rows].tolist() == tokenizer(caption)["input_ids"]
+        expected = hidden_states(model, tokens.ids[rows].tolist(), -1)
+        np.testing.assert_allclose(tokens.states[rows], expected, atol=2e-5)
+    near, far = (
+        minilm.embed(["a puppy sleeps", "a dog is sleeping", "two buses"])[1:]
+        @ (minilm.embed(["a puppy sleeps"])[0])
+    )
+    assert near > 0.7 > 0.2 > far
+
+
+def test_a_caption_has_the_same_bits_in_any_company(minilm, example):
+    captions = [caption for group in example.references.values() for caption in group][:150]
+    together = minilm.tokens(captions, threads=2)
+    assert minilm.tokens(captions, threads=1).states.tobytes() == together.states.tobytes()
+    for place in (0, 1, 77, 149):
+        alone = minilm.tokens([captions[place]])
+        assert alone.states.tobytes() == together.states[together.rows(place)].tobytes()
+        assert minilm.embed([captions[place]]).tobytes() == (
+            minilm.embed(captions)[place].tobytes()
+        )
+
+
+def test_threads_may_share_an_encoder(minilm):
+    expected = minilm.embed(CAPTIONS).tobytes()
+    found = []
+    workers = [
+        threading.Thread(target=lambda: found.append(minilm.embed(CAPTIONS).tobytes()))
+        for _ in range(4)
+    ]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert found == [expected] * 4
+
+
+def test_pickled_weights_are_read_without_running_them(tmp_path):
+    make_model("bert", tmp_path / "safe")
+    make_model("bert", tmp_path / "pickled", pickled=True)
+    safe, pickled = (get_encoder(tmp_path / name) for name in ("safe", "pickled"))
+    assert safe.embed(CAPTIONS).tobytes() == pickled.embed(CAPTIONS).tobytes()
+    assert safe.fingerprint != pickled.fingerprint  # of the files
+    (tmp_path / "evil").mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / "evil" / name).write_bytes((tmp_path / "safe" / name).read_bytes())
+    (tmp_path / "evil" / "pytorch_model.bin").write_bytes(
+        b"cposix\nsystem\n(S'echo ran > ran'\ntR."
+    )
+    with pytest.raises(DataError, match=r"pytorch_model\.bin cannot be read"):
+        get_encoder(tmp_path / "evil")
+
+
+def test_tokens_know_their_characters(tmp_path):
+    for kind in KINDS:
+        make_model(kind, tmp_path / kind)
+        encoder = get_encoder(tmp_path / kind)
+        caption = " The dogs, dog"
+        found = encoder.cut(caption)
+        assert found[0].word is None and found[-1].word is None
+        words: dict[int, str] = {}
+        for token in found[1:-1]:
+            words[token.word] = words.get(token.word, "") + caption[token.start : token.end]
+        assert [word.strip() for word in words.values()] == ["The", "dogs", ",", "dog"]
+
+
+def test_damaged_folders_are_named(tmp_path):
+    make_model("bert", tmp_path / "good")
+    files = {path.name: path.read_bytes() for path in (tmp_path / "good").iterdir()}
+    config = json.loads(files["config.json"])
+    cases = {
+        "kind": (
+            {"config.json": json.dumps(config | {"model_type": "t5"}).encode()},
+            "'t5' models",
+        ),
+        "activation": (
+            {"config.json": json.dumps(config | {"hidden_act": "relu"}).encode()},
+            "relu",
+        ),
+        "json": ({"config.json": b"{"}, r"config\.json is damaged"),
+        "header": ({"model.safetensors": b"\xff" * 40}, r"model\.safetensors is damaged"),
+        "cut": ({"model.safetensors": files["model.safetensors"][:-50]}, "damaged"),
+        "fewer": (
+            {"config.json": json.dumps(config | {"num_hidden_layers": 4}).encode()},
+            "hold no",
+        ),
+        "tokenizer": ({"tokenizer.json": b"[]"}, r"tokenizer\.json cannot be read"),
+        "no tokenizer": ({"tokenizer.json": None}, r"holds no tokenizer\.json"),
+        "no weights": ({"model.safetensors": None}, "holds neither model.safetensors nor"),
+    }
+    for name, (changes, message) in cases.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        for file, content in (files | changes).items():
+            if content is not None:
+                (folder / file).write_bytes(content)
+        with pytest.raises(DataError, match=message):
+            get_encoder(folder)
+
+
+def test_layers_and_names_that_are_not(tmp_path):
+    make_model("bert", tmp_path)
+    with pytest.raises(SettingError, match=r"has layers 0 to 3, not 4$"):
+        get_encoder(tmp_path).tokens(["a"], layer=4)
+    with pytest.raises(
+        SettingError, match=r"^no encoder 'glove': neither minilm nor mpnet nor a f"
+    ):
+        get_encoder("glove")
+    with pytest.raises(
+        SettingError, match=r"^an encoder is a name, a folder or a function, not 3$"
+    ):
+        get_encoder(3)
+    with pytest.raises(SettingError, match=r"^torch cannot use the device 'toaster'"):
+        get_encoder(tmp_path, "toaster")
+
+
+def test_functions_as_encoders():
+    calls = []
+
+    def lengths(captions):
+        calls.append(list(captions))
+        return np.asarray([[len(caption), 1.0] for caption in captions])
+
+    encoder = get_encoder(lengths)
+    found = encoder.embed(["abc", "d", "abc"])
+    assert calls == [["abc", "d"]]  # each caption once
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), 1, rtol=1e-6)
+    assert encoder.name.endswith("lengths") and encoder.fingerprint == "unknown"
+    with pytest.raises(InputError, match="must return, for each caption, its words and an array"):
+        encoder.tokens(["a dog"])
+    with pytest.raises(InputError, match=r"gave 1 rows for 2 captions$"):
+        get_encoder(lambda _: [[1.0]]).embed(["a", "b"])
+
+
+def test_functions_word_by_word():
+    def letters(captions):
+        return [(c.split(), np.asarray([[ord(w[0]), len(w)] for w in c.split()])) for c in captions]
+
+    encoder = get_encoder(letters)
+    tokens = encoder.tokens(["a dog", "", "dog a"])
+    assert [encoder.vocabulary[i] for i in tokens.ids] == ["a", "dog", "", "dog", "a"]
+    assert tokens.special.tolist() == [False, False, True, False, False]
+    assert [(t.text, t.start, t.end) for t in encoder.cut("a dog")] == [("a", 0, 1), ("dog", 2, 5)]
+    with pytest.raises(SettingError, match="has no layers to choose from"):
+        encoder.tokens(["a"], layer=1)
+
+
+def test_calibrated_values(tmp_path, minilm):
+    assert choose_layer(minilm) == choose_layer(minilm, None) and choose_layer(minilm, 2) == 2
+    assert 0 < choose_beta(minilm) < 1 and choose_beta(minilm, 0.7) == 0.7
+    make_model("bert", tmp_path / "bert-base-uncased")
+    make_model("bert", tmp_path / "mine")
+    assert choose_beta(get_encoder(tmp_path / "bert-base-uncased")) == 0.4
+    with pytest.raises(SettingError, match=r"^no β is known for the encoder folder:mine; say"):
+        choose_beta(get_encoder(tmp_path / "mine"))
+    assert choose_layer(get_encoder(tmp_path / "mine")) == 3
+
+
+def test_without_tokenizers_the_extra_is_named(tmp_path, monkeypatch):
+    make_model("bert", tmp_path)
+    monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
+    with pytest.raises(
+        MissingExtraError, match=r"install it with: pip install 'cidery\[contextual"
+    ):
+        get_encoder(tmp_path)
+
+
+def test_encoding_is_reported(minilm):
+    told = []
+    with data.report_to(lambda what, share: told.append((what, share))):
+        minilm.embed(["a dog"])
+    assert told == [("encoding captions by minilm", 0.0)]
