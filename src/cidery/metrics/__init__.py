@@ -13,6 +13,7 @@ from cidery.metrics.base import Faithful, Metric
 from cidery.metrics.bertscore import BertScore
 from cidery.metrics.bleu import Bleu
 from cidery.metrics.cider import Cider, CiderD, CiderR
+from cidery.metrics.consensus import Consensus
 from cidery.metrics.irv import Irv, IrvUnigram
 from cidery.metrics.meteor import Meteor
 from cidery.metrics.rouge import RougeL, RougeN, RougeS, RougeW
@@ -38,6 +39,7 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             BertScore(measure="precision"),
             BertScore(measure="recall"),
             Irv(),
+            Consensus(),
         )
     }
 )
@@ -174,6 +176,7 @@ __all__ = [
     "Cider",
     "CiderD",
     "CiderR",
+    "Consensus",
     "Irv",
     "IrvUnigram",
     "Meteor",

@@ -1,0 +1,282 @@
+"""consensus: is a caption something that people say, and does it say what they say?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cidery.encoders import TokenStates
+from cidery.metrics.base import Images, Prepared, ReferenceSet, require_between
+from cidery.metrics.contextual import ByToken, rows_by_image
+from cidery.metrics.wording import Faults, Wording
+from cidery.statistics import Floats
+from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cidery.explanation import Explanation
+
+PARTS = ("cone", "recall", "short", "repetition", "dangling", "oddity")
+"""The columns of the rows after the score."""
+MOST_TOGETHER = 8
+"""More references than this are cut into groups: a cone of many vectors holds nearly all."""
+GROUP = 5
+"""About how many references a group has."""
+
+
+@dataclass(frozen=True)
+class Consensus(ByToken):
+    """How near a caption is to some blend of its references, and how much of them it says; [0, 1].
+
+    cone·(1 + cone·(recall - 0.4·short))/2 · (1 - 0.5·repetition)·(1 - 0.2·dangling)·(1 - 0.5·oddity)
+
+    cone is the highest cosine of the caption's embedding and a sum of the references' with weights
+    that are not negative; recall how near the references' tokens are to the caption's; the others
+    are faults of wording. docs/metrics/consensus.md defines each and tells how they were chosen.
+
+    ```python
+    cidery.score(candidates, references, metrics=[Consensus(), Consensus(encoder="mpnet")])
+    ```
+    """
+
+    recall: float = 1.0
+    """The weight of recall."""
+    brevity: float = 0.4
+    """The weight of being shorter than the references."""
+    repetition: float = 0.5
+    """The weight of words said more often than in any reference."""
+    dangling: float = 0.2
+    """The weight of an end like `in the`."""
+    oddity: float = 0.5
+    """The weight of neighbours that hardly ever stand side by side."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_between("recall", self.recall, 0, 10)
+        for name in ("brevity", "repetition", "dangling", "oddity"):
+            require_between(name, getattr(self, name), 0, 1)
+
+    @property
+    def name(self) -> str:
+        """`consensus`."""
+        return "consensus"
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Encode the references and read their wording."""
+        encoder = self.open_encoder()
+        tokens = self.read_tokens(encoder, references.captions, references.threads)
+        words = references.captions.form("words").tokens()
+        offsets = references.image_offsets.tolist()
+        spans = [range(int(b), int(e)) for b, e in zip(offsets[:-1], offsets[1:], strict=True)]
+        return _PreparedConsensus(
+            self, tokens, spans, [Wording.read([words[i] for i in span]) for span in spans]
+        )
+
+    def combine(self, likeness: Likeness, faults: Faults) -> list[float]:
+        """Return the score and its parts, in the order of `PARTS`."""
+        dangling = float(faults.dangling is not None)
+        cone = max(0.0, likeness.cone)
+        detail = self.recall * likeness.recall - self.brevity * faults.short
+        score = (
+            cone
+            * max(0.0, 1 + cone * detail)
+            / (1 + self.recall)
+            * (1 - self.repetition * faults.repetition)
+            * (1 - self.dangling * dangling)
+            * (1 - self.oddity * faults.oddity)
+        )
+        return [
+            score,
+            likeness.cone,
+            likeness.recall,
+            faults.short,
+            faults.repetition,
+            dangling,
+            faults.oddity,
+        ]
+
+    def explain(
+        self, candidate: str, references: Sequence[str], tokenizer: TokenizerLike = "ptb"
+    ) -> ConsensusExplanation:
+        """Return what the score of one caption is made of, word by word.
+
+        ```python
+        found = Consensus().explain("a puppy sleeps on the", ["a dog is sleeping on a sofa"])
+        found.words.missing[0].word   # "sofa"
+        found.faults.dangling         # "the"
+        ```
+        """
+        from cidery.explanation import explain
+
+        words = explain(candidate, references, self.encoder, layer=self.layer, device=self.device)
+        captions = get_tokenizer(tokenizer)([candidate, *references])
+        tokens = self.read_tokens(self.open_encoder(), captions, 0)
+        likeness = _References.read(tokens, range(1, len(captions))).compare(tokens, 0)
+        said, *told = captions.form("words").tokens()
+        faults = Wording.read(told).find_faults(said)
+        score, *parts = self.combine(likeness, faults)
+        return ConsensusExplanation(
+            score,
+            dict(zip(PARTS, parts, strict=True)),
+            tuple(likeness.weights.tolist()),
+            faults,
+            words,
+        )
+
+
+@dataclass(frozen=True)
+class ConsensusExplanation:
+    """What the score of a caption is made of."""
+
+    score: float
+    parts: dict[str, float]
+    """By name: `cone`, `recall`, `short`, `repetition`, `dangling`, `oddity`."""
+    weights: tuple[float, ...]
+    """The share of each reference in the blend that is nearest to the caption."""
+    faults: Faults
+    words: Explanation
+    """The nearest reference word of each word, what is missing, what is extra."""
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return self.words.header()
+
+    def lines(self) -> list[list[str]]:
+        """Return the candidate's words as text cells, a row each."""
+        return self.words.lines()
+
+    def notes(self) -> list[str]:
+        """Return what the words do not say."""
+        parts = ", ".join(f"{name} {value:.2f}" for name, value in self.parts.items())
+        weights = ", ".join(f"{weight:.2f}" for weight in self.weights)
+        notes = [
+            f"score {self.score:.4f}: {parts}",
+            f"blend of the references: {weights}",
+            *self.words.notes(),
+        ]
+        if self.faults.repeated:
+            notes.append(f"said too often: {', '.join(self.faults.repeated)}")
+        if self.faults.dangling:
+            notes.append(f"ends on: {self.faults.dangling}")
+        if self.faults.odd:
+            notes.append(f"odd neighbours: {', '.join(map(' '.join, self.faults.odd))}")
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        faults = {f.name: getattr(self.faults, f.name) for f in fields(self.faults)}
+        return vars(self) | {"faults": faults, "words": self.words.to_dict()}
+
+    def __str__(self) -> str:
+        table, _, _ = str(self.words).rpartition("\n\n")
+        return "\n".join([table, "", *self.notes()])
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """How alike a caption and its references are in meaning."""
+
+    cone: float
+    """The highest cosine of the caption and a blend of references; 0 where none is positive."""
+    recall: float
+    """How near the references' tokens are to their nearest of the caption, in [-1, 1]."""
+    weights: Floats
+    """float64[references]: the blend's shares."""
+
+
+def measure_cone(whole: Floats, references: Floats) -> tuple[float, Floats]:
+    """Return the highest cosine of a vector and Σ wᵢ·rᵢ with w ≥ 0, and the shares of w.
+
+    The nearest point of the cone that the references span is found by non-negative least squares;
+    its direction has the highest cosine.
+    """
+    from scipy.optimize import nnls
+
+    weights, _ = nnls(references.T, whole)
+    blend = weights @ references
+    length = float(np.linalg.norm(blend))
+    if length == 0:
+        return 0.0, weights
+    return min(1.0, float(whole @ blend) / length), weights / weights.sum()
+
+
+@dataclass(frozen=True, eq=False)
+class _References:
+    """The references of one image."""
+
+    wholes: Floats
+    """float64[references, width]: embeddings of length 1."""
+    groups: Sequence[NDArray[np.int64]]
+    """Which of them span a cone together."""
+    directions: Floats
+    """float64[tokens, width]: of one reference after another."""
+    starts: NDArray[np.int64]
+    """Where the tokens of each reference that has any begin."""
+
+    @classmethod
+    def read(cls, tokens: TokenStates, captions: Sequence[int]) -> _References:
+        # Groups must not depend on the order in which references were given.
+        order = sorted(range(len(captions)), key=lambda i: tokens.captions[captions[i]])
+        count = -(-len(captions) // GROUP) if len(captions) > MOST_TOGETHER else 1
+        worded = [found for i in captions if len(found := _own_directions(tokens, i))]
+        return cls(
+            np.stack([_embed(tokens, i) for i in captions]),
+            [np.asarray(order[place::count]) for place in range(count)],
+            np.concatenate([np.zeros((0, tokens.states.shape[1])), *worded]),
+            np.cumsum([0, *map(len, worded)])[:-1],
+        )
+
+    def compare(self, tokens: TokenStates, caption: int) -> Likeness:
+        """Return how alike they and a caption are."""
+        weights = np.zeros(len(self.wholes))
+        directions = _own_directions(tokens, caption)
+        if len(directions) == 0 or len(self.directions) == 0:
+            return Likeness(0.0, 0.0, weights)
+        whole = _embed(tokens, caption)
+        cones = np.zeros(len(self.groups))
+        for place, group in enumerate(self.groups):
+            cones[place], weights[group] = measure_cone(whole, self.wholes[group])
+        nearest = (self.directions @ directions.T).max(axis=1)
+        counts = np.diff([*self.starts, len(self.directions)])
+        recalls = np.add.reduceat(nearest, self.starts) / counts
+        return Likeness(
+            float(cones.mean()), float(recalls.mean()), weights / max(weights.sum(), 1e-12)
+        )
+
+
+def _embed(tokens: TokenStates, caption: int) -> Floats:
+    """Return the mean of a caption's states, of length 1."""
+    mean = tokens.states[tokens.rows(caption)].astype(np.float64).mean(axis=0)
+    whole: Floats = mean / max(float(np.linalg.norm(mean)), 1e-12)
+    return whole
+
+
+def _own_directions(tokens: TokenStates, caption: int) -> Floats:
+    """Return the directions of a caption's tokens without those that the encoder adds."""
+    own: Floats = tokens.directions(caption)[~tokens.special[tokens.rows(caption)]]
+    return own
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedConsensus:
+    metric: Consensus
+    tokens: TokenStates
+    spans: Sequence[range]
+    """By image: its references."""
+    wordings: Sequence[Wording]
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return the score and its parts: float64[captions, 7]."""
+        tokens = self.metric.read_tokens(self.metric.open_encoder(), candidates, threads)
+        words = candidates.form("words").tokens()
+        rows = np.zeros((len(candidates), 1 + len(PARTS)))
+        for image, members in rows_by_image(images):
+            references = _References.read(self.tokens, self.spans[image])
+            for row in members.tolist():
+                faults = self.wordings[image].find_faults(words[row])
+                rows[row] = self.metric.combine(references.compare(tokens, row), faults)
+        return rows
