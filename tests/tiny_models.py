@@ -16,22 +16,7 @@ SIZES = {
     "initializer_range": 0.3,  # so that layers do something
 }
 KINDS = ("bert", "roberta", "mpnet")
-WORDS = [
-    "a",
-    "the",
-    "dog",
-    "cat",
-    "runs",
-    "sits",
-    "on",
-    "grass",
-    "sofa",
-    "two",
-    "##s",
-    "##ing",
-    "sleep",
-    "big",
-]
+WORDS = ("a", "the", "dog", "cat", "runs", "sit", "on", "sofa", "two", "##s", "##ing", "big")
 
 
 def make_model(kind: str, folder: Path, *, pickled: bool = False):

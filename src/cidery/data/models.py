@@ -222,6 +222,7 @@ def _join(pieces: Iterable[IO[bytes]], folder: Path) -> Path:
 def _unpack(source: ModelSource, archive: Path) -> Path:
     """Put a complete folder in place, with every file checked, or none."""
     import zipfile
+    import zlib
     from tempfile import TemporaryDirectory
 
     with locked(source.path), TemporaryDirectory(dir=source.path.parent) as temporary:
@@ -233,8 +234,10 @@ def _unpack(source: ModelSource, archive: Path) -> Path:
                     inside = opened.open(f"{source.folder}/{name}")
                     with inside, (folder / name).open("wb") as file:
                         _copy(inside, file, expected, f"{name} of {source.name}")
-        except (zipfile.BadZipFile, KeyError, EOFError) as error:
-            raise DataError(f"what was fetched for {source.name} is damaged: {error}") from error
+        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError) as error:
+            if isinstance(error, DataError):
+                raise
+            raise DataError(f"what holds {source.name} cannot be unpacked: {error}") from error
         if source.path.exists():
             source.path.rename(Path(temporary) / "old")
         folder.rename(source.path)

@@ -229,7 +229,8 @@ def _prepare(metric: _Settings, beta: float, references: ReferenceSet, read: Rea
     weights = np.ones(len(table.ids))
     if metric.idf:
         counts = CaptionCounts.count(table.ids, table.captions)
-        weights = -np.log10(counts.of(table.ids) / counts.captions)
+        # Tokens that the encoder adds are in no caption; they are not asked for.
+        weights = -np.log10(np.maximum(counts.of(table.ids), 1) / counts.captions)
     texts = references.captions.texts
     targets = []
     for begin, end in pairwise(references.image_offsets.tolist()):

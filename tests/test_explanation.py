@@ -1,0 +1,78 @@
+"""explain(): what is near, what is missing, what is extra."""
+
+import json
+
+import numpy as np
+import pytest
+
+import cidery
+from cidery.cli import main
+from cidery.errors import InputError
+
+CANDIDATE = "A puppy sleeps on the couch with a ball."
+REFERENCES = ["a dog is sleeping on a sofa", "the brown dog naps beside a pillow"]
+
+
+@pytest.fixture(scope="module")
+def found(minilm):
+    return cidery.explain(CANDIDATE, REFERENCES, minilm)
+
+
+def test_nearest_words(found):
+    nearest = {word.word: (word.nearest, word.reference) for word in found.words}
+    assert nearest["puppy"][0] == "dog"
+    assert nearest["sleeps"] == ("sleeping", 0)
+    assert nearest["couch"] == ("sofa", 0)
+    assert [word.word for word in found.words] == CANDIDATE.rstrip(".").split()
+
+
+def test_missing_and_extra(found):
+    assert [word.word for word in found.extra] == ["ball"]
+    assert "brown" in [word.word for word in found.missing]
+    assert all(word.similarity <= found.beta for word in (*found.extra, *found.missing))
+    assert not {"the", "with", "a"} & {word.word for word in (*found.extra, *found.missing)}
+
+
+def test_other_thresholds_and_layers(minilm):
+    strict = cidery.explain(CANDIDATE, REFERENCES, minilm, beta=0.95)
+    assert "puppy" in [word.word for word in strict.extra]
+    lower = cidery.explain(CANDIDATE, REFERENCES, minilm, layer=1)
+    assert lower.words != strict.words
+
+
+def test_identity_lacks_nothing(minilm):
+    same = cidery.explain(REFERENCES[1], REFERENCES[1:], minilm)
+    assert same.missing == same.extra == ()
+    assert all(word.similarity == pytest.approx(1) for word in same.words)
+    assert same.notes() == ["missing: nothing", "extra: nothing"]
+
+
+def test_any_encoder_and_odd_captions():
+    def letters(captions):
+        vectors = np.eye(128)
+        return [(c.split(), np.asarray([vectors[ord(w[0])] for w in c.split()])) for c in captions]
+
+    found = cidery.explain("dog cat", ["dot", "dog", ""], letters, beta=0.5)
+    assert [(w.word, w.nearest, w.reference) for w in found.words] == [
+        ("dog", "dot", 0),
+        ("cat", "dot", 0),
+    ]
+    assert [w.word for w in found.extra] == ["cat"] and found.missing == ()
+    empty = cidery.explain("", ["dog"], letters, beta=0.5)
+    assert empty.words == () and [w.word for w in empty.missing] == ["dog"]
+    alone = cidery.explain("dog", [""], letters, beta=0.5)
+    assert alone.lines() == [["dog", "", "0.00", ""]]
+    with pytest.raises(InputError, match=r"^expected a list of references with at least one"):
+        cidery.explain("dog", [])
+
+
+@pytest.mark.usefixtures("minilm")
+def test_the_command(capsys, found):
+    assert main(["explain", CANDIDATE, *REFERENCES]) == 0
+    out = capsys.readouterr().out
+    assert [line.split() for line in out.splitlines()[2:3]] == [["puppy", "dog", "0.70", "2"]]
+    assert out.endswith("\n".join(found.notes()) + "\n")
+    assert main(["explain", CANDIDATE, *REFERENCES, "--format", "json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["words"][1]["nearest"] == "dog" and shown["beta"] == found.beta
+    assert str(found).splitlines()[0].split() == found.header()

