@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,8 @@ GROUP = 5
 class Consensus(ByToken):
     """How near a caption is to some blend of its references, and how much of them it says; [0, 1].
 
-    cone·(1 + cone·(recall - 0.4·short))/2 · (1 - 0.5·repetition)·(1 - 0.2·dangling)·(1 - 0.5·oddity)
+    cone·(1 + cone·(recall - 0.4·short))/2 · (1 - 0.5·repetition) · (1 - 0.2·dangling)
+    · (1 - 0.5·oddity)
 
     cone is the highest cosine of the caption's embedding and a sum of the references' with weights
     that are not negative; recall how near the references' tokens are to the caption's; the others
@@ -71,7 +73,7 @@ class Consensus(ByToken):
         tokens = self.read_tokens(encoder, references.captions, references.threads)
         words = references.captions.form("words").tokens()
         offsets = references.image_offsets.tolist()
-        spans = [range(int(b), int(e)) for b, e in zip(offsets[:-1], offsets[1:], strict=True)]
+        spans = [range(begin, end) for begin, end in pairwise(offsets)]
         return _PreparedConsensus(
             self, tokens, spans, [Wording.read([words[i] for i in span]) for span in spans]
         )

@@ -1,4 +1,4 @@
-"""Faults of wording that embeddings forgive: words said again, a broken end, words that never meet."""
+"""Faults of wording that embeddings forgive: repetition, a broken end, odd neighbours."""
 
 from __future__ import annotations
 
@@ -100,7 +100,5 @@ def is_odd(word: str, following: str) -> bool:
     ```
     """
     frequencies = load_shipped(COUNTED_ON, None)
-    expected = (
-        frequencies.count([word]) * frequencies.count([following]) / frequencies.image_count
-    )
+    expected = frequencies.count([word]) * frequencies.count([following]) / frequencies.image_count
     return expected >= EXPECTED and frequencies.count([word, following]) < RARELY * expected

@@ -1,0 +1,228 @@
+"""consensus: its cone, its parts, what it does not forgive, and how it agrees with people."""
+
+import json
+from itertools import chain, combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cidery
+from cidery import Consensus, examples
+from cidery.errors import SettingError
+from cidery.formats import read_references
+from cidery.meta import evaluate, read_dataset
+from cidery.metrics.consensus import PARTS, measure_cone
+from cidery.metrics.wording import Wording, is_odd
+
+SHARED = Path(__file__).parents[2] / "shared" / "data"
+DOG = ["a dog is sleeping on a sofa", "the dog naps", "a brown dog asleep on the couch"]
+CAPTION = st.lists(
+    st.sampled_from(["a", "dog", "man", "runs", "red", "two", "grass"]), min_size=2, max_size=9
+)
+
+
+@pytest.fixture(scope="module")
+def consensus(minilm):
+    return Consensus(encoder=minilm)
+
+
+def score_one(metric, candidate, references):
+    return cidery.score([candidate], [references], metrics=[metric]).each["consensus"][0]
+
+
+def score_faces(whole, references):
+    """Return the highest cosine over all faces of the cone, each solved in closed form."""
+    best = 0.0
+    places = range(len(references))
+    for face in chain.from_iterable(combinations(places, n) for n in range(1, len(references) + 1)):
+        side = references[list(face)]
+        weights = np.linalg.solve(side @ side.T, side @ whole)
+        if (weights >= 0).all():
+            blend = weights @ side
+            best = max(best, whole @ blend / np.linalg.norm(blend))
+    return best
+
+
+class TestCone:
+    @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+    def test_is_the_best_of_all_faces(self, count):
+        rng = np.random.default_rng(count)
+        for _ in range(20):
+            vectors = rng.normal(size=(count + 1, 12)) + rng.normal(size=12)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            found, weights = measure_cone(vectors[0], vectors[1:])
+            assert found == pytest.approx(score_faces(vectors[0], vectors[1:]), abs=1e-12)
+            assert (weights >= 0).all()
+
+    def test_no_blend_is_nearer(self):
+        rng = np.random.default_rng(0)
+        vectors = rng.normal(size=(5, 6)) + 1
+        whole = vectors[0] / np.linalg.norm(vectors[0])
+        found, _ = measure_cone(whole, vectors[1:])
+        for weights in rng.exponential(size=(500, 4)):
+            blend = weights @ vectors[1:]
+            assert whole @ blend / np.linalg.norm(blend) <= found + 1e-12
+
+    def test_of_opposite_references_is_0(self):
+        found, weights = measure_cone(
+            np.asarray([1.0, 0.0]), np.asarray([[-1.0, 0.0], [-0.6, -0.8]])
+        )
+        assert found == 0
+        assert weights.tolist() == [0, 0]
+
+    def test_the_same_reference_twice_changes_nothing(self, consensus):
+        once = score_one(consensus, "a puppy sleeps", DOG)
+        parts = consensus.explain("a puppy sleeps", [*DOG, DOG[0]]).parts
+        assert parts["cone"] == pytest.approx(
+            consensus.explain("a puppy sleeps", DOG).parts["cone"]
+        )
+        assert once > 0
+
+
+class TestScore:
+    def test_is_made_of_its_parts(self, consensus):
+        found = consensus.explain("a puppy sleeps on the", DOG)
+        assert tuple(found.parts) == PARTS
+        parts = found.parts
+        expected = (
+            parts["cone"] * (1 + parts["cone"] * (parts["recall"] - 0.4 * parts["short"])) / 2
+        ) * ((1 - 0.5 * parts["repetition"]) * 0.8 * (1 - 0.5 * parts["oddity"]))
+        assert found.score == pytest.approx(expected)
+        assert found.score == score_one(consensus, "a puppy sleeps on the", DOG)
+
+    def test_meaning_counts_not_letters(self, consensus):
+        puppy = score_one(consensus, "a puppy is asleep on the sofa", DOG)
+        horse = score_one(consensus, "a horse is eating in the field", DOG)
+        assert puppy > 0.5 > horse
+
+    def test_a_caption_without_words_scores_0(self, consensus):
+        assert score_one(consensus, "", DOG) == 0
+        assert score_one(consensus, "a dog", [""]) == 0
+
+    def test_many_references_in_any_order(self, consensus):
+        told = [text for group in list(read_example().values())[:3] for text in group]
+        assert len(told) > 8
+        forth, back = (score_one(consensus, "a dog shakes", order) for order in (told, told[::-1]))
+        assert forth == pytest.approx(back, rel=1e-12)
+
+    @settings(deadline=None, max_examples=25)
+    @given(words=CAPTION, data=st.data())
+    def test_repetition_never_helps(self, consensus, words, data):
+        """A caption of its own image, with some of its words said again."""
+        start = data.draw(st.integers(0, len(words) - 2))
+        again = [*words, *words[start:] * 2]
+        references = [" ".join(words)]
+        intact, repeated = (score_one(consensus, " ".join(w), references) for w in (words, again))
+        assert repeated < intact
+
+    def test_threads_do_not_change_the_bits(self, consensus):
+        references = dict(list(read_example().items())[:6])
+        candidates = {image: group[0] + " and" for image, group in references.items()}
+        one, two = (
+            cidery.score(candidates, references, metrics=[consensus], threads=n) for n in (1, 2)
+        )
+        assert one.each["consensus"].tolist() == two.each["consensus"].tolist()
+
+    def test_signature_names_encoder_and_weights(self, minilm):
+        signature = cidery.score(["a dog"], [DOG], metrics=["consensus"]).signatures["consensus"]
+        assert "encoder:minilm" in signature or "encoder=minilm" in signature
+        assert minilm.fingerprint in signature
+
+    def test_as_a_reward(self, consensus):
+        reward = cidery.Reward({"x": DOG}, metric=consensus)
+        assert reward(["x"], ["a puppy sleeps"])[0] == score_one(consensus, "a puppy sleeps", DOG)
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ({"recall": -1}, "recall must lie between 0 and 10, not -1"),
+            ({"brevity": 2}, "brevity must lie between 0 and 1, not 2"),
+            ({"dangling": float("nan")}, "dangling must lie between 0 and 1, not nan"),
+        ],
+    )
+    def test_refuses_settings(self, setting, message):
+        with pytest.raises(SettingError, match=message):
+            Consensus(**setting)
+
+    def test_an_encoder_that_is_nowhere(self):
+        with pytest.raises(SettingError, match="no encoder 'nowhere'"):
+            cidery.score(["a dog"], [DOG], metrics=[Consensus(encoder="nowhere")])
+
+
+class TestWording:
+    WORDING = Wording.read([["a", "dog", "and", "a", "cat"], ["the", "dog", "is", "in"]])
+
+    def test_repetition_beyond_any_reference(self):
+        assert self.WORDING.find_faults(["a", "dog", "a", "cat"]).repeated == ()
+        faults = self.WORDING.find_faults(["a", "dog", "a", "dog", "a"])
+        assert faults.repeated == ("a", "dog")
+        assert faults.repetition == pytest.approx(2 / 5)
+
+    def test_an_end_that_has_to_go_on(self):
+        assert self.WORDING.find_faults(["a", "dog", "on", "the"]).dangling == "the"
+        assert self.WORDING.find_faults(["a", "dog"]).dangling is None
+
+    def test_an_end_that_a_reference_has(self):
+        assert self.WORDING.find_faults(["a", "cat", "in"]).dangling is None
+
+    def test_odd_neighbours(self):
+        assert is_odd("the", "on")
+        assert not is_odd("on", "the")
+        assert not is_odd("qwx", "the")  # too rare to tell
+        assert self.WORDING.find_faults(["the", "on", "dog"]).odd == (("the", "on"), ("on", "dog"))
+
+    def test_neighbours_that_a_reference_has_are_not_odd(self):
+        assert Wording.read([["the", "on"]]).find_faults(["the", "on"]).odd == ()
+
+    def test_short(self):
+        assert self.WORDING.find_faults(["dog"]).short == pytest.approx(1 - 1 / 4.5)
+        assert self.WORDING.find_faults(["dog"] * 9).short == 0
+        assert self.WORDING.find_faults([]).short == 1
+
+
+class TestExplain:
+    def test_tells_faults_and_words(self, consensus):
+        found = consensus.explain("a puppy puppy sleeps on the", DOG[:1])
+        assert found.faults.repeated == ("puppy",)
+        assert [word.word for word in found.words.missing] == ["sofa"]
+        assert found.weights == (1.0,)
+        text = str(found)
+        assert "said too often: puppy" in text
+        assert "ends on: the" in text
+        assert "missing: sofa" in text
+        assert json.dumps(found.to_dict())
+
+    def test_shares_of_the_blend(self, consensus):
+        weights = consensus.explain("a cat in a tree", [*DOG, "a cat sits in a tree"]).weights
+        assert sum(weights) == pytest.approx(1)
+        assert max(weights) == weights[3]
+
+
+def read_example():
+    return read_references(str(examples.path("references.json")))
+
+
+class TestAgreement:
+    def test_is_not_gamed(self, consensus, tmp_path):
+        file = tmp_path / "judged.jsonl"
+        lines = []
+        for image, group in read_example().items():
+            lines.append({"image": str(image), "references": list(group)})
+            lines.append({"image": str(image), "caption": group[0], "rating": 1})
+        file.write_text("\n".join(map(json.dumps, lines)))
+        agreement = evaluate(
+            read_dataset("judgments", file), [consensus], protocol="gaming", resamples=0
+        )
+        found = agreement.results["consensus"]
+        assert found["accuracy"] >= 0.98
+        assert found["accuracy_repeated"] == 1
+
+    @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
+    def test_with_people_on_pascal_50s(self, consensus):
+        agreement = evaluate(
+            read_dataset("pascal-50s", SHARED), [consensus], references=5, sample=800, resamples=0
+        )
+        assert agreement.results["consensus"]["accuracy"] > 0.84
