@@ -1,0 +1,290 @@
+"""Giving items to judges and taking their answers, exactly under any number of judges at once.
+
+Each function is one short transaction that begins by locking the judge, so that two windows of one
+judge wait for each other. Different judges meet only at free places: PostgreSQL skips those that
+another transaction is looking at, SQLite lets one writer in at a time.
+"""
+
+from __future__ import annotations
+
+import random
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Case, Count, Exists, OuterRef, QuerySet, Value, When
+from django.utils import timezone
+
+from cidery.errors import CideryError
+from cidery.studies.models import Assignment, Item, Judge, Study
+
+GIVEN, ANSWERED, FREE = (
+    Assignment.State.GIVEN,
+    Assignment.State.ANSWERED,
+    Assignment.State.FREE,
+)
+RETURNED_AT_ONCE = 100
+"""How many overdue places one judge's request returns at most: it should stay short."""
+
+
+class RefusedAnswerError(CideryError):
+    """An answer cannot be taken; the message is for the judge."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a judge sees next."""
+
+    judge: Judge
+    answered: int
+    """How many items this judge has answered, in all visits."""
+    assignment: Assignment | None
+    """None: there is nothing to do, now or for good."""
+
+    @property
+    def study(self) -> Study:
+        """The study."""
+        return self.judge.study
+
+
+def get_task(judge_key: int) -> Task:
+    """Return what a judge has to do, giving them an item if they have none."""
+    with transaction.atomic():
+        return _get_task(_lock(judge_key))
+
+
+def take_answer(judge_key: int, assignment_key: int, answer: str) -> Task:
+    """Take an answer, if it was not taken before, and return what to do next.
+
+    Args:
+        judge_key: who answers.
+        assignment_key: what.
+        answer: of a pair, `1` for the sentence shown first and `2` for the other; a step of the
+            scale; or the sentence that was asked for.
+    """
+    with transaction.atomic():
+        judge = _lock(judge_key)
+        if not judge.study.is_open or judge.excluded:
+            raise RefusedAnswerError("The study is closed; this answer came too late.")
+        mine = judge.assignments.filter(pk=assignment_key)
+        if judge.study.is_collection:
+            _check_sentence(judge, mine, answer)
+            said: dict[str, Any] = {"sentence": answer, "review": Assignment.Review.PENDING}
+        else:
+            said = {"value": _read_value(judge.study, answer)}
+        taken = mine.filter(state=GIVEN).update(state=ANSWERED, answered=timezone.now(), **said)
+        if not taken and not mine.filter(state=ANSWERED).exists():
+            raise RefusedAnswerError(
+                "This item waited too long and went to someone else; here is the next one."
+            )
+        return _get_task(judge)
+
+
+def _read_value(study: Study, answer: str) -> Any:
+    """Return what to keep: the rating, or the choice for the pair as the item has it."""
+    if study.is_pairwise:
+        if answer not in ("1", "2"):
+            raise RefusedAnswerError("The answer is 1 or 2.")
+        shown = 1.0 if answer == "1" else -1.0
+        return Case(When(swapped=True, then=Value(-shown)), default=Value(shown))
+    try:
+        rating = round(float(answer), 6)
+    except ValueError:
+        rating = None
+    if rating not in study.scale:
+        raise RefusedAnswerError("The answer is a step of the scale.")
+    return rating
+
+
+def undo_answer(judge_key: int) -> Task:
+    """Give a judge's last answer back to them, and return it as what to do next."""
+    with transaction.atomic():
+        judge = _lock(judge_key)
+        decided = [Assignment.Review.ACCEPTED, Assignment.Review.REJECTED]
+        last = (
+            judge.assignments.filter(state=ANSWERED)
+            .exclude(review__in=decided)
+            .order_by("-answered")
+            .first()
+        )
+        if last is None or not judge.study.is_open or judge.excluded:
+            raise RefusedAnswerError("There is no answer to take back.")
+        last.state, last.given = GIVEN, timezone.now()
+        last.answered = last.value = None
+        last.review = Assignment.Review.NONE
+        last.save(update_fields=["state", "given", "answered", "value", "review"])
+        return _get_task(judge)
+
+
+def _lock(judge_key: int) -> Judge:
+    return (
+        Judge.objects.select_related("study")
+        .defer("study__references")
+        .select_for_update(of=("self",))
+        .get(pk=judge_key)
+    )
+
+
+def _get_task(judge: Judge) -> Task:
+    answered = judge.assignments.filter(state=ANSWERED).count()
+    if not judge.study.is_open or judge.excluded:
+        return Task(judge, answered, None)
+    # The latest first: an item that was taken back comes before the one that it interrupted.
+    mine = judge.assignments.filter(state=GIVEN).select_related("item").order_by("-given").first()
+    return Task(judge, answered, mine or _give(judge, answered))
+
+
+def _give(judge: Judge, answered: int) -> Assignment | None:
+    study = judge.study
+    if study.items_per_judge and answered - judge.answered_before >= study.items_per_judge:
+        return None
+    if study.check_count and _is_check_due(judge, answered):
+        check = _unseen_checks(judge).first()
+        if check is not None:
+            given = Assignment(study=study, item=check)
+            return _hand_over(given, judge)
+    free = _find_free(judge)
+    if free is None and return_overdue(study):
+        free = _find_free(judge)
+    return None if free is None else _hand_over(free, judge)
+
+
+def _is_check_due(judge: Judge, answered: int) -> bool:
+    """Tell whether the next item is a check: one of each row of items, nobody knows which."""
+    row, place = divmod(answered, judge.study.check_every)
+    return random.Random(f"{judge.pk}-{row}").randrange(judge.study.check_every) == place
+
+
+def _unseen_checks(judge: Judge) -> QuerySet[Item]:
+    seen = Assignment.objects.filter(judge=judge, item=OuterRef("pk"))
+    checks = Item.objects.filter(study=judge.study, known_answer__isnull=False)
+    return checks.filter(~Exists(seen)).order_by("number")
+
+
+def _find_free(judge: Judge) -> Assignment | None:
+    seen = Assignment.objects.filter(judge=judge, item=OuterRef("item"))
+    return (
+        Assignment.objects.filter(study=judge.study, state=FREE)
+        .filter(~Exists(seen))
+        .select_related("item")
+        .order_by("order")
+        .select_for_update(skip_locked=True, of=("self",))
+        .first()
+    )
+
+
+def _hand_over(assignment: Assignment, judge: Judge) -> Assignment:
+    assignment.judge, assignment.state = judge, GIVEN
+    assignment.given = timezone.now()
+    assignment.swapped = judge.study.is_pairwise and secrets.randbits(1) == 1
+    assignment.save()
+    return assignment
+
+
+def _check_sentence(judge: Judge, mine: QuerySet[Assignment], sentence: str) -> None:
+    """Refuse a sentence that breaks the rules, or was given for this image or by this judge."""
+    others = Assignment.objects.filter(study=judge.study, state=ANSWERED).exclude(pk__in=mine)
+    same = others.filter(item__in=mine.values("item")) | others.filter(judge=judge)
+    problem = judge.study.rules.refuse(sentence, list(same.values_list("sentence", flat=True)))
+    if problem:
+        raise RefusedAnswerError(f"Not taken: {problem}.")
+
+
+def return_overdue(study: Study, now: datetime | None = None) -> int:
+    """Return items to the free ones that waited longer than the study allows; tell how many."""
+    latest = (now or timezone.now()) - timedelta(minutes=study.timeout_minutes)
+    with transaction.atomic():
+        overdue = list(
+            Assignment.objects.filter(
+                study=study, state=GIVEN, place__isnull=False, given__lt=latest
+            ).select_for_update(skip_locked=True)[:RETURNED_AT_ONCE]
+        )
+        vacate(overdue)
+    return len(overdue)
+
+
+def vacate(assignments: Iterable[Assignment]) -> None:
+    """Free the places of these assignments for others; their judges do not see the items again."""
+    left = [assignment for assignment in assignments if assignment.place is not None]
+    free = [
+        Assignment(study_id=one.study_id, item_id=one.item_id, place=one.place, order=one.order)
+        for one in left
+    ]
+    for one in left:
+        one.place = None
+        if one.state == GIVEN:
+            one.state = Assignment.State.RETURNED
+    Assignment.objects.bulk_update(left, ["place", "state"], batch_size=500)
+    Assignment.objects.bulk_create(free, batch_size=500)
+
+
+def exclude_judge(judge_key: int, reason: str = "") -> None:
+    """Count none of a judge's answers, and give their places to others."""
+    with transaction.atomic():
+        judge = _lock(judge_key)
+        judge.excluded, judge.reason = True, reason
+        judge.save(update_fields=["excluded", "reason"])
+        vacate(judge.assignments.filter(place__isnull=False).select_for_update())
+
+
+def restore_judge(judge_key: int) -> None:
+    """Count a judge's answers again; they take back the places that nobody has taken since."""
+    with transaction.atomic():
+        judge = _lock(judge_key)
+        judge.excluded, judge.reason = False, ""
+        judge.save(update_fields=["excluded", "reason"])
+        mine = {
+            one.item_id: one
+            for one in judge.assignments.filter(
+                state=ANSWERED, place=None, item__known_answer=None
+            ).exclude(review=Assignment.Review.REJECTED)
+        }
+        free = Assignment.objects.filter(study=judge.study, state=FREE, item__in=mine.keys())
+        for place in free.select_for_update(skip_locked=True, of=("self",)):
+            one = mine.pop(place.item_id, None)
+            if one is not None:
+                place.delete()
+                one.place = place.place
+                one.save(update_fields=["place"])
+
+
+def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> None:
+    """Accept a collected sentence, or reject it and ask another person for one."""
+    with transaction.atomic():
+        one = Assignment.objects.select_for_update().get(
+            pk=assignment_key, state=ANSWERED, review__gt=Assignment.Review.NONE
+        )
+        one.review = Assignment.Review.ACCEPTED if accept else Assignment.Review.REJECTED
+        one.reason = reason
+        one.save(update_fields=["review", "reason"])
+        if not accept:
+            vacate([one])
+
+
+def set_state(study: Study, state: Study.State) -> None:
+    """Open or close a study."""
+    study.state = state
+    study.closed = timezone.now() if state == Study.State.CLOSED else None
+    study.save(update_fields=["state", "closed"])
+
+
+def set_visit(judge: Judge, assignment: str) -> None:
+    """Begin a new visit of a judge whom a crowdsourcing site sends for another assignment."""
+    if judge.assignment == assignment:
+        return
+    judge.assignment = assignment
+    judge.answered_before = judge.assignments.filter(state=ANSWERED).count()
+    judge.save(update_fields=["assignment", "answered_before"])
+
+
+def count_places(study: Study) -> dict[str, int]:
+    """Return how many places are free, given and answered."""
+    counts = dict(
+        Assignment.objects.filter(study=study, place__isnull=False)
+        .values_list("state")
+        .annotate(count=Count("pk"))
+    )
+    return {state: counts.get(state, 0) for state in (FREE, GIVEN, ANSWERED)}
