@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
-from cidery.errors import CideryError, FormatError
+from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_json
 from cidery.studies.items import (
     Content,
@@ -220,6 +221,17 @@ def read_checks(
     return found
 
 
-def explain(error: CideryError) -> serializers.ValidationError:
-    """Return an error of the library as one of a form."""
-    return serializers.ValidationError({"items": [str(error)]})
+def read_json_lines(text: str, source: str) -> list[dict[str, Any]]:
+    """Return the objects of JSON lines that someone typed."""
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            content = json.loads(line)
+        except ValueError as error:
+            raise FormatError(f"{source}, line {number}: this is no JSON ({error})") from None
+        if not isinstance(content, dict):
+            raise FormatError(f"{source}, line {number}: expected a JSON object")
+        found.append(content)
+    return found

@@ -13,7 +13,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import F, Q
 
-from cidery.studies.items import Content, Design
+from cidery.studies.items import Content
 from cidery.studies.sentences import SentenceRules
 
 MOST_STEPS = 21
@@ -293,8 +293,3 @@ class Assignment(models.Model):
 
     def __str__(self) -> str:
         return f"{self.item} for {self.judge}"
-
-
-def get_design(study: Study) -> Design:
-    """Return the design, typed."""
-    return study.design  # type: ignore[return-value]  # choices are the same words

@@ -10,7 +10,7 @@ import dj_database_url
 from cidery.web.environment import QUEUE_FILE, Environment
 
 ENVIRONMENT = Environment.read()
-WINGS = ("cidery.server",)
+WINGS = ("cidery.studies", "cidery.server")
 """The apps that bring pages: each has `urls.urlpatterns`, and may have `tasks`."""
 
 SECRET_KEY = ENVIRONMENT.secret_key()
@@ -147,6 +147,7 @@ RATES = {
     "sign-in": "10/min",
     "sign-in-account": "30/hour",
     "sign-up": "20/hour",
+    "join": "600/hour",
     "submit": "60/hour",
 } | dict(rate.split("=", 1) for rate in ENVIRONMENT.rates.split(",") if rate)
 

@@ -1,0 +1,404 @@
+"""The owner's pages of one study: how it goes, who judges, what comes of it."""
+
+from __future__ import annotations
+
+import math
+from statistics import median
+from typing import Any, ClassVar
+
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from rest_framework import serializers, status
+
+from cidery.errors import CideryError
+from cidery.statistics import Interval
+from cidery.studies.assignment import (
+    count_places,
+    exclude_judge,
+    restore_judge,
+    review_sentence,
+    set_state,
+)
+from cidery.studies.counting import Count, check_accuracy
+from cidery.studies.exporting import EXPORTS
+from cidery.studies.joining import completion_code, make_invite
+from cidery.studies.models import Assignment, Judge, Study
+from cidery.studies.pages.creating import StudySummary
+from cidery.web.pages import FormPage, Page
+from cidery.web.roles import Role
+
+MOST_INVITES = 200
+SHOWN_WINNERS = 500
+REVIEWED_AT_ONCE = 50
+
+
+class StudyOwnerPage(Page):
+    """A page of one study, for the owner."""
+
+    role = Role.OWNER
+
+    def study(self) -> Study:
+        """Return the study of the address."""
+        return get_object_or_404(Study, name=self.kwargs["name"])
+
+
+class IntervalData(serializers.Serializer[Any]):
+    """A statistic with its interval; nothing where it cannot be told."""
+
+    score = serializers.FloatField(allow_null=True)
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+
+
+class JudgeData(serializers.Serializer[Any]):
+    """How a judge does."""
+
+    id = serializers.IntegerField(source="judge.pk")
+    worker = serializers.CharField(source="judge.worker")
+    assignment = serializers.CharField(source="judge.assignment")
+    excluded = serializers.BooleanField(source="judge.excluded")
+    reason = serializers.CharField(source="judge.reason")
+    code = serializers.SerializerMethodField()
+    answers = serializers.IntegerField()
+    checks = serializers.IntegerField()
+    checks_right = serializers.IntegerField()
+    median_seconds = serializers.FloatField(allow_null=True)
+    with_majority = serializers.FloatField(allow_null=True)
+
+    def get_code(self, summary: Any) -> str:
+        """Return what this judge tells the crowdsourcing site."""
+        return completion_code(summary.judge)
+
+
+class StudyData(serializers.Serializer[Any]):
+    """How a study goes."""
+
+    study = StudySummary()
+    asked = serializers.CharField()
+    needed = serializers.IntegerField(help_text="Answers in all.")
+    answered = serializers.IntegerField()
+    given = serializers.IntegerField(help_text="With judges now.")
+    free = serializers.IntegerField()
+    alpha = IntervalData(allow_null=True, help_text="Krippendorff's alpha.")
+    kappa = IntervalData(allow_null=True, help_text="Fleiss' kappa.")
+    median_seconds = serializers.FloatField(allow_null=True)
+    checks_right = serializers.IntegerField()
+    checks = serializers.IntegerField()
+    pending = serializers.IntegerField(help_text="Sentences to review.")
+    judges = JudgeData(many=True)
+    exports = serializers.ListField(child=serializers.CharField())
+    charts = serializers.ListField(child=serializers.CharField())
+
+
+class StudyPage(StudyOwnerPage):
+    """Shows how a study goes: progress, agreement, times and judges."""
+
+    template_name = "studies/study.html"
+    shows = StudyData
+
+    def show(self) -> Any:
+        """Count everything."""
+        study = self.study()
+        count, places = Count(study), count_places(study)
+        seconds = count.seconds()
+        right, checks = check_accuracy(study)
+        return {
+            "study": study,
+            "asked": study.asked,
+            "needed": sum(places.values()),
+            **places,
+            "alpha": _show_interval(count.alpha()),
+            "kappa": _show_interval(count.kappa()),
+            "median_seconds": median(seconds) if seconds else None,
+            "checks_right": right,
+            "checks": checks,
+            "pending": pending_sentences(study).count(),
+            "judges": count.judges(),
+            "exports": exports_of(study),
+            "charts": charts_of(study),
+        }
+
+
+def exports_of(study: Study) -> list[str]:
+    """Return the formats that fit a study."""
+    fitting = ("answers", "coco") if study.is_collection else ("jsonl", "csv", "answers")
+    return [name for name in EXPORTS if name in fitting]
+
+
+def charts_of(study: Study) -> list[str]:
+    """Return the charts that fit a study."""
+    return ["progress", "times", "judges"] + ([] if study.is_collection else ["answers"])
+
+
+def _show_interval(interval: Interval | None) -> dict[str, float | None] | None:
+    if interval is None:
+        return None
+    shown = {"score": interval.score, "low": interval.low, "high": interval.high}
+    return {name: value if math.isfinite(value) else None for name, value in shown.items()}
+
+
+class StateForm(serializers.Serializer[Any]):
+    """Whether judges are given items."""
+
+    state = serializers.ChoiceField(choices=Study.State.choices)
+
+
+class StudyState(StudyOwnerPage, FormPage):
+    """Opens or closes a study."""
+
+    template_name = "studies/state.html"
+    shows = StudySummary
+    form = StateForm
+    accepts = StudySummary
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Any:
+        """Return the study."""
+        return self.study()
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Open or close it."""
+        study = self.study()
+        set_state(study, Study.State(values["state"]))
+        message = f"The study is {study.state} now."
+        return self.done("study", study, message=message, name=study.name)
+
+
+class InviteForm(serializers.Serializer[Any]):
+    """Whom to invite."""
+
+    label = serializers.CharField(max_length=80, help_text="For you to know them by.")
+    personal = serializers.BooleanField(
+        default=False,
+        required=False,
+        label="A link for each person",
+        help_text="Otherwise one link for all whom a crowdsourcing site sends.",
+    )
+    count = serializers.IntegerField(
+        default=1, required=False, min_value=1, max_value=MOST_INVITES, help_text="Personal links."
+    )
+
+
+class InviteData(serializers.Serializer[Any]):
+    """An invite; its link is shown once."""
+
+    label = serializers.CharField()
+    personal = serializers.BooleanField()
+    created = serializers.DateTimeField()
+
+
+class InvitesData(serializers.Serializer[Any]):
+    """The invites of a study."""
+
+    study = StudySummary()
+    invites = InviteData(many=True)
+    links = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="Shown once, in the answer to the request that made them.",
+    )
+
+
+class Invites(StudyOwnerPage, FormPage):
+    """Makes links by which judges come."""
+
+    template_name = "studies/invites.html"
+    shows = InvitesData
+    form = InviteForm
+    accepts = InvitesData
+    links: tuple[str, ...] = ()
+
+    def show(self) -> Any:
+        """Return the invites, and the links that were just made."""
+        study = self.study()
+        invites = study.invites.order_by("-created")[:MOST_INVITES]
+        return {"study": study, "invites": invites, "links": self.links}
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Make invites and show their links, this once."""
+        study, label = self.study(), values["label"]
+        count = values["count"] if values["personal"] else 1
+        labels = [f"{label} {n}" for n in range(1, count + 1)] if count > 1 else [label]
+        self.links = tuple(
+            self.request.build_absolute_uri(
+                invite_path(study, make_invite(study, one, personal=values["personal"]))
+            )
+            for one in labels
+        )
+        return self.render(status.HTTP_201_CREATED)
+
+
+def invite_path(study: Study, key: str) -> str:
+    """Return the path of an invite's page."""
+    return reverse("study-join", kwargs={"name": study.name, "key": key})
+
+
+class JudgeForm(serializers.Serializer[Any]):
+    """Whether a judge's answers count."""
+
+    excluded = serializers.BooleanField()
+    reason = serializers.CharField(
+        max_length=200, allow_blank=True, required=False, default="", help_text="For the record."
+    )
+
+
+class JudgeStateData(serializers.ModelSerializer[Judge]):
+    """A judge, and whether their answers count."""
+
+    study = serializers.SlugRelatedField(slug_field="name", read_only=True)
+
+    class Meta:
+        """What the owner decides on."""
+
+        model = Judge
+        fields: ClassVar[list[str]] = ["id", "study", "worker", "excluded", "reason"]
+
+
+class JudgeState(StudyOwnerPage, FormPage):
+    """Excludes a judge, or restores one; everything is counted anew."""
+
+    template_name = "studies/judge.html"
+    shows = JudgeStateData
+    form = JudgeForm
+    accepts = JudgeStateData
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Any:
+        """Return the judge."""
+        judges = Judge.objects.select_related("study")
+        return get_object_or_404(judges, study__name=self.kwargs["name"], pk=self.kwargs["judge"])
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Exclude or restore them."""
+        judge = self.show()
+        if values["excluded"]:
+            exclude_judge(judge.pk, values["reason"])
+        else:
+            restore_judge(judge.pk)
+        message = f"{judge.worker} is {'excluded' if values['excluded'] else 'restored'}."
+        return self.done("study", self.show(), message=message, name=self.kwargs["name"])
+
+
+class SentenceData(serializers.ModelSerializer[Assignment]):
+    """A sentence that waits for a reviewer."""
+
+    image = serializers.CharField(source="item.content.image")
+    judge = serializers.CharField(source="judge.worker")
+
+    class Meta:
+        """What a reviewer needs to know."""
+
+        model = Assignment
+        fields: ClassVar[list[str]] = ["id", "item", "image", "judge", "sentence", "answered"]
+
+
+class ReviewData(serializers.Serializer[Any]):
+    """The queue of a reviewer."""
+
+    study = StudySummary()
+    pending = serializers.IntegerField()
+    sentences = SentenceData(many=True)
+    has_images = serializers.BooleanField()
+
+
+class ReviewForm(serializers.Serializer[Any]):
+    """What a reviewer decides."""
+
+    assignment = serializers.IntegerField(min_value=1, max_value=2**62)
+    accept = serializers.BooleanField()
+    reason = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A rejection has a reason."""
+        if not attrs["accept"] and not attrs["reason"]:
+            raise serializers.ValidationError({"reason": "Say why the sentence is rejected."})
+        return attrs
+
+
+class Review(StudyOwnerPage, FormPage):
+    """Shows collected sentences to a reviewer, who accepts them or rejects them with a reason."""
+
+    template_name = "studies/review.html"
+    shows = ReviewData
+    form = ReviewForm
+
+    def show(self) -> Any:
+        """Return the oldest sentences that wait."""
+        study = self.study()
+        pending = pending_sentences(study)
+        return {
+            "study": study,
+            "pending": pending.count(),
+            "sentences": pending[:REVIEWED_AT_ONCE],
+            "has_images": bool(study.images),
+        }
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Accept or reject one."""
+        study = self.study()
+        waiting = get_object_or_404(pending_sentences(study), pk=values["assignment"])
+        review_sentence(waiting.pk, accept=values["accept"], reason=values["reason"])
+        return self.done("study-review", name=study.name)
+
+
+def pending_sentences(study: Study) -> Any:
+    """Return the sentences that wait for a reviewer, the oldest first."""
+    return (
+        Assignment.objects.filter(study=study, review=Assignment.Review.PENDING)
+        .select_related("item", "judge")
+        .order_by("answered", "pk")
+    )
+
+
+class WinnerData(serializers.Serializer[Any]):
+    """What people made of a pair."""
+
+    image = serializers.CharField()
+    first = serializers.CharField()
+    second = serializers.CharField()
+    votes = serializers.IntegerField()
+    winner = serializers.CharField()
+
+
+class AccuracyData(serializers.Serializer[Any]):
+    """How well metrics agree with the study."""
+
+    study = StudySummary()
+    protocol = serializers.CharField()
+    header = serializers.ListField(child=serializers.CharField())
+    lines = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    signatures = serializers.DictField(child=serializers.CharField())
+    first_wins = serializers.IntegerField()
+    second_wins = serializers.IntegerField()
+    ties = serializers.IntegerField()
+    winners = WinnerData(many=True, help_text=f"At most {SHOWN_WINNERS}; the export has all.")
+    problem = serializers.CharField(help_text="Why there is no table, if there is none.")
+
+
+class Accuracy(StudyOwnerPage):
+    """Shows who won each pair, and how often metrics agree; `?metric=cider-d` chooses metrics."""
+
+    template_name = "studies/accuracy.html"
+    shows = AccuracyData
+
+    def show(self) -> Any:
+        """Judge the metrics, as `cidery meta` does."""
+        count = Count(self.study())
+        shown: dict[str, Any] = {"study": count.study, "protocol": "", "header": [], "lines": []}
+        shown |= {"signatures": {}, "problem": "", "winners": []}
+        shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
+        try:
+            winners = count.winners()
+            results = count.evaluate(self.request.query_params.getlist("metric") or None)
+        except CideryError as error:
+            return shown | {"problem": str(error)}
+        return shown | {
+            "protocol": results.protocol,
+            "header": results.header(),
+            "lines": results.lines(),
+            "signatures": results.signatures,
+            "first_wins": sum(one.votes > 0 for one in winners),
+            "second_wins": sum(one.votes < 0 for one in winners),
+            "ties": sum(one.votes == 0 for one in winners),
+            "winners": winners[:SHOWN_WINNERS],
+        }
