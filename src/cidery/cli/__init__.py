@@ -35,6 +35,7 @@ COMMANDS = (
     "tokenize",
     "align",
     "serve",
+    "study",
     "data",
     "demo",
 )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.plots import new_figure
-from cidery.studies.counting import Count, counted_answers
+from cidery.studies.counting import Count
 from cidery.studies.models import Study
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ LONGEST_SECONDS = 120
 
 def draw_progress(study: Study) -> bytes:
     """Draw how many answers there were by when."""
-    times = sorted(counted_answers(study).order_by().values_list("answered", flat=True))
+    times = sorted(answered for _, answered in Count(study).moments)
     with new_figure(5.6, 2.6) as figure:
         axes = figure.add_subplot()
         axes.grid(True)
@@ -86,7 +86,7 @@ def draw_judges(study: Study) -> bytes:
     judges = [summary for summary in Count(study).judges() if summary.answers]
     judges = sorted(judges, key=lambda summary: summary.answers)
     colours = [
-        GREY if s.judge.excluded else ORANGE if s.checks_right < s.checks else BLUE for s in judges
+        GREY if s.excluded else ORANGE if s.checks_right < s.checks else BLUE for s in judges
     ]
     with new_figure(5.6, 2.6) as figure:
         axes = figure.add_subplot()

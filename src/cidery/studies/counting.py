@@ -10,6 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from statistics import median
 from typing import Any
@@ -23,6 +24,7 @@ from cidery.meta.datasets.files import Record
 from cidery.reliability import fleiss_kappa, krippendorff_alpha
 from cidery.statistics import Floats, Interval
 from cidery.studies.items import Content
+from cidery.studies.joining import completion_code
 from cidery.studies.models import Assignment, Item, Judge, Study
 
 ANSWERED = Assignment.State.ANSWERED
@@ -59,7 +61,13 @@ class Winner:
 class JudgeSummary:
     """How one judge does."""
 
-    judge: Judge
+    id: int
+    worker: str
+    assignment: str
+    excluded: bool
+    reason: str
+    code: str
+    """What this judge tells the crowdsourcing site."""
     answers: int
     checks: int
     """Attention checks answered."""
@@ -160,17 +168,22 @@ class Count:
         return fleiss_kappa(self.ratings) if self.study.is_pairwise and self._can_agree() else None
 
     def _can_agree(self) -> bool:
-        return self.ratings.shape[1] > 1
+        return bool(self.ratings.shape[1] > 1)
 
     @cached_property
     def majorities(self) -> dict[int, float]:
         """Item key -> the sign of its votes."""
         return {item: float(np.sign(sum(values))) for item, values in self.values.items()}
 
+    @cached_property
+    def moments(self) -> list[tuple[datetime, datetime]]:
+        """When each answer that counts was asked for, and when it came."""
+        answers: Any = counted_answers(self.study)
+        return list(answers.values_list("given", "answered"))
+
     def seconds(self) -> list[float]:
         """Return how long each answer that counts took."""
-        spans = counted_answers(self.study).values_list("given", "answered")
-        return [(answered - given).total_seconds() for given, answered in spans]
+        return [(answered - given).total_seconds() for given, answered in self.moments]
 
     def judges(self) -> list[JudgeSummary]:
         """Return how each judge does, excluded ones too."""
@@ -182,7 +195,7 @@ class Count:
             answers[judge].append(row)
         return [
             self._summarize(judge, answers[judge.pk])
-            for judge in Judge.objects.filter(study=self.study)
+            for judge in Judge.objects.filter(study=self.study).select_related("study")
         ]
 
     def _summarize(self, judge: Judge, rows: list[Any]) -> JudgeSummary:
@@ -194,12 +207,17 @@ class Count:
         ]
         spans = [(answered - given).total_seconds() for _, _, given, answered, _ in rows]
         return JudgeSummary(
-            judge,
-            len(rows) - len(checks),
-            len(checks),
-            sum(value == known for value, known in checks),
-            median(spans) if spans else None,
-            sum(decided) / len(decided) if decided else None,
+            id=judge.pk,
+            worker=judge.worker,
+            assignment=judge.assignment,
+            excluded=judge.excluded,
+            reason=judge.reason,
+            code=completion_code(judge),
+            answers=len(rows) - len(checks),
+            checks=len(checks),
+            checks_right=sum(value == known for value, known in checks),
+            median_seconds=median(spans) if spans else None,
+            with_majority=sum(decided) / len(decided) if decided else None,
         )
 
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 
 from django.conf import settings
 from django.db import transaction
+from django.urls import reverse
 
 from cidery.studies.assignment import set_visit
 from cidery.studies.models import Invite, Judge, Study
@@ -26,6 +27,18 @@ def make_invite(study: Study, label: str, *, personal: bool) -> str:
     key = secrets.token_urlsafe(24)
     Invite.objects.create(study=study, label=label, digest=_digest(key), personal=personal)
     return key
+
+
+def make_links(study: Study, whom: str, *, personal: int = 0) -> list[str]:
+    """Return the paths of new invites: so many personal ones, or a single one for all."""
+    names = [f"{whom} {number}" for number in range(1, personal + 1)] if personal > 1 else [whom]
+    return [
+        reverse(
+            "study-join",
+            kwargs={"name": study.name, "key": make_invite(study, name, personal=personal > 0)},
+        )
+        for name in names
+    ]
 
 
 def find_invite(study_name: str, key: str) -> Invite | None:

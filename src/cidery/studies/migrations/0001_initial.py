@@ -6,144 +6,397 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     initial = True
 
-    dependencies = [
-    ]
+    dependencies = []
 
     operations = [
         migrations.CreateModel(
-            name='Study',
+            name="Study",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(help_text='For addresses: small letters, digits and hyphens.', max_length=60, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]+(-[a-z0-9]+)*\\Z', 'A name has small letters, digits and hyphens, such as which-is-closer.')])),
-                ('title', models.CharField(help_text='What judges see above everything.', max_length=200)),
-                ('design', models.CharField(choices=[('triplet', 'Triplet'), ('pairwise', 'Pairwise'), ('rating', 'Rating'), ('collection', 'Collection')], max_length=20)),
-                ('question', models.CharField(blank=True, help_text='Empty: the usual one of the design.', max_length=500)),
-                ('instructions', models.TextField(default='Read carefully and answer by your own judgment. There is no time limit.', max_length=10000)),
-                ('consent', models.TextField(default='I take part of my own free will and may stop at any time. My answers are kept and may be published without my name.', max_length=10000)),
-                ('judges_each', models.PositiveSmallIntegerField(default=3, help_text='Different judges, or sentences, for each item.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(100)])),
-                ('timeout_minutes', models.PositiveIntegerField(default=30, help_text='After so long an unanswered item goes to someone else.', validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(43200)])),
-                ('items_per_judge', models.PositiveIntegerField(blank=True, help_text='Most items for a judge in one visit; empty: as many as there are.', null=True, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000000)])),
-                ('check_every', models.PositiveSmallIntegerField(default=20, help_text='Among so many items one is an attention check, as long as there are any.', validators=[django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(1000)])),
-                ('images', models.CharField(blank=True, help_text='https://example.org/{image}.jpg; empty: no images are shown.', max_length=500)),
-                ('scale_low', models.FloatField(default=1, help_text='Of a rating.')),
-                ('scale_high', models.FloatField(default=5)),
-                ('scale_step', models.FloatField(default=1, validators=[django.core.validators.MinValueValidator(1e-06)])),
-                ('scale_low_label', models.CharField(blank=True, default='worst', max_length=60)),
-                ('scale_high_label', models.CharField(blank=True, default='best', max_length=60)),
-                ('fewest_words', models.PositiveSmallIntegerField(default=8, help_text='Of a collected sentence.', validators=[django.core.validators.MaxValueValidator(1000)])),
-                ('most_words', models.PositiveSmallIntegerField(default=100, validators=[django.core.validators.MaxValueValidator(1000)])),
-                ('forbidden', models.TextField(blank=True, help_text='Words or phrases, one a line.', max_length=10000)),
-                ('examples', models.JSONField(blank=True, default=list, help_text='[{"sentence": "A dog.", "accepted": false, "why": "too short"}]')),
-                ('completion_code', models.CharField(blank=True, help_text="Empty: one of each judge's own.", max_length=60)),
-                ('completion_url', models.URLField(blank=True, help_text='Where judges go when they are done.', max_length=500)),
-                ('seed', models.BigIntegerField(default=0, validators=[django.core.validators.MinValueValidator(0), django.core.validators.MaxValueValidator(4611686018427387904)])),
-                ('references', models.JSONField(blank=True, default=dict)),
-                ('state', models.CharField(choices=[('open', 'Open'), ('closed', 'Closed')], default='open', max_length=10)),
-                ('item_count', models.PositiveIntegerField(default=0)),
-                ('check_count', models.PositiveIntegerField(default=0)),
-                ('created', models.DateTimeField(auto_now_add=True)),
-                ('closed', models.DateTimeField(blank=True, null=True)),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                (
+                    "name",
+                    models.CharField(
+                        help_text="For addresses: small letters, digits and hyphens.",
+                        max_length=60,
+                        unique=True,
+                        validators=[
+                            django.core.validators.RegexValidator(
+                                "\\A[a-z0-9]+(-[a-z0-9]+)*\\Z",
+                                "A name has small letters, digits and hyphens, such as which-is-closer.",
+                            )
+                        ],
+                    ),
+                ),
+                (
+                    "title",
+                    models.CharField(help_text="What judges see above everything.", max_length=200),
+                ),
+                (
+                    "design",
+                    models.CharField(
+                        choices=[
+                            ("triplet", "Triplet"),
+                            ("pairwise", "Pairwise"),
+                            ("rating", "Rating"),
+                            ("collection", "Collection"),
+                        ],
+                        max_length=20,
+                    ),
+                ),
+                (
+                    "question",
+                    models.CharField(
+                        blank=True, help_text="Empty: the usual one of the design.", max_length=500
+                    ),
+                ),
+                (
+                    "instructions",
+                    models.TextField(
+                        default="Read carefully and answer by your own judgment. There is no time limit.",
+                        max_length=10000,
+                    ),
+                ),
+                (
+                    "consent",
+                    models.TextField(
+                        default="I take part of my own free will and may stop at any time. My answers are kept and may be published without my name.",
+                        max_length=10000,
+                    ),
+                ),
+                (
+                    "judges_each",
+                    models.PositiveSmallIntegerField(
+                        default=3,
+                        help_text="Different judges, or sentences, for each item.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(100),
+                        ],
+                    ),
+                ),
+                (
+                    "timeout_minutes",
+                    models.PositiveIntegerField(
+                        default=30,
+                        help_text="After so long an unanswered item goes to someone else.",
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(43200),
+                        ],
+                    ),
+                ),
+                (
+                    "items_per_judge",
+                    models.PositiveIntegerField(
+                        blank=True,
+                        help_text="Most items for a judge in one visit; empty: as many as there are.",
+                        null=True,
+                        validators=[
+                            django.core.validators.MinValueValidator(1),
+                            django.core.validators.MaxValueValidator(1000000),
+                        ],
+                    ),
+                ),
+                (
+                    "check_every",
+                    models.PositiveSmallIntegerField(
+                        default=20,
+                        help_text="Among so many items one is an attention check, as long as there are any.",
+                        validators=[
+                            django.core.validators.MinValueValidator(2),
+                            django.core.validators.MaxValueValidator(1000),
+                        ],
+                    ),
+                ),
+                (
+                    "images",
+                    models.CharField(
+                        blank=True,
+                        help_text="https://example.org/{image}.jpg; empty: no images are shown.",
+                        max_length=500,
+                    ),
+                ),
+                ("scale_low", models.FloatField(default=1, help_text="Of a rating.")),
+                ("scale_high", models.FloatField(default=5)),
+                (
+                    "scale_step",
+                    models.FloatField(
+                        default=1, validators=[django.core.validators.MinValueValidator(1e-06)]
+                    ),
+                ),
+                ("scale_low_label", models.CharField(blank=True, default="worst", max_length=60)),
+                ("scale_high_label", models.CharField(blank=True, default="best", max_length=60)),
+                (
+                    "fewest_words",
+                    models.PositiveSmallIntegerField(
+                        default=8,
+                        help_text="Of a collected sentence.",
+                        validators=[django.core.validators.MaxValueValidator(1000)],
+                    ),
+                ),
+                (
+                    "most_words",
+                    models.PositiveSmallIntegerField(
+                        default=100, validators=[django.core.validators.MaxValueValidator(1000)]
+                    ),
+                ),
+                (
+                    "forbidden",
+                    models.TextField(
+                        blank=True, help_text="Words or phrases, one a line.", max_length=10000
+                    ),
+                ),
+                (
+                    "examples",
+                    models.JSONField(
+                        blank=True,
+                        default=list,
+                        help_text='[{"sentence": "A dog.", "accepted": false, "why": "too short"}]',
+                    ),
+                ),
+                (
+                    "completion_code",
+                    models.CharField(
+                        blank=True, help_text="Empty: one of each judge's own.", max_length=60
+                    ),
+                ),
+                (
+                    "completion_url",
+                    models.URLField(
+                        blank=True, help_text="Where judges go when they are done.", max_length=500
+                    ),
+                ),
+                (
+                    "seed",
+                    models.BigIntegerField(
+                        default=0,
+                        validators=[
+                            django.core.validators.MinValueValidator(0),
+                            django.core.validators.MaxValueValidator(4611686018427387904),
+                        ],
+                    ),
+                ),
+                ("references", models.JSONField(blank=True, default=dict)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[("open", "Open"), ("closed", "Closed")],
+                        default="open",
+                        max_length=10,
+                    ),
+                ),
+                ("item_count", models.PositiveIntegerField(default=0)),
+                ("check_count", models.PositiveIntegerField(default=0)),
+                ("created", models.DateTimeField(auto_now_add=True)),
+                ("closed", models.DateTimeField(blank=True, null=True)),
             ],
             options={
-                'ordering': ['-created', '-pk'],
+                "ordering": ["-created", "-pk"],
             },
         ),
         migrations.CreateModel(
-            name='Judge',
+            name="Judge",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('worker', models.CharField(max_length=200)),
-                ('assignment', models.CharField(blank=True, max_length=200)),
-                ('answered_before', models.PositiveIntegerField(default=0)),
-                ('joined', models.DateTimeField(auto_now_add=True)),
-                ('excluded', models.BooleanField(default=False)),
-                ('reason', models.CharField(blank=True, max_length=200)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='judges', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("worker", models.CharField(max_length=200)),
+                ("assignment", models.CharField(blank=True, max_length=200)),
+                ("answered_before", models.PositiveIntegerField(default=0)),
+                ("joined", models.DateTimeField(auto_now_add=True)),
+                ("excluded", models.BooleanField(default=False)),
+                ("reason", models.CharField(blank=True, max_length=200)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="judges",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['pk'],
+                "ordering": ["pk"],
             },
         ),
         migrations.CreateModel(
-            name='Item',
+            name="Item",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField()),
-                ('content', models.JSONField()),
-                ('known_answer', models.FloatField(null=True)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='items', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("number", models.PositiveIntegerField()),
+                ("content", models.JSONField()),
+                ("known_answer", models.FloatField(null=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="items",
+                        to="studies.study",
+                    ),
+                ),
             ],
             options={
-                'ordering': ['study', 'number'],
+                "ordering": ["study", "number"],
             },
         ),
         migrations.CreateModel(
-            name='Invite',
+            name="Invite",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('label', models.CharField(max_length=100)),
-                ('digest', models.CharField(max_length=64, unique=True)),
-                ('personal', models.BooleanField()),
-                ('created', models.DateTimeField(auto_now_add=True)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='invites', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("label", models.CharField(max_length=100)),
+                ("digest", models.CharField(max_length=64, unique=True)),
+                ("personal", models.BooleanField()),
+                ("created", models.DateTimeField(auto_now_add=True)),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="invites",
+                        to="studies.study",
+                    ),
+                ),
             ],
         ),
         migrations.CreateModel(
-            name='Assignment',
+            name="Assignment",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('place', models.PositiveSmallIntegerField(null=True)),
-                ('order', models.PositiveIntegerField(default=0)),
-                ('state', models.CharField(choices=[('free', 'Free'), ('given', 'Given'), ('answered', 'Answered'), ('returned', 'Returned')], default='free', max_length=10)),
-                ('swapped', models.BooleanField(default=False)),
-                ('given', models.DateTimeField(null=True)),
-                ('answered', models.DateTimeField(null=True)),
-                ('value', models.FloatField(null=True)),
-                ('sentence', models.TextField(blank=True)),
-                ('review', models.CharField(blank=True, choices=[('', 'None'), ('pending', 'Pending'), ('accepted', 'Accepted'), ('rejected', 'Rejected')], max_length=10)),
-                ('reason', models.CharField(blank=True, max_length=500)),
-                ('item', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='studies.item')),
-                ('judge', models.ForeignKey(null=True, on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='studies.judge')),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='assignments', to='studies.study')),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("place", models.PositiveSmallIntegerField(null=True)),
+                ("order", models.PositiveIntegerField(default=0)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("free", "Free"),
+                            ("given", "Given"),
+                            ("answered", "Answered"),
+                            ("returned", "Returned"),
+                        ],
+                        default="free",
+                        max_length=10,
+                    ),
+                ),
+                ("swapped", models.BooleanField(default=False)),
+                ("given", models.DateTimeField(null=True)),
+                ("answered", models.DateTimeField(null=True)),
+                ("value", models.FloatField(null=True)),
+                ("sentence", models.TextField(blank=True)),
+                (
+                    "review",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("", "None"),
+                            ("pending", "Pending"),
+                            ("accepted", "Accepted"),
+                            ("rejected", "Rejected"),
+                        ],
+                        max_length=10,
+                    ),
+                ),
+                ("reason", models.CharField(blank=True, max_length=500)),
+                (
+                    "item",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="assignments",
+                        to="studies.item",
+                    ),
+                ),
+                (
+                    "judge",
+                    models.ForeignKey(
+                        null=True,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="assignments",
+                        to="studies.judge",
+                    ),
+                ),
+                (
+                    "study",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        related_name="assignments",
+                        to="studies.study",
+                    ),
+                ),
             ],
         ),
         migrations.AddConstraint(
-            model_name='judge',
-            constraint=models.UniqueConstraint(fields=('study', 'worker'), name='judge_worker'),
+            model_name="judge",
+            constraint=models.UniqueConstraint(fields=("study", "worker"), name="judge_worker"),
         ),
         migrations.AddConstraint(
-            model_name='item',
-            constraint=models.UniqueConstraint(fields=('study', 'number'), name='item_number'),
+            model_name="item",
+            constraint=models.UniqueConstraint(fields=("study", "number"), name="item_number"),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(condition=models.Q(('state', 'free')), fields=['study', 'order'], name='free_places'),
+            model_name="assignment",
+            index=models.Index(
+                condition=models.Q(("state", "free")), fields=["study", "order"], name="free_places"
+            ),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['judge', 'state', 'given'], name='judge_assignments'),
+            model_name="assignment",
+            index=models.Index(fields=["judge", "state", "given"], name="judge_assignments"),
         ),
         migrations.AddIndex(
-            model_name='assignment',
-            index=models.Index(fields=['study', 'state'], name='study_assignments'),
+            model_name="assignment",
+            index=models.Index(fields=["study", "state"], name="study_assignments"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(fields=('item', 'place'), name='assignment_place'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(fields=("item", "place"), name="assignment_place"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.UniqueConstraint(fields=('item', 'judge'), name='assignment_judge'),
+            model_name="assignment",
+            constraint=models.UniqueConstraint(fields=("item", "judge"), name="assignment_judge"),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('judge', None), ('state', 'free')), models.Q(models.Q(('state', 'free'), _negated=True), ('judge__isnull', False)), _connector='OR'), name='assignment_free_without_judge'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("judge", None), ("state", "free")),
+                    models.Q(models.Q(("state", "free"), _negated=True), ("judge__isnull", False)),
+                    _connector="OR",
+                ),
+                name="assignment_free_without_judge",
+            ),
         ),
         migrations.AddConstraint(
-            model_name='assignment',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('state', 'answered'), _negated=True), ('answered__gte', models.F('given')), _connector='OR'), name='assignment_answered_after_given'),
+            model_name="assignment",
+            constraint=models.CheckConstraint(
+                condition=models.Q(
+                    models.Q(("state", "answered"), _negated=True),
+                    ("answered__gte", models.F("given")),
+                    _connector="OR",
+                ),
+                name="assignment_answered_after_given",
+            ),
         ),
     ]

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
-from django.core.files.uploadedfile import UploadedFile
+from django.core.files.base import File
 from django.http import HttpResponseBase
 from rest_framework import serializers
 
@@ -62,7 +62,7 @@ class Studies(Page):
         return {"studies": Study.objects.defer("references")}
 
 
-def _check_size(file: UploadedFile) -> None:
+def _check_size(file: File[Any]) -> None:
     if (file.size or 0) > LARGEST_FILE:
         raise serializers.ValidationError(f"A file has at most {LARGEST_FILE // 2**20} MB.")
 
@@ -169,7 +169,7 @@ def _define(values: dict[str, Any]) -> Definition:
     return Definition(fields, items, checks, sources.references)
 
 
-def _save(file: UploadedFile, folder: Path) -> Path:
+def _save(file: File[Any], folder: Path) -> Path:
     """Write an upload where readers find it, under a plain name of its own."""
     folder.mkdir()
     name = "".join(c for c in Path(file.name or "file").name if c.isalnum() or c in "._-")

@@ -38,7 +38,7 @@ class Download(Page):
         """Return the file."""
         raise NotImplementedError
 
-    def get(self, request: Request, **_address: Any) -> HttpResponseBase:  # noqa: ARG002
+    def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
         """Send the file."""
         return self.download()
 

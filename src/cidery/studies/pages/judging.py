@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote
 
 from django.conf import settings
@@ -72,15 +72,22 @@ class Join(FormPage):
     template_name = "studies/join.html"
     shows = JoinData
     form = JoinForm
-    throttle_classes: ClassVar = [WriteLimit]
+    throttle_classes = (WriteLimit,)
     throttle_scope = "join"
 
     def show(self) -> Any:
         """Return what the study is about."""
         study = self._invite().study
         _, assignment = read_visit(self.request.query_params)
-        shown = {name: getattr(study, name) for name in JoinData().fields if name != "is_preview"}
-        return {**shown, "is_preview": assignment == PREVIEW}
+        return {
+            "title": study.title,
+            "asked": study.asked,
+            "instructions": study.instructions,
+            "consent": study.consent,
+            "is_open": study.is_open,
+            "is_preview": assignment == PREVIEW,
+            "examples": study.examples,
+        }
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
         """Make the visitor a judge, known by a signed cookie."""
@@ -111,7 +118,7 @@ class StepData(serializers.Serializer[Any]):
     """A step of a scale."""
 
     value = serializers.CharField()
-    label = serializers.CharField()
+    meaning = serializers.CharField(help_text="Of the lowest and of the highest.")
 
 
 class TaskData(serializers.Serializer[Any]):
@@ -246,7 +253,7 @@ def describe_task(task: Task) -> dict[str, Any]:
 def _describe_scale(task: Task) -> list[dict[str, str]]:
     steps = task.study.scale
     ends = {steps[0]: task.study.scale_low_label, steps[-1]: task.study.scale_high_label}
-    return [{"value": f"{step:g}", "label": ends.get(step, "")} for step in steps]
+    return [{"value": f"{step:g}", "meaning": ends.get(step, "")} for step in steps]
 
 
 def image_address(assignment: Assignment) -> str:

@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import math
-from statistics import median
 from typing import Any, ClassVar
 
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from django.urls import reverse
 from rest_framework import serializers, status
 
 from cidery.errors import CideryError
-from cidery.statistics import Interval
 from cidery.studies.assignment import (
-    count_places,
     exclude_judge,
     restore_judge,
     review_sentence,
     set_state,
 )
-from cidery.studies.counting import Count, check_accuracy
+from cidery.studies.counting import Count
 from cidery.studies.exporting import EXPORTS
-from cidery.studies.joining import completion_code, make_invite
+from cidery.studies.joining import make_links
 from cidery.studies.models import Assignment, Judge, Study
 from cidery.studies.pages.creating import StudySummary
+from cidery.studies.summaries import summarize
 from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
@@ -54,27 +50,28 @@ class IntervalData(serializers.Serializer[Any]):
 class JudgeData(serializers.Serializer[Any]):
     """How a judge does."""
 
-    id = serializers.IntegerField(source="judge.pk")
-    worker = serializers.CharField(source="judge.worker")
-    assignment = serializers.CharField(source="judge.assignment")
-    excluded = serializers.BooleanField(source="judge.excluded")
-    reason = serializers.CharField(source="judge.reason")
-    code = serializers.SerializerMethodField()
+    id = serializers.IntegerField()
+    worker = serializers.CharField()
+    assignment = serializers.CharField()
+    excluded = serializers.BooleanField()
+    reason = serializers.CharField()
+    code = serializers.CharField()
     answers = serializers.IntegerField()
     checks = serializers.IntegerField()
     checks_right = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)
     with_majority = serializers.FloatField(allow_null=True)
 
-    def get_code(self, summary: Any) -> str:
-        """Return what this judge tells the crowdsourcing site."""
-        return completion_code(summary.judge)
-
 
 class StudyData(serializers.Serializer[Any]):
     """How a study goes."""
 
-    study = StudySummary()
+    name = serializers.CharField()
+    title = serializers.CharField()
+    design = serializers.CharField()
+    state = serializers.CharField()
+    items = serializers.IntegerField()
+    judges_each = serializers.IntegerField()
     asked = serializers.CharField()
     needed = serializers.IntegerField(help_text="Answers in all.")
     answered = serializers.IntegerField()
@@ -100,24 +97,8 @@ class StudyPage(StudyOwnerPage):
     def show(self) -> Any:
         """Count everything."""
         study = self.study()
-        count, places = Count(study), count_places(study)
-        seconds = count.seconds()
-        right, checks = check_accuracy(study)
-        return {
-            "study": study,
-            "asked": study.asked,
-            "needed": sum(places.values()),
-            **places,
-            "alpha": _show_interval(count.alpha()),
-            "kappa": _show_interval(count.kappa()),
-            "median_seconds": median(seconds) if seconds else None,
-            "checks_right": right,
-            "checks": checks,
-            "pending": pending_sentences(study).count(),
-            "judges": count.judges(),
-            "exports": exports_of(study),
-            "charts": charts_of(study),
-        }
+        files = {"exports": exports_of(study), "charts": charts_of(study)}
+        return summarize(study).to_dict() | files
 
 
 def exports_of(study: Study) -> list[str]:
@@ -129,13 +110,6 @@ def exports_of(study: Study) -> list[str]:
 def charts_of(study: Study) -> list[str]:
     """Return the charts that fit a study."""
     return ["progress", "times", "judges"] + ([] if study.is_collection else ["answers"])
-
-
-def _show_interval(interval: Interval | None) -> dict[str, float | None] | None:
-    if interval is None:
-        return None
-    shown = {"score": interval.score, "low": interval.low, "high": interval.high}
-    return {name: value if math.isfinite(value) else None for name, value in shown.items()}
 
 
 class StateForm(serializers.Serializer[Any]):
@@ -168,7 +142,7 @@ class StudyState(StudyOwnerPage, FormPage):
 class InviteForm(serializers.Serializer[Any]):
     """Whom to invite."""
 
-    label = serializers.CharField(max_length=80, help_text="For you to know them by.")
+    name = serializers.CharField(max_length=80, help_text="For you to know them by.")
     personal = serializers.BooleanField(
         default=False,
         required=False,
@@ -183,7 +157,7 @@ class InviteForm(serializers.Serializer[Any]):
 class InviteData(serializers.Serializer[Any]):
     """An invite; its link is shown once."""
 
-    label = serializers.CharField()
+    name = serializers.CharField(source="label")
     personal = serializers.BooleanField()
     created = serializers.DateTimeField()
 
@@ -216,21 +190,11 @@ class Invites(StudyOwnerPage, FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Make invites and show their links, this once."""
-        study, label = self.study(), values["label"]
-        count = values["count"] if values["personal"] else 1
-        labels = [f"{label} {n}" for n in range(1, count + 1)] if count > 1 else [label]
-        self.links = tuple(
-            self.request.build_absolute_uri(
-                invite_path(study, make_invite(study, one, personal=values["personal"]))
-            )
-            for one in labels
+        made = make_links(
+            self.study(), values["name"], personal=values["count"] if values["personal"] else 0
         )
+        self.links = tuple(map(self.request.build_absolute_uri, made))
         return self.render(status.HTTP_201_CREATED)
-
-
-def invite_path(study: Study, key: str) -> str:
-    """Return the path of an invite's page."""
-    return reverse("study-join", kwargs={"name": study.name, "key": key})
 
 
 class JudgeForm(serializers.Serializer[Any]):
@@ -245,7 +209,7 @@ class JudgeForm(serializers.Serializer[Any]):
 class JudgeStateData(serializers.ModelSerializer[Judge]):
     """A judge, and whether their answers count."""
 
-    study = serializers.SlugRelatedField(slug_field="name", read_only=True)
+    study: Any = serializers.SlugRelatedField(slug_field="name", read_only=True)
 
     class Meta:
         """What the owner decides on."""
