@@ -13,6 +13,7 @@ import pytest
 import cidery
 from cidery.data.meteor import find_sources
 from cidery.errors import MissingExtraError
+from serving import Installation, PostgreSQL, running, running_postgresql
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -90,3 +91,29 @@ def java() -> str:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
     return found
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQL]:
+    """A real PostgreSQL, for as long as the tests run."""
+    programs = PostgreSQL.find()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    with running_postgresql(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database: nothing for SQLite, then PostgreSQL's."""
+    if request.param == "sqlite":
+        return ""
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    return server.new_database()
+
+
+@pytest.fixture(scope="module")
+def installation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """The real app, running on either database; the tests of a module share it."""
+    with running(tmp_path_factory.mktemp("installation"), database) as app:
+        yield app
