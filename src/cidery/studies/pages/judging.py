@@ -34,6 +34,8 @@ from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
 COOKIE_AGE = 90 * 24 * 60 * 60
+NO_CONSENT = "You can take part only if you agree."
+NOT_JOINED = "Please open the link by which you were invited."
 
 
 def judge_cookie(study_name: str) -> str:
@@ -56,12 +58,14 @@ class JoinData(serializers.Serializer[Any]):
 class JoinForm(serializers.Serializer[Any]):
     """Consent."""
 
-    agree = serializers.BooleanField(label="I have read this and agree to take part.")
+    agree = serializers.BooleanField(
+        label="I have read this and agree to take part.", error_messages={"required": NO_CONSENT}
+    )
 
     def validate_agree(self, value: bool) -> bool:
         """Nobody takes part who does not agree."""
         if not value:
-            raise serializers.ValidationError("You can take part only if you agree.")
+            raise serializers.ValidationError(NO_CONSENT)
         return value
 
 
@@ -179,9 +183,6 @@ class JudgePage(FormPage):
         except Judge.DoesNotExist:
             raise PermissionDenied(NOT_JOINED) from None
         return task
-
-
-NOT_JOINED = "Please open the link by which you were invited."
 
 
 def read_judge_key(page: Page) -> int:
