@@ -83,6 +83,7 @@ class Installation:
     folder: Path
     database: str = ""
     workers: int = 1
+    processes: int = 1
     settings: dict[str, str] = field(default_factory=dict)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
@@ -106,7 +107,7 @@ class Installation:
     def start(self) -> None:
         command = [
             *(CIDERY, "serve", "--port", str(self.port)),
-            *("--processes", "1", "--workers", str(self.workers)),
+            *("--processes", str(self.processes), "--workers", str(self.workers)),
         ]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)

@@ -12,14 +12,21 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
-from django.db.models import Case, Count, Exists, OuterRef, QuerySet, Value, When
+from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from cidery.errors import CideryError
 from cidery.studies.models import Assignment, Item, Judge, Study
+from cidery.studies.queries import (
+    count_answered,
+    find_free,
+    find_given,
+    give,
+    lock_judge,
+    mark_answered,
+)
 
 GIVEN, ANSWERED, FREE = (
     Assignment.State.GIVEN,
@@ -53,7 +60,7 @@ class Task:
 def get_task(judge_key: int) -> Task:
     """Return what a judge has to do, giving them an item if they have none."""
     with transaction.atomic():
-        return _get_task(_lock(judge_key))
+        return _get_task(lock_judge(judge_key))
 
 
 def take_answer(judge_key: int, assignment_key: int, answer: str) -> Task:
@@ -66,43 +73,57 @@ def take_answer(judge_key: int, assignment_key: int, answer: str) -> Task:
             scale; or the sentence that was asked for.
     """
     with transaction.atomic():
-        judge = _lock(judge_key)
+        judge = lock_judge(judge_key)
         if not judge.study.is_open or judge.excluded:
             raise RefusedAnswerError("The study is closed; this answer came too late.")
-        mine = judge.assignments.filter(pk=assignment_key)
         if judge.study.is_collection:
-            _check_sentence(judge, mine, answer)
-            said: dict[str, Any] = {"sentence": answer, "review": Assignment.Review.PENDING}
+            taken = _take_sentence(judge, assignment_key, answer)
         else:
-            said = {"value": _read_value(judge.study, answer)}
-        taken = mine.filter(state=GIVEN).update(state=ANSWERED, answered=timezone.now(), **said)
-        if not taken and not mine.filter(state=ANSWERED).exists():
+            taken = mark_answered(judge, assignment_key, _read_value(judge.study, answer))
+        if not taken and not _was_answered(judge, assignment_key):
             raise RefusedAnswerError(
                 "This item waited too long and went to someone else; here is the next one."
             )
         return _get_task(judge)
 
 
-def _read_value(study: Study, answer: str) -> Any:
-    """Return what to keep: the rating, or the choice for the pair as the item has it."""
+def _was_answered(judge: Judge, assignment_key: int) -> bool:
+    return judge.assignments.filter(pk=assignment_key, state=ANSWERED).exists()
+
+
+def _read_value(study: Study, answer: str) -> float:
+    """Return the rating, or 1 for the sentence that was shown first and -1 for the other."""
     if study.is_pairwise:
         if answer not in ("1", "2"):
             raise RefusedAnswerError("The answer is 1 or 2.")
-        shown = 1.0 if answer == "1" else -1.0
-        return Case(When(swapped=True, then=Value(-shown)), default=Value(shown))
-    try:
-        rating = round(float(answer), 6)
-    except ValueError:
-        rating = None
-    if rating not in study.scale:
-        raise RefusedAnswerError("The answer is a step of the scale.")
-    return rating
+        return 1.0 if answer == "1" else -1.0
+    steps = {f"{step:g}": step for step in study.scale}
+    if answer not in steps:
+        raise RefusedAnswerError(f"The answer is one of {', '.join(steps)}.")
+    return steps[answer]
+
+
+def _take_sentence(judge: Judge, assignment_key: int, sentence: str) -> bool:
+    """Keep a sentence for the reviewer, unless it breaks the rules or was given before."""
+    mine = judge.assignments.filter(pk=assignment_key)
+    others = Assignment.objects.filter(study=judge.study, state=ANSWERED).exclude(pk__in=mine)
+    same = others.filter(item__in=mine.values("item")) | others.filter(judge=judge)
+    problem = judge.study.rules.refuse(sentence, list(same.values_list("sentence", flat=True)))
+    if problem:
+        raise RefusedAnswerError(f"Not taken: {problem}.")
+    taken = mine.filter(state=GIVEN).update(
+        state=ANSWERED,
+        answered=timezone.now(),
+        sentence=sentence,
+        review=Assignment.Review.PENDING,
+    )
+    return bool(taken)
 
 
 def undo_answer(judge_key: int) -> Task:
     """Give a judge's last answer back to them, and return it as what to do next."""
     with transaction.atomic():
-        judge = _lock(judge_key)
+        judge = lock_judge(judge_key)
         decided = [Assignment.Review.ACCEPTED, Assignment.Review.REJECTED]
         last = (
             judge.assignments.filter(state=ANSWERED)
@@ -119,37 +140,41 @@ def undo_answer(judge_key: int) -> Task:
         return _get_task(judge)
 
 
-def _lock(judge_key: int) -> Judge:
-    return (
-        Judge.objects.select_related("study")
-        .defer("study__references")
-        .select_for_update(of=("self",))
-        .get(pk=judge_key)
-    )
-
-
 def _get_task(judge: Judge) -> Task:
-    answered = judge.assignments.filter(state=ANSWERED).count()
+    answered = count_answered(judge)
     if not judge.study.is_open or judge.excluded:
         return Task(judge, answered, None)
-    # The latest first: an item that was taken back comes before the one that it interrupted.
-    mine = judge.assignments.filter(state=GIVEN).select_related("item").order_by("-given").first()
-    return Task(judge, answered, mine or _give(judge, answered))
+    return Task(judge, answered, find_given(judge) or _give_next(judge, answered))
 
 
-def _give(judge: Judge, answered: int) -> Assignment | None:
+def _give_next(judge: Judge, answered: int) -> Assignment | None:
     study = judge.study
     if study.items_per_judge and answered - judge.answered_before >= study.items_per_judge:
         return None
     if study.check_count and _is_check_due(judge, answered):
         check = _unseen_checks(judge).first()
         if check is not None:
-            given = Assignment(study=study, item=check)
-            return _hand_over(given, judge)
-    free = _find_free(judge)
+            return _give_check(judge, check)
+    free = find_free(judge)
     if free is None and return_overdue(study):
-        free = _find_free(judge)
-    return None if free is None else _hand_over(free, judge)
+        free = find_free(judge)
+    return None if free is None else give(free, judge, swapped=_toss(study))
+
+
+def _toss(study: Study) -> bool:
+    """Tell whether to show the second sentence of a pair first."""
+    return study.is_pairwise and secrets.randbits(1) == 1
+
+
+def _give_check(judge: Judge, check: Item) -> Assignment:
+    return Assignment.objects.create(
+        study=judge.study,
+        item=check,
+        judge=judge,
+        state=GIVEN,
+        given=timezone.now(),
+        swapped=_toss(judge.study),
+    )
 
 
 def _is_check_due(judge: Judge, answered: int) -> bool:
@@ -162,35 +187,6 @@ def _unseen_checks(judge: Judge) -> QuerySet[Item]:
     seen = Assignment.objects.filter(judge=judge, item=OuterRef("pk"))
     checks = Item.objects.filter(study=judge.study, known_answer__isnull=False)
     return checks.filter(~Exists(seen)).order_by("number")
-
-
-def _find_free(judge: Judge) -> Assignment | None:
-    seen = Assignment.objects.filter(judge=judge, item=OuterRef("item"))
-    return (
-        Assignment.objects.filter(study=judge.study, state=FREE)
-        .filter(~Exists(seen))
-        .select_related("item")
-        .order_by("order")
-        .select_for_update(skip_locked=True, of=("self",))
-        .first()
-    )
-
-
-def _hand_over(assignment: Assignment, judge: Judge) -> Assignment:
-    assignment.judge, assignment.state = judge, GIVEN
-    assignment.given = timezone.now()
-    assignment.swapped = judge.study.is_pairwise and secrets.randbits(1) == 1
-    assignment.save()
-    return assignment
-
-
-def _check_sentence(judge: Judge, mine: QuerySet[Assignment], sentence: str) -> None:
-    """Refuse a sentence that breaks the rules, or was given for this image or by this judge."""
-    others = Assignment.objects.filter(study=judge.study, state=ANSWERED).exclude(pk__in=mine)
-    same = others.filter(item__in=mine.values("item")) | others.filter(judge=judge)
-    problem = judge.study.rules.refuse(sentence, list(same.values_list("sentence", flat=True)))
-    if problem:
-        raise RefusedAnswerError(f"Not taken: {problem}.")
 
 
 def return_overdue(study: Study, now: datetime | None = None) -> int:
@@ -224,7 +220,7 @@ def vacate(assignments: Iterable[Assignment]) -> None:
 def exclude_judge(judge_key: int, reason: str = "") -> None:
     """Count none of a judge's answers, and give their places to others."""
     with transaction.atomic():
-        judge = _lock(judge_key)
+        judge = lock_judge(judge_key)
         judge.excluded, judge.reason = True, reason
         judge.save(update_fields=["excluded", "reason"])
         vacate(judge.assignments.filter(place__isnull=False).select_for_update())
@@ -233,7 +229,7 @@ def exclude_judge(judge_key: int, reason: str = "") -> None:
 def restore_judge(judge_key: int) -> None:
     """Count a judge's answers again; they take back the places that nobody has taken since."""
     with transaction.atomic():
-        judge = _lock(judge_key)
+        judge = lock_judge(judge_key)
         judge.excluded, judge.reason = False, ""
         judge.save(update_fields=["excluded", "reason"])
         mine = {

@@ -259,7 +259,7 @@ def _describe_scale(task: Task) -> list[dict[str, str]]:
 
 def image_address(assignment: Assignment) -> str:
     """Return the address of an item's image: elsewhere, or here if it is a file."""
-    study = assignment.study
+    study = assignment.study  # the one that the judge's row brought
     if not study.images:
         return ""
     if study.images.startswith(WEB):
