@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from cidery.errors import FormatError, SettingError
@@ -42,9 +42,10 @@ def create_study(definition: Definition) -> Study:
 
 
 def _save(study: Study) -> None:
-    if Study.objects.filter(name=study.name).exists():
-        raise SettingError(f"there is a study {study.name!r} already; choose another name")
-    study.save()
+    try:
+        study.save()
+    except IntegrityError:  # between the check of the fields and now
+        raise SettingError(f"there is a study {study.name!r} already; choose another") from None
 
 
 def shuffle_places(items: int, judges: int, seed: int) -> list[list[int]]:

@@ -174,13 +174,11 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
 
 
 def _first_error(errors: Any, place: str = "") -> str:
-    """Return `field.subfield: message` of the first of a serializer's errors."""
+    """Return `field, entry 2, subfield: message` of the first of a serializer's errors."""
     if isinstance(errors, Mapping):
         key, inner = next(iter(errors.items()))
-        return _first_error(inner, f"{place}.{key}" if place else str(key))
-    if isinstance(errors, list) and errors and isinstance(errors[0], Mapping):
-        number = next(i for i, entry in enumerate(errors) if entry)
-        return _first_error(errors[number], f"{place}, entry {number + 1}")
+        named = f"entry {key + 1}" if isinstance(key, int) else str(key)
+        return _first_error(inner, f"{place}, {named}" if place else named)
     return f"{place}: {errors[0] if isinstance(errors, list) else errors}"
 
 

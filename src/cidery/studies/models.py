@@ -58,6 +58,7 @@ class Study(models.Model):
             )
         ],
         help_text="For addresses: small letters, digits and hyphens.",
+        error_messages={"unique": "There is a study of this name already; choose another."},
     )
     title = models.CharField(max_length=200, help_text="What judges see above everything.")
     design = models.CharField(max_length=20, choices=Design.choices)
