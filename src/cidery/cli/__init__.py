@@ -35,6 +35,8 @@ COMMANDS = (
     "tokenize",
     "align",
     "serve",
+    "challenge",
+    "submit",
     "data",
     "demo",
 )
