@@ -8,6 +8,7 @@ from rest_framework import serializers
 
 from cidery.metrics import get_metrics
 from cidery.server.models import Challenge, Submission
+from cidery.server.ranking import Mark
 
 
 class ChallengeData(serializers.ModelSerializer[Challenge]):
@@ -69,8 +70,7 @@ class CellData(serializers.Serializer[Any]):
     low = serializers.FloatField(source="score.low", help_text="Of the 95 % bootstrap interval.")
     high = serializers.FloatField(source="score.high")
     mark = serializers.ChoiceField(
-        ("best", "tied", "apart", "untested"),
-        help_text="tied: no significant difference from the best was found.",
+        list(Mark), help_text="tied: no significant difference from the best was found."
     )
     p = serializers.FloatField(allow_null=True)
 
@@ -201,4 +201,5 @@ class ComparisonData(serializers.Serializer[Any]):
     choices = SubmissionData(many=True)
     first = SubmissionData(allow_null=True)
     second = SubmissionData(allow_null=True)
+    is_ready = serializers.BooleanField(help_text="False while they are being compared.")
     contrasts = ContrastData(many=True)

@@ -167,7 +167,7 @@ def export_leaderboard(challenge: Challenge) -> list[dict[str, Any]]:
                     ("", cell.score.value),
                     (".low", cell.score.low),
                     (".high", cell.score.high),
-                    (".mark", cell.mark),
+                    (".mark", cell.mark.value),
                 )
             },
         }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import partial
 from typing import TypeAlias
 
@@ -16,8 +17,24 @@ from cidery.server.models import Challenge, Difference, Score, Submission
 from cidery.statistics import holm, paired_test
 
 LEVEL = 0.05
+MOST_TESTED = 30
+"""Scores compared with a column's best: with a thousand permutations p is at least 0.001, and
+Holm's correction for many more of them would call everything tied."""
 Column: TypeAlias = tuple[str, str]
 """A set of references and a metric."""
+
+
+class Mark(str, Enum):
+    """How a score stands to the best of its column."""
+
+    BEST = "best"
+    TIED = "tied"
+    """No significant difference from the best was found."""
+    APART = "apart"
+    UNTESTED = "untested"
+    """Not yet compared."""
+    FAR = "far"
+    """Too far down to be compared."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +42,9 @@ class Cell:
     """A score on a leaderboard."""
 
     score: Score
-    is_best: bool = False
+    mark: Mark
     p: float | None = None
-    """Of the difference from the best, Holm-corrected for the column; None until it is tested."""
-
-    @property
-    def mark(self) -> str:
-        """`best`, `tied` where no difference from the best was found, `apart`, or `untested`."""
-        if self.is_best:
-            return "best"
-        if self.p is None:
-            return "untested"
-        return "tied" if self.p >= LEVEL else "apart"
+    """Of the difference from the best, Holm-corrected for the column, where it was tested."""
 
 
 @dataclass(frozen=True)
@@ -73,58 +81,73 @@ def rank(
     if chosen not in columns:
         raise SettingError(f"there is no column {'.'.join(chosen)!r} to sort by")
     table = _best_of_teams(challenge, columns[0])
-    places = {
-        number: place
-        for place, number in enumerate(
-            sorted(table, key=lambda n: -table[n][columns[0]].value), start=1
-        )
-    }
+    if not table:
+        return Leaderboard(columns, chosen, descending)
+    by_rank = sorted(table, key=lambda number: _from_the_top(table[number][columns[0]]))
+    places = {number: place for place, number in enumerate(by_rank, start=1)}
+    by_column = {c: {n: scores[c] for n, scores in table.items()} for c in columns}
+    tested = _find_tested(min(found.values(), key=_from_the_top) for found in by_column.values())
     cells = {number: dict[Column, Cell]() for number in table}
-    for column in columns:
-        for number, cell in _judge_column({n: scores[column] for n, scores in table.items()}):
+    for column, scores in by_column.items():
+        for number, cell in _judge_column(scores, tested):
             cells[number][column] = cell
-    order = sorted(
-        table,
-        key=lambda n: ((-1 if descending else 1) * table[n][chosen].value, places[n]),
-    )
+    sign = -1 if descending else 1
+    order = sorted(table, key=lambda number: (sign * table[number][chosen].value, places[number]))
     entries = [Entry(places[n], table[n][columns[0]].submission, cells[n]) for n in order]
     return Leaderboard(columns, chosen, descending, entries)
 
 
 def _best_of_teams(challenge: Challenge, main: Column) -> dict[int, dict[Column, Score]]:
     """Return the scores of each team's best submission; of equals, the earliest."""
-    scores = (
+    ranking = (
         Score.objects.filter(
             submission__challenge=challenge,
             submission__state=Submission.State.SCORED,
             submission__team__is_active=True,
+            reference_set__name=main[0],
+            metric=main[1],
         )
+        .order_by("value", "-submission_id")
+        .values_list("submission__team_id", "submission_id")
+    )
+    best = dict(ranking)  # the last of a team stays
+    scores = (
+        Score.objects.filter(submission__in=best.values())
         .select_related("submission__team", "reference_set")
         .defer("submission__packed_captions", "reference_set__packed_references")
-        .order_by("submission_id", "pk")
     )
-    by_submission: dict[int, dict[Column, Score]] = {}
+    table: dict[int, dict[Column, Score]] = {}
     for score in scores:
         column = (score.reference_set.name, score.metric)
-        by_submission.setdefault(score.submission_id, {})[column] = score
-    best: dict[int, int] = {}
-    for number, found in by_submission.items():
-        team = found[main].submission.team_id
-        if team not in best or found[main].value > by_submission[best[team]][main].value:
-            best[team] = number
-    return {number: by_submission[number] for number in best.values()}
+        table.setdefault(score.submission_id, {})[column] = score
+    return table
 
 
-def _judge_column(scores: Mapping[int, Score]) -> Iterable[tuple[int, Cell]]:
-    if not scores:
-        return
-    best = max(scores.values(), key=lambda score: (score.value, -score.pk))
-    others = {number: score for number, score in scores.items() if score.pk != best.pk}
-    tested = _tested_against(best, others.values())
-    known = [number for number, score in others.items() if score.pk in tested]
-    adjusted = dict(zip(known, holm([tested[others[n].pk] for n in known]), strict=True))
+def _find_tested(bests: Iterable[Score]) -> dict[frozenset[int], float]:
+    """Return all p-values of the columns' best scores, by the pair of scores."""
+    numbers = [score.pk for score in bests]
+    stored = Difference.objects.filter(Q(one__in=numbers) | Q(other__in=numbers))
+    return {frozenset((one, other)): p for one, other, p in stored.values_list("one", "other", "p")}
+
+
+def _judge_column(
+    scores: Mapping[int, Score], tested: Mapping[frozenset[int], float]
+) -> Iterable[tuple[int, Cell]]:
+    best, *others = sorted(scores.values(), key=_from_the_top)
+    near = [score.pk for score in others[:MOST_TESTED]]
+    found = {n: tested[pair] for n in near if (pair := frozenset((n, best.pk))) in tested}
+    adjusted = dict(zip(found, holm(list(found.values())), strict=True))
+    marks = dict.fromkeys((score.pk for score in others), Mark.FAR)
+    marks |= dict.fromkeys(near, Mark.UNTESTED)
+    marks |= {n: Mark.TIED if p >= LEVEL else Mark.APART for n, p in adjusted.items()}
+    marks[best.pk] = Mark.BEST
     for number, score in scores.items():
-        yield number, Cell(score, score.pk == best.pk, adjusted.get(number))
+        yield number, Cell(score, marks[score.pk], adjusted.get(score.pk))
+
+
+def _from_the_top(score: Score) -> tuple[float, int]:
+    """Sort the best first; of equals, the earliest."""
+    return -score.value, score.pk
 
 
 def _tested_against(best: Score, others: Iterable[Score]) -> dict[int, float]:
@@ -140,23 +163,26 @@ def compare_with_best(challenge: Challenge) -> None:
     """Test every column's best against the other teams' best submissions, and store it."""
     columns = challenge_columns(challenge)
     table = _best_of_teams(challenge, columns[0])
-    for column in columns:
-        scores = [found[column] for found in table.values()]
-        if scores:
-            best = max(scores, key=lambda score: (score.value, -score.pk))
-            for other in scores:
-                if other.pk != best.pk:
-                    find_difference(best, other)
+    for column in columns if table else ():
+        best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
+        for other in others[:MOST_TESTED]:
+            find_difference(best, other)
     # Scores that came meanwhile have counted the version on; the next sweep sees it.
     Challenge.objects.filter(pk=challenge.pk).update(compared_version=challenge.scored_version)
 
 
+def stored_difference(score: Score, another: Score) -> Difference | None:
+    """Return how two scores of one column differ, if it has been computed."""
+    one, other = sorted((score.pk, another.pk))
+    return Difference.objects.filter(one=one, other=other).first()
+
+
 def find_difference(score: Score, another: Score) -> Difference:
     """Return how two scores of one column differ; it is computed once."""
-    one, other = sorted((score, another), key=lambda s: s.pk)
-    known = Difference.objects.filter(one=one, other=other).first()
+    known = stored_difference(score, another)
     if known is not None:
         return known
+    one, other = sorted((score, another), key=lambda s: s.pk)
     challenge = one.submission.challenge
     metric = get_metrics(challenge.metrics)[one.metric]
     pool = partial(pool_counted, metric)
@@ -193,30 +219,46 @@ class Contrast:
     """Share of images on which the first is better, ties counted half."""
 
 
-def contrast(first: Submission, second: Submission) -> list[Contrast]:
-    """Compare two submissions of one challenge in every column."""
-    others = {(s.reference_set_id, s.metric): s for s in second.scores.select_related("rows")}
-    pairs = [
+def pair_scores(first: Submission, second: Submission) -> list[tuple[Score, Score]]:
+    """Return the scores of two submissions, column by column."""
+    related = ("rows", "reference_set", "submission__challenge")
+    hidden = ("rows__packed", "reference_set__packed_references", "submission__packed_captions")
+    others = {
+        (score.reference_set_id, score.metric): score
+        for score in second.scores.select_related(*related).defer(*hidden)
+    }
+    return [
         (score, others[score.reference_set_id, score.metric])
-        for score in first.scores.select_related("rows", "reference_set", "submission__challenge")
+        for score in first.scores.select_related(*related).defer(*hidden)
         if (score.reference_set_id, score.metric) in others
     ]
-    found = [find_difference(one, other) for one, other in pairs]
-    adjusted = holm([difference.p for difference in found])
-    contrasts = []
-    for (one, other), difference, p in zip(pairs, found, adjusted, strict=True):
-        turned = difference.one_id != one.pk
-        low, high = difference.low, difference.high
-        contrasts.append(
-            Contrast(
-                column=(one.reference_set.name, one.metric),
-                first=one,
-                second=other,
-                difference=-difference.difference if turned else difference.difference,
-                low=-high if turned else low,
-                high=-low if turned else high,
-                p=p,
-                wins=1 - difference.wins if turned else difference.wins,
-            )
-        )
-    return contrasts
+
+
+def contrast(first: Submission, second: Submission) -> list[Contrast] | None:
+    """Return how two submissions differ in every column; None until all of them are tested."""
+    pairs = pair_scores(first, second)
+    found = [stored_difference(one, other) for one, other in pairs]
+    tested = [difference for difference in found if difference is not None]
+    if len(tested) < len(pairs):
+        return None
+    adjusted = holm([difference.p for difference in tested])
+    return [
+        _turn(pair, difference, p)
+        for pair, difference, p in zip(pairs, tested, adjusted, strict=True)
+    ]
+
+
+def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
+    """Return a stored difference as seen from the first of the pair."""
+    first, second = pair
+    turned = stored.one_id != first.pk
+    return Contrast(
+        column=(first.reference_set.name, first.metric),
+        first=first,
+        second=second,
+        difference=-stored.difference if turned else stored.difference,
+        low=-stored.high if turned else stored.low,
+        high=-stored.low if turned else stored.high,
+        p=p,
+        wins=1 - stored.wins if turned else stored.wins,
+    )

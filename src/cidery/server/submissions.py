@@ -24,6 +24,7 @@ from cidery.server.entering import enter
 from cidery.server.forms import ComparisonQuery, SubmissionForm
 from cidery.server.models import Submission
 from cidery.server.ranking import contrast
+from cidery.server.tasks import ask_to_compare
 from cidery.web.limits import WriteLimit
 from cidery.web.models import Account
 from cidery.web.pages import FormPage, Page
@@ -167,6 +168,7 @@ class CompareSubmissions(Page):
             "choices": visible.order_by("-created")[:MOST_CHOICES],
             "first": None,
             "second": None,
+            "is_ready": True,
             "contrasts": [],
         }
         if not {"first", "second"} & set(self.request.query_params):
@@ -179,4 +181,12 @@ class CompareSubmissions(Page):
         )
         if first == second:
             raise serializers.ValidationError("Choose two different submissions.")
-        return shown | {"first": first, "second": second, "contrasts": contrast(first, second)}
+        contrasts = contrast(first, second)
+        if contrasts is None:
+            ask_to_compare(first, second)
+        return shown | {
+            "first": first,
+            "second": second,
+            "is_ready": contrasts is not None,
+            "contrasts": contrasts or [],
+        }

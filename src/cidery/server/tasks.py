@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from django.conf import settings
+from django.core.cache import cache
 from django.db import transaction
 from django.db.models import F
 
 from cidery.server.models import Challenge, Submission
-from cidery.server.ranking import compare_with_best
+from cidery.server.ranking import compare_with_best, find_difference, pair_scores
 from cidery.server.scoring import find_waiting, give_up_on_killers, score_submission
 from cidery.web.queue import queue, sweep
 
@@ -23,6 +25,22 @@ def score(submission: int) -> None:
     if not waiting.exists():
         for challenge in Challenge.objects.filter(submissions=submission):
             compare_with_best(challenge)
+
+
+@queue.task()  # type: ignore[untyped-decorator]
+def compare_two(first: int, second: int) -> None:
+    """Test two submissions against each other in every column."""
+    numbers = {s.pk: s for s in Submission.objects.filter(pk__in=(first, second))}
+    if len(numbers) == 2:  # a challenge may have been deleted meanwhile
+        for one, other in pair_scores(numbers[first], numbers[second]):
+            find_difference(one, other)
+
+
+def ask_to_compare(first: Submission, second: Submission) -> None:
+    """Have two submissions compared, unless that was asked for a moment ago."""
+    one, other = sorted((first.pk, second.pk))
+    if cache.add(f"compare-{one}-{other}", True, timeout=settings.LEASE_SECONDS):
+        compare_two(one, other)
 
 
 def hint(submission: Submission) -> None:
