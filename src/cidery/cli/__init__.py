@@ -36,6 +36,8 @@ COMMANDS = (
     "align",
     "serve",
     "study",
+    "challenge",
+    "submit",
     "data",
     "demo",
 )

@@ -45,6 +45,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "cidery.web.limits.SizeLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -164,7 +165,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": [
         "rest_framework.parsers.FormParser",
         "rest_framework.parsers.MultiPartParser",
-        "rest_framework.parsers.JSONParser",
+        "cidery.web.parsers.ShallowJSONParser",
     ],
     "DEFAULT_SCHEMA_CLASS": "cidery.web.openapi.TwinSchema",
     "DATETIME_FORMAT": None,  # templates format dates themselves; JSON has ISO 8601
