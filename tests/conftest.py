@@ -1,11 +1,14 @@
 """Fixtures for all tests: the bundled example, made as large as a test wants."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -14,6 +17,9 @@ import cidery
 from cidery.data.meteor import find_sources
 from cidery.errors import MissingExtraError
 from serving import Installation, PostgreSQL, running, running_postgresql
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -117,3 +123,17 @@ def installation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """The real app, running on either database; the tests of a module share it."""
     with running(tmp_path_factory.mktemp("installation"), database) as app:
         yield app
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A real browser without a screen: Debian's Chromium."""
+    program = shutil.which("chromium") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield started
+        started.close()

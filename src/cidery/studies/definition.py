@@ -159,7 +159,7 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
         raise FormatError(f"{path}: unknown {unknown[0]!r}; known: {', '.join(known)}")
     form = StudyFile(data=content, context={"local": True})
     if not form.is_valid():
-        raise FormatError(f"{path}, {_first_error(form.errors)}")
+        raise FormatError(f"{path}, {first_error(form.errors)}")
     values = dict(form.validated_data)
     folder = Path(path).absolute().parent
     sources, checks = values.pop("items"), values.pop("checks")
@@ -173,12 +173,12 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
         raise FormatError(f"{path}: {error}") from None
 
 
-def _first_error(errors: Any, place: str = "") -> str:
+def first_error(errors: Any, place: str = "") -> str:
     """Return `field, entry 2, subfield: message` of the first of a serializer's errors."""
     if isinstance(errors, Mapping):
         key, inner = next(iter(errors.items()))
         named = f"entry {key + 1}" if isinstance(key, int) else str(key)
-        return _first_error(inner, f"{place}, {named}" if place else named)
+        return first_error(inner, f"{place}, {named}" if place else named)
     return f"{place}: {errors[0] if isinstance(errors, list) else errors}"
 
 

@@ -15,8 +15,10 @@ from cidery.meta.datasets.files import Record
 from cidery.studies.creation import create_study
 from cidery.studies.definition import (
     Definition,
+    ExampleData,
     SourceFields,
     StudyFields,
+    first_error,
     read_checks,
     read_json_lines,
 )
@@ -26,6 +28,7 @@ from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
 LARGEST_FILE = 50 * 1024 * 1024
+TEXT_STYLE = {"base_template": "textarea.html", "rows": 4}
 FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv,.gz"}
 
 
@@ -73,25 +76,26 @@ def _file(help_text: str) -> serializers.FileField:
     )
 
 
+def _lines(help_text: str, longest: int = 1024 * 1024) -> serializers.CharField:
+    return serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=longest,
+        style=TEXT_STYLE,
+        help_text=f"{help_text} JSON lines.",
+    )
+
+
 class StudyForm(StudyFields, SourceFields):
     """A study: what it asks, and the items to ask about."""
 
     results_1 = _file("Captions of a system; its file's name becomes the system's.")
     results_2 = _file("Captions of another system, for pairs and triplets.")
     references = _file("Captions by people.")
-    items = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=4 * 1024 * 1024,
-        style={"base_template": "textarea.html", "rows": 4},
-        help_text="Instead of files: items as lines of judgments without votes (JSON lines).",
-    )
-    checks = serializers.CharField(
-        required=False,
-        allow_blank=True,
-        max_length=1024 * 1024,
-        style={"base_template": "textarea.html", "rows": 4},
-        help_text="Attention checks: items with the right vote or rating (JSON lines).",
+    items = _lines("Instead of files: lines of judgments without votes.", 4 * 1024 * 1024)
+    checks = _lines("Attention checks: items, each with the right vote or rating.")
+    examples: Any = _lines(
+        'Of sentences: {"sentence": "A dog.", "accepted": false, "why": "too short"}'
     )
 
     class Meta(StudyFields.Meta):
@@ -103,10 +107,20 @@ class StudyForm(StudyFields, SourceFields):
             *("sets", "references_each", "sample"),
         ]
         extra_kwargs: ClassVar[dict[str, Any]] = {
-            "instructions": {"style": {"base_template": "textarea.html", "rows": 4}},
-            "consent": {"style": {"base_template": "textarea.html", "rows": 4}},
-            "forbidden": {"style": {"base_template": "textarea.html", "rows": 3}},
+            "instructions": {"style": TEXT_STYLE},
+            "consent": {"style": TEXT_STYLE},
+            "forbidden": {"style": TEXT_STYLE},
         }
+
+    def validate_examples(self, value: str) -> list[dict[str, Any]]:
+        """Read the lines; each is an example."""
+        try:
+            examples = ExampleData(data=read_json_lines(value, "examples"), many=True)
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+        if not examples.is_valid():
+            raise serializers.ValidationError(first_error(examples.errors, "examples"))
+        return list(examples.validated_data)
 
     def validate_name(self, value: str) -> str:
         """Leave room for the page that makes studies."""

@@ -194,6 +194,7 @@ class Invites(StudyOwnerPage, FormPage):
             self.study(), values["name"], personal=values["count"] if values["personal"] else 0
         )
         self.links = tuple(map(self.request.build_absolute_uri, made))
+        self.filled_form = self.make_form()
         return self.render(status.HTTP_201_CREATED)
 
 
