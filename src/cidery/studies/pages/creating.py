@@ -28,6 +28,7 @@ from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
 LARGEST_FILE = 50 * 1024 * 1024
+FIRST = ("name", "title", "design")
 TEXT_STYLE = {"base_template": "textarea.html", "rows": 4}
 FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv,.gz"}
 
@@ -86,6 +87,13 @@ def _lines(help_text: str, longest: int = 1024 * 1024) -> serializers.CharField:
     )
 
 
+def _styles() -> dict[str, dict[str, Any]]:
+    """Return how the fields with a default are typed, long texts in a box."""
+    names = [name for name in StudyFields.Meta.fields if name not in (*FIRST, "examples")]
+    long = ("instructions", "consent", "forbidden")
+    return {name: {"style": TEXT_STYLE} if name in long else {} for name in names}
+
+
 class StudyForm(StudyFields, SourceFields):
     """A study: what it asks, and the items to ask about."""
 
@@ -102,14 +110,12 @@ class StudyForm(StudyFields, SourceFields):
         """The study's own fields, and those of its items."""
 
         fields: ClassVar[list[str]] = [
-            *StudyFields.Meta.fields,
-            *("results_1", "results_2", "references", "items", "checks"),
-            *("sets", "references_each", "sample"),
+            *("name", "title", "design", "results_1", "results_2", "references", "items"),
+            *("sample", "references_each", "sets", "checks"),
+            *(name for name in StudyFields.Meta.fields if name not in FIRST),
         ]
         extra_kwargs: ClassVar[dict[str, Any]] = {
-            "instructions": {"style": TEXT_STYLE},
-            "consent": {"style": TEXT_STYLE},
-            "forbidden": {"style": TEXT_STYLE},
+            name: {"initial": getattr(Study(), name)} | style for name, style in _styles().items()
         }
 
     def validate_examples(self, value: str) -> list[dict[str, Any]]:

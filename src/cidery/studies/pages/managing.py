@@ -63,6 +63,13 @@ class JudgeData(serializers.Serializer[Any]):
     with_majority = serializers.FloatField(allow_null=True)
 
 
+class ExportData(serializers.Serializer[Any]):
+    """A file that the study's answers can be had as."""
+
+    kind = serializers.CharField()
+    file = serializers.CharField()
+
+
 class StudyData(serializers.Serializer[Any]):
     """How a study goes."""
 
@@ -84,7 +91,7 @@ class StudyData(serializers.Serializer[Any]):
     checks = serializers.IntegerField()
     pending = serializers.IntegerField(help_text="Sentences to review.")
     judges = JudgeData(many=True)
-    exports = serializers.ListField(child=serializers.CharField())
+    exports = ExportData(many=True)
     charts = serializers.ListField(child=serializers.CharField())
 
 
@@ -101,10 +108,10 @@ class StudyPage(StudyOwnerPage):
         return summarize(study).to_dict() | files
 
 
-def exports_of(study: Study) -> list[str]:
+def exports_of(study: Study) -> list[dict[str, str]]:
     """Return the formats that fit a study."""
     fitting = ("answers", "coco") if study.is_collection else ("jsonl", "csv", "answers")
-    return [name for name in EXPORTS if name in fitting]
+    return [{"kind": kind, "file": EXPORTS[kind][0]} for kind in fitting]
 
 
 def charts_of(study: Study) -> list[str]:
