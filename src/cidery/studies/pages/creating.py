@@ -27,10 +27,12 @@ from cidery.studies.models import Study
 from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
+GZIP = b"\x1f\x8b"
+"""How compressed files begin; a small one may unpack to anything."""
 LARGEST_FILE = 50 * 1024 * 1024
 FIRST = ("name", "title", "design")
 TEXT_STYLE = {"base_template": "textarea.html", "rows": 4}
-FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv,.gz"}
+FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv"}
 
 
 class StudySummary(serializers.ModelSerializer[Study]):
@@ -66,14 +68,17 @@ class Studies(Page):
         return {"studies": Study.objects.defer("references")}
 
 
-def _check_size(file: File[Any]) -> None:
+def _check_file(file: File[Any]) -> None:
     if (file.size or 0) > LARGEST_FILE:
         raise serializers.ValidationError(f"A file has at most {LARGEST_FILE // 2**20} MB.")
+    if file.read(2) == GZIP:
+        raise serializers.ValidationError("Please send the file as it is, not compressed.")
+    file.seek(0)
 
 
 def _file(help_text: str) -> serializers.FileField:
     return serializers.FileField(
-        required=False, validators=[_check_size], help_text=help_text, style=FILE_STYLE
+        required=False, validators=[_check_file], help_text=help_text, style=FILE_STYLE
     )
 
 
