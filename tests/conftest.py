@@ -1,19 +1,26 @@
 """Fixtures for all tests: the bundled example, made as large as a test wants."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import cidery
+from browsing import find_chromium, opened_browser
 from cidery.data.meteor import find_sources
 from cidery.errors import MissingExtraError
 from serving import Installation, PostgreSQL, running, running_postgresql
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -134,3 +141,13 @@ def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     from django.db import connections
 
     connections.close_all()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for as long as the tests run."""
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
+    with opened_browser() as opened:
+        yield opened
