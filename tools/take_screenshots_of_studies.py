@@ -8,13 +8,12 @@ Needs Chromium. The app runs in a temporary folder and is gone afterwards.
 from __future__ import annotations
 
 import random
-import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from cidery import examples
 from cidery.studies.items import Sources, make_items
@@ -23,6 +22,7 @@ ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
 sys.path.insert(0, str(ROOT / "tests"))
 
+from browsing import opened_browser  # noqa: E402
 from serving import PASSWORD, Installation, Visitor, running  # noqa: E402
 from studying import join, make_links, make_study  # noqa: E402
 
@@ -42,14 +42,11 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory(prefix="cidery-screenshots-") as folder,
         running(Path(folder) / "app", workers=0) as app,
-        sync_playwright() as playwright,
+        opened_browser() as browser,
     ):
-        program = shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         study, link = judge_study(app, app.owner())
         shoot_judge(browser, link)
         shoot_owner(browser, app, study)
-        browser.close()
 
 
 def judge_study(app: Installation, owner: Visitor) -> tuple[str, str]:
