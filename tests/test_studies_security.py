@@ -30,7 +30,7 @@ def study(owner: Visitor) -> str:
 
 OWNER_PAGES = [
     *("", "/state", "/invites", "/review", "/accuracy", "/export/jsonl", "/export/answers"),
-    *("/charts/times.svg", "/judges/1"),
+    *("/charts/times.svg", "/judges/1", "/progress"),
 ]
 
 
@@ -45,7 +45,7 @@ def test_owner_pages_are_the_owners(
     for visitor, refused in ((installation.visitor(), 401), (judge, 401), (team, 403)):
         path = f"/api/studies/{study}{page}"
         assert visitor.get(path).status_code == refused
-        if not page.startswith(("/export", "/charts", "/accuracy")) and page:
+        if not page.startswith(("/export", "/charts", "/accuracy", "/progress")) and page:
             assert visitor.post(path, json={}).status_code == refused
     shown = team.get("/api/studies").json()
     assert shown == {"studies": []}

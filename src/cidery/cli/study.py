@@ -150,8 +150,8 @@ def _set_state(
     name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
 ) -> None:
     _open(data, database)
-    from cidery.studies.assignment import set_state
     from cidery.studies.models import Study
+    from cidery.studies.moderation import set_state
     from cidery.studies.summaries import find_study
 
     set_state(find_study(name), Study.State(state))

@@ -99,7 +99,7 @@ class Export(Download):
         )
 
 
-class Chart(Download):
+class StudyChart(Download):
     """Sends a drawing of a study's answers as SVG."""
 
     role = Role.OWNER
