@@ -111,6 +111,20 @@ def test_items_are_lines_of_judgments(tmp_path: Path) -> None:
         get_answers("pairwise", Record({"vote": 2}, "here"))
 
 
+def test_addresses_of_images(local_app: None) -> None:
+    from cidery.studies.models import Assignment, Item, Study
+    from cidery.studies.pages.judging import image_address
+
+    def address(images: str) -> str:
+        study = Study(name="some", images=images)
+        item = Item(pk=7, study=study, content={"image": "../a b?c"})
+        return image_address(Assignment(study=study, item=item))
+
+    assert address("") == ""
+    assert address("https://x.org/{image}.jpg") == "https://x.org/..%2Fa%20b%3Fc.jpg"
+    assert address("photos/{image}.jpg") == "/studies/some/images/7"
+
+
 def test_rules_of_sentences() -> None:
     rules = SentenceRules(fewest_words=3, most_words=6, forbidden=("There is",))
     assert rules.refuse("A dog, running!", known=()) == ""
