@@ -140,6 +140,7 @@ def test_headers(installation: Installation) -> None:
         assert headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
+    assert installation.visitor().get("/sign-in").headers["cache-control"] == "no-store"
 
 
 def test_pages_ask_nobody_else(installation: Installation) -> None:
@@ -190,6 +191,7 @@ def test_a_backup_while_the_app_runs(
 
 
 def test_secrets_stay_in_the_data_directory(installation: Installation) -> None:
+    installation.visitor().sign_up("Secretive")
     key = installation.folder / "data" / "secret-key"
     assert key.stat().st_mode & 0o777 == 0o600
     assert (installation.folder / "data").stat().st_mode & 0o777 == 0o700
@@ -199,7 +201,8 @@ def test_secrets_stay_in_the_data_directory(installation: Installation) -> None:
     assert "Traceback" not in log
     if not installation.database:
         with sqlite3.connect(installation.folder / "data" / "cidery.sqlite3") as database:
-            (stored,) = database.execute("select password from web_account limit 1").fetchone()
+            query = "select password from web_account where name = 'Secretive'"
+            (stored,) = database.execute(query).fetchone()
         database.close()
         assert stored.startswith("argon2$")
 

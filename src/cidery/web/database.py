@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from cidery.errors import SettingError
-from cidery.web.environment import DATABASE_FILE, Environment
+from cidery.web.environment import Environment
 
 
 def migrate() -> None:
@@ -34,14 +34,9 @@ def back_up(environment: Environment, target: Path) -> None:
     if environment.on_postgresql:
         _dump_postgresql(environment.database, target)
     else:
-        _copy_sqlite(sqlite_file(environment), target)
+        from django.conf import settings
 
-
-def sqlite_file(environment: Environment) -> Path:
-    """Return the file of an SQLite database."""
-    if environment.database:
-        return Path("/" + environment.database.partition(":///")[2].lstrip("/"))
-    return environment.data / DATABASE_FILE
+        _copy_sqlite(Path(settings.DATABASES["default"]["NAME"]), target)
 
 
 def _copy_sqlite(source: Path, target: Path) -> None:
@@ -58,7 +53,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
 def _dump_postgresql(url: str, target: Path) -> None:
     command = ["pg_dump", "--format=custom", "--no-owner", f"--file={target}"]
     # The URL goes in the environment: every user of the machine can read a command's arguments.
-    environment = os.environ | {"PGSERVICEFILE": os.devnull} | _libpq_variables(url)
+    environment = os.environ | _libpq_variables(url)
     try:
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
     except FileNotFoundError:
