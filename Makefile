@@ -41,13 +41,15 @@ $(VENV)/.test: $(VENV)/.pip $(BUILD)
 	$(BIN)/python -m pip install --quiet --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
 	touch $@ $(VENV)/.demo
 
-# PostgreSQL and Chromium, which tests of the web app run against: installed where that is possible.
+# PostgreSQL, Redis and Chromium, which tests of the web app run against: installed where that is possible.
 # Where it is not, those tests are skipped and say so.
 $(VENV)/.services: $(VENV)/.pip
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	    ($(INSTALL) postgresql) || echo "PostgreSQL is not here: tests that need it will be skipped"
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
 	    ($(INSTALL) chromium) || echo "Chromium is not here: tests that need it will be skipped"
+	@command -v redis-server >/dev/null || \
+	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
 	touch $@
 
 clean:
