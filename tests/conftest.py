@@ -1,19 +1,27 @@
 """Fixtures for all tests: the bundled example, made as large as a test wants."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import cidery
+from browsing import find_chromium, opened_browser
 from cidery.data.meteor import find_sources
 from cidery.encoders import Encoder, get_encoder
 from cidery.errors import DataError, MissingExtraError
+from serving import Installation, PostgreSQL, running, running_postgresql
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -100,3 +108,56 @@ def java() -> str:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
     return found
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[PostgreSQL]:
+    """A real PostgreSQL, for as long as the tests run."""
+    programs = PostgreSQL.find()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    with running_postgresql(programs) as server:
+        yield server
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database: nothing for SQLite, then PostgreSQL's."""
+    if request.param == "sqlite":
+        return ""
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    return server.new_database()
+
+
+@pytest.fixture(scope="module")
+def installation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """The real app, running on either database; the tests of a module share it."""
+    with running(tmp_path_factory.mktemp("installation"), database) as app:
+        yield app
+
+
+@pytest.fixture(scope="session")
+def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Django in this process, on an SQLite of its own: for what needs no server."""
+    from cidery.web.database import migrate
+    from cidery.web.environment import Environment, set_up
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
+            patch.setenv(name, "")  # so that it is unset afterwards
+        set_up(Environment(data=tmp_path_factory.mktemp("local")))
+        migrate()
+    yield
+    from django.db import connections
+
+    connections.close_all()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for as long as the tests run."""
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
+    with opened_browser() as opened:
+        yield opened

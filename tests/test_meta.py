@@ -661,3 +661,34 @@ def test_command(
     assert main([*rated, "--kind", "MM"]) == 2
     assert "error: judgments has no kinds of pairs" in capsys.readouterr().err
     assert len(ratings) == 432
+
+
+TABLE = """image,pair,votes,references
+kitchen,,,"[""a cat sleeps"", ""a warm cat""]"
+kitchen,"[""a cat, warm"", ""a dog""]","[1, 1, -1]",
+"""
+
+
+def test_judgments_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(TABLE)
+    found = meta.read_dataset("judgments", path)
+    assert isinstance(found, meta.Pairs)
+    assert found.judged.captions == ["a cat, warm", "a dog"]
+    assert found.judged.references == [["a cat sleeps", "a warm cat"]]
+    assert found.votes["preference"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TABLE + 'a,"[""b""","[1]",', r"mine.csv, line 4: expected JSON in 'pair', found"),
+        (TABLE + "a,b,c,d,e\n", "mine.csv, line 4: there are more cells than columns"),
+        (TABLE + 'a,"b"c,d,e\n', "mine.csv, after line 3: this is no CSV"),
+    ],
+)
+def test_refused_tables(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        meta.read_dataset("judgments", path)

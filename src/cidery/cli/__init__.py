@@ -35,6 +35,10 @@ COMMANDS = (
     "tokenize",
     "align",
     "explain",
+    "serve",
+    "study",
+    "challenge",
+    "submit",
     "data",
     "demo",
 )

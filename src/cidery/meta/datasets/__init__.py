@@ -11,7 +11,7 @@ from cidery.meta.datasets.challenge import read_coco_2015
 from cidery.meta.datasets.composite import read_composite
 from cidery.meta.datasets.fifty import read_abstract_50s, read_pascal_50s
 from cidery.meta.datasets.flickr8k import read_flickr8k_crowd, read_flickr8k_expert
-from cidery.meta.datasets.generic import read_judgments
+from cidery.meta.datasets.generic import build_judgments, read_judgments
 from cidery.meta.datasets.triplets import read_cider_r_triplets
 from cidery.meta.judgments import Dataset
 
@@ -42,4 +42,4 @@ def read_dataset(name: str, path: str | os.PathLike[str]) -> Dataset:
     return DATASETS[name](path)
 
 
-__all__ = ["DATASETS", "read_dataset"]
+__all__ = ["DATASETS", "build_judgments", "read_dataset"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 from collections.abc import Iterator
@@ -101,6 +102,38 @@ def read_records(path: Path) -> Iterator[Record]:
         if not isinstance(content, dict):
             raise FormatError(f"{place}: expected a JSON object, found {line[:40]!r}")
         yield Record(content, place)
+
+
+JSON_COLUMNS = ("pair", "votes", "vote", "ratings", "rating", "references", "captions", "systems")
+"""Of a CSV file of judgments: their cells hold JSON, the others text."""
+
+
+def read_table(path: Path) -> Iterator[Record]:
+    """Yield the rows of a CSV file of judgments; an empty cell is a field that is not there."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file, strict=True)
+            for row in reader:
+                place = f"{path}, line {reader.line_num}"
+                if None in row:
+                    raise FormatError(f"{place}: there are more cells than columns")
+                cells = {key: _read_cell(key, cell, place) for key, cell in row.items() if cell}
+                yield Record(cells, place)
+    except csv.Error as error:
+        raise FormatError(
+            f"{path}, after line {reader.line_num}: this is no CSV ({error})"
+        ) from None
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{path}: this is no UTF-8 text ({error.reason})") from None
+
+
+def _read_cell(column: str, cell: str, place: str) -> Any:
+    if column not in JSON_COLUMNS:
+        return cell
+    try:
+        return json.loads(cell)
+    except ValueError:
+        raise FormatError(f"{place}: expected JSON in {column!r}, found {cell!r}") from None
 
 
 def read_json(path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Anyone's judgments: one file of JSON lines, described in docs/judgments-format.md.
+"""Anyone's judgments: a file of JSON lines or CSV, described in docs/judgments-format.md.
 
 A line is one of
 
@@ -14,13 +14,13 @@ and a file holds one kind of judgments besides the references.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import Record, read_records
+from cidery.meta.datasets.files import Record, read_records, read_table
 from cidery.meta.judgments import Dataset, Indexes, JudgedCaptions, Pairs, Ratings, Sets
 
 NAME = "judgments"
@@ -28,9 +28,15 @@ NAME = "judgments"
 
 def read_judgments(path: str | os.PathLike[str]) -> Dataset:
     """Read pairs, triplets, ratings of captions or ratings of sets."""
+    read = read_table if Path(path).suffix.lower() == ".csv" else read_records
+    return build_judgments(read(Path(path)), str(path))
+
+
+def build_judgments(records: Iterable[Record], source: str) -> Dataset:
+    """Return the judgments of records that are in memory; `source` is what errors call them."""
     references: dict[str, list[str]] = {}
     judgments: dict[str, list[Record]] = {}
-    for record in read_records(Path(path)):
+    for record in records:
         record.text("image")
         kind = _kind(record)
         if kind == "references":
@@ -40,10 +46,11 @@ def read_judgments(path: str | os.PathLike[str]) -> Dataset:
     if len(judgments) != 1:
         found = " and ".join(judgments) or "none"
         raise FormatError(
-            f"{path}: expected one kind of judgments, found {found}; put each kind in its own file"
+            f"{source}: expected one kind of judgments, found {found}; "
+            "put each kind in its own file"
         )
-    ((kind, records),) = judgments.items()
-    return _READERS[kind](records, references)
+    ((kind, judged),) = judgments.items()
+    return _READERS[kind](judged, references)
 
 
 def _kind(record: Record) -> str:

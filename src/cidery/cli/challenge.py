@@ -1,0 +1,113 @@
+"""`cidery challenge`: the owner's side of the evaluation server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.rendering import show_csv, show_json, show_table
+
+app = parsing.new_app(
+    no_args_is_help=True,
+    epilog=parsing.examples(
+        "cidery challenge create challenge.json",
+        "cidery challenge list",
+        "cidery challenge export captions-2026 --format csv",
+    ),
+)
+Slug: TypeAlias = Annotated[str, typer.Argument(help="The challenge's short name.", metavar="SLUG")]
+
+
+@app.callback()
+def _top() -> None:
+    """Make and run challenges of an installation that `cidery serve` serves."""
+
+
+@app.command(epilog=parsing.examples("cidery challenge create challenge.json --data /srv/cidery"))
+def create(
+    file: Annotated[
+        Path, typer.Argument(help="JSON or TOML; references are files named relative to it.")
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a challenge from a file.
+
+    The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
+    frequencies, opens, closes, per_day, in_all, visibility, leaderboard_open, image_scores_open.
+    """
+    _open(data, database)
+    from cidery.server.owning import create_from_file
+
+    challenge = create_from_file(file)
+    typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+
+
+@app.command("list", epilog=parsing.examples("cidery challenge list --data /srv/cidery"))
+def list_(data: Data = None, database: Database = None) -> None:
+    """List all challenges."""
+    _open(data, database)
+    from cidery.server.owning import list_challenges
+
+    header = ("slug", "title", "open", "visibility", "teams", "submissions")
+    show_table(header, list_challenges(), left=(0, 1, 2, 3))
+
+
+@app.command(epilog=parsing.examples("cidery challenge close captions-2026"))
+def close(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """Take no more submissions from now on."""
+    _open(data, database)
+    from cidery.server.owning import close_challenge, find_challenge
+
+    close_challenge(find_challenge(slug))
+    typer.echo(f"closed {slug}")
+
+
+@app.command("open-scores", epilog=parsing.examples("cidery challenge open-scores captions-2026"))
+def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """Let teams see their scores image by image."""
+    _open(data, database)
+    from cidery.server.owning import find_challenge, open_image_scores
+
+    open_image_scores(find_challenge(slug))
+    typer.echo(f"teams of {slug} see their scores image by image")
+
+
+@app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
+def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """Forget all scores and have every submission scored again."""
+    _open(data, database)
+    from cidery.server.owning import find_challenge, rescore_challenge
+
+    typer.echo(f"queued {rescore_challenge(find_challenge(slug))} submissions")
+
+
+@app.command(
+    epilog=parsing.examples("cidery challenge export captions-2026 --format csv > board.csv")
+)
+def export(
+    slug: Slug,
+    data: Data = None,
+    database: Database = None,
+    format: Annotated[Literal["json", "csv"], typer.Option(help="How to print it.")] = "json",
+) -> None:
+    """Print the leaderboard with all digits."""
+    _open(data, database)
+    from cidery.server.owning import export_leaderboard, find_challenge
+
+    records = export_leaderboard(find_challenge(slug))
+    if format == "csv" and records:
+        show_csv(records)
+    elif format == "json":
+        show_json(records)
+
+
+def _open(data: Path | None, database: str | None) -> None:
+    open_app(data, database)
+    from cidery.web.database import migrate
+
+    migrate()

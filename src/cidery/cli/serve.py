@@ -1,0 +1,81 @@
+"""`cidery serve`: the web app for studies and challenges."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.installation import Data, Database, open_app
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery serve",
+        "cidery serve --data /srv/cidery --url https://captions.example.org --proxies 1",
+        "cidery serve --database postgresql://cidery@db/cidery --processes 4 --workers 4",
+        "cidery serve --data /srv/cidery --backup cidery-monday.sqlite3",
+    )
+)
+def serve(
+    data: Data = None,
+    database: Database = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+    url: Annotated[
+        str | None, typer.Option(help="Where people reach the app, if a proxy stands in front.")
+    ] = None,
+    proxies: Annotated[
+        int | None, typer.Option(help="How many proxies stand in front.", min=0)
+    ] = None,
+    queue: Annotated[
+        str | None,
+        typer.Option(help="redis://… or postgresql://…; by default with the database."),
+    ] = None,
+    processes: Annotated[
+        int, typer.Option(help="Of the web server; 0 runs workers only.", min=0)
+    ] = min(os.cpu_count() or 1, 4),
+    workers: Annotated[
+        int, typer.Option(help="That score in the background; 0 runs the web server only.", min=0)
+    ] = 1,
+    backup: Annotated[
+        Path | None,
+        typer.Option(help="Copy the database to a new file, also while the app runs, and end."),
+    ] = None,
+    owner_link: Annotated[
+        str | None,
+        typer.Option(
+            help="Print a one-time link that sets this owner's password, and end.", metavar="NAME"
+        ),
+    ] = None,
+) -> None:
+    """Serve studies and challenges to browsers and programs.
+
+    Everything is kept in one directory, in an SQLite file, unless --database names a PostgreSQL.
+    The first start prints a link that makes you the owner.
+    """
+    environment = open_app(data, database, url=url, proxies=proxies, queue=queue)
+    address = environment.url or f"http://{host}:{port}"
+    from cidery.web.database import back_up, migrate
+
+    if backup is not None:
+        back_up(environment, backup)
+        typer.echo(f"copied to {backup}")
+        return
+    migrate()
+    from cidery.web.owners import make_owner_link, owner_exists
+    from cidery.web.running import serve as run
+
+    if owner_link is not None:
+        typer.echo(make_owner_link(owner_link, address))
+        return
+    if processes:
+        typer.echo(f"serving at {address} (data in {environment.data}); end with Ctrl-C")
+    if not owner_exists():
+        typer.echo(f"become the owner, once: {make_owner_link('owner', address)}")
+    run(host=host, port=port, processes=processes, workers=workers)

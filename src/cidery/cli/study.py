@@ -1,0 +1,259 @@
+"""`cidery study`: make, watch, close and export studies with people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
+
+if TYPE_CHECKING:
+    from cidery.statistics import Interval
+
+app = parsing.new_app(no_args_is_help=True)
+
+Name = Annotated[
+    str, typer.Argument(help="Of the study, as in its address.", metavar="NAME", show_default=False)
+]
+
+
+def _open(data: Path | None, database: str | None, url: str | None = None) -> str:
+    """Open the installation, bring its tables up to date and return its address."""
+    environment = open_app(data, database, url=url)
+    from cidery.web.database import migrate
+
+    migrate()
+    return environment.url or "http://127.0.0.1:8000"
+
+
+@app.callback(
+    epilog=parsing.examples(
+        "cidery study create study.json",
+        "cidery study invite which-is-closer --personal 20",
+        "cidery study status which-is-closer",
+        "cidery study export which-is-closer -o judgments.jsonl",
+    )
+)
+def study() -> None:
+    """Studies with people, of an installation that `cidery serve` serves."""
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study create study.json",
+        "cidery study create study.json --database postgresql://cidery@db/cidery",
+    )
+)
+def create(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="JSON file that describes the study.", metavar="FILE", show_default=False
+        ),
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a study from a JSON file."""
+    address = _open(data, database)
+    from cidery.studies.creation import create_study
+    from cidery.studies.definition import read_definition
+
+    made = create_study(read_definition(file))
+    typer.echo(
+        f"{made.name}: {made.item_count} items for {made.judges_each} judges each, "
+        f"{made.check_count} attention checks; {address}/studies/{made.name}"
+    )
+
+
+@app.command("list", epilog=parsing.examples("cidery study list --data /srv/cidery"))
+def list_studies(
+    format: parsing.TableOrJson = "table", data: Data = None, database: Database = None
+) -> None:
+    """List the studies."""
+    _open(data, database)
+    from cidery.studies.summaries import summarize_all
+
+    found = summarize_all()
+    if format == "json":
+        show_json([one.to_dict() for one in found])
+    elif not found:
+        typer.echo("there are no studies; make one with: cidery study create FILE")
+    else:
+        show_table(
+            ("study", "design", "state", "items", "judges each", "answered"),
+            [
+                (s.name, s.design, s.state, *map(str, (s.items, s.judges_each)), s.progress)
+                for s in found
+            ],
+            left=(0, 1, 2),
+        )
+
+
+@app.command(epilog=parsing.examples("cidery study status which-is-closer --format json"))
+def status(
+    name: Name,
+    format: parsing.TableOrJson = "table",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Show how a study goes: progress, agreement, times, attention checks and judges."""
+    _open(data, database)
+    from cidery.studies.summaries import find_study, summarize
+
+    found = summarize(find_study(name))
+    if format == "json":
+        show_json(found.to_dict())
+        return
+    show_title(f"{found.name}: {found.title}")
+    facts = {
+        "state": found.state,
+        "answered": found.progress,
+        "Krippendorff's alpha": _show(found.alpha),
+        "Fleiss' kappa": _show(found.kappa),
+        "median time": "–" if found.median_seconds is None else f"{found.median_seconds:.1f} s",
+        "attention checks right": f"{found.checks_right} of {found.checks}",
+    }
+    show_pairs(facts)
+    if found.judges:
+        show_table(
+            ("judge", "answers", "checks right", "code", "counts"),
+            [
+                (
+                    one.worker,
+                    str(one.answers),
+                    f"{one.checks_right} of {one.checks}",
+                    one.code,
+                    "no" if one.excluded else "yes",
+                )
+                for one in found.judges
+            ],
+            left=(0, 3, 4),
+        )
+
+
+def _show(interval: Interval | None) -> str:
+    return "–" if interval is None else str(interval)
+
+
+@app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
+def open_study(name: Name, data: Data = None, database: Database = None) -> None:
+    """Give items to judges again."""
+    _set_state(name, "open", data, database)
+
+
+@app.command(epilog=parsing.examples("cidery study close which-is-closer"))
+def close(name: Name, data: Data = None, database: Database = None) -> None:
+    """Give no more items to judges."""
+    _set_state(name, "closed", data, database)
+
+
+def _set_state(
+    name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
+) -> None:
+    _open(data, database)
+    from cidery.studies.models import Study
+    from cidery.studies.moderation import set_state
+    from cidery.studies.summaries import find_study
+
+    set_state(find_study(name), Study.State(state))
+    typer.echo(f"{name} is {state}")
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study export which-is-closer -o judgments.jsonl",
+        "cidery study export sentences --format coco -o annotations.json",
+    )
+)
+def export(
+    name: Name,
+    format: Annotated[
+        Literal["jsonl", "csv", "answers", "coco"],
+        typer.Option(
+            "--format",
+            "-f",
+            help="Judgments as JSON lines or CSV; every answer as CSV; sentences as COCO.",
+        ),
+    ] = "jsonl",
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="File to write; - is standard output.", metavar="FILE"),
+    ] = "-",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Write a study's answers, as `cidery meta judgments` reads them."""
+    _open(data, database)
+    from cidery.studies.exporting import export_study
+    from cidery.studies.summaries import find_study
+
+    text = export_study(find_study(name), format)
+    if output == "-":
+        sys.stdout.write(text)
+    else:
+        Path(output).write_text(text, encoding="utf-8", newline="")
+
+
+@app.command(
+    "import",
+    epilog=parsing.examples("cidery study import judgments.jsonl --name old-study"),
+)
+def import_judgments(
+    file: Annotated[
+        str,
+        typer.Argument(help="Judgments, as JSON lines or CSV.", metavar="FILE", show_default=False),
+    ],
+    name: Annotated[str, typer.Option(help="Of the new study.", metavar="NAME")],
+    title: Annotated[str, typer.Option(help="By default the name.", metavar="TEXT")] = "",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a closed study of judgments that people have given elsewhere."""
+    _open(data, database)
+    from cidery.studies.creation import import_study
+
+    made = import_study(file, name, title)
+    typer.echo(f"{made.name}: {made.item_count} items, up to {made.judges_each} answers each")
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study invite which-is-closer --for prolific",
+        "cidery study invite which-is-closer --for student --personal 20",
+    )
+)
+def invite(
+    name: Name,
+    whom: Annotated[
+        str, typer.Option("--for", help="Whom, for you to know them by.", metavar="TEXT")
+    ] = "judges",
+    personal: Annotated[
+        int,
+        typer.Option(
+            help="So many links, each for one person; 0: one link for a crowdsourcing site.",
+            metavar="COUNT",
+            min=0,
+            max=200,
+        ),
+    ] = 0,
+    url: Annotated[
+        str | None, typer.Option(help="Where people reach the app.", metavar="URL")
+    ] = None,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Print links by which judges come; they are shown this once."""
+    address = _open(data, database, url)
+    from cidery.studies.joining import make_links
+    from cidery.studies.summaries import find_study
+
+    for link in make_links(find_study(name), whom, personal=personal):
+        typer.echo(f"{address}{link}")
+    if not personal:
+        show_notes("workers' names are taken from the address: ?worker=…&assignment=…")

@@ -1,0 +1,74 @@
+"""`cidery submit`: a team's side of the evaluation server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import counted_progress
+from cidery.cli.rendering import show_json, show_table, show_title
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery submit captions-2026 results.json --url https://captions.example.org",
+        "cidery submit captions-2026 results.json.gz --title 'beam 5' --format json",
+    )
+)
+def submit(
+    challenge: Annotated[
+        str, typer.Argument(help="The challenge's short name.", show_default=False)
+    ],
+    file: Annotated[
+        Path,
+        typer.Argument(help="COCO results: JSON, or one JSON file in .gz or .zip.", metavar="FILE"),
+    ],
+    url: Annotated[str, typer.Option(help="The server's address.", envvar="CIDERY_URL")],
+    token: Annotated[
+        str,
+        typer.Option(
+            help="An API token from your account's page; the environment variable keeps it out "
+            "of the shell's history.",
+            envvar="CIDERY_TOKEN",
+        ),
+    ],
+    title: Annotated[
+        str | None, typer.Option(help="What to call the submission; by default the file's name.")
+    ] = None,
+    wait: Annotated[bool, typer.Option(help="Wait for the scores.")] = True,
+    format: Annotated[
+        Literal["table", "json"], typer.Option(help="How to print the scores.")
+    ] = "table",
+) -> None:
+    """Submit captions to a challenge and print their scores."""
+    from cidery.server.client import Client
+
+    client = Client(url, token)
+    with counted_progress() as report:
+        number = client.submit(challenge, file, title or file.name, report)
+        page = client.wait(number, report) if wait else None
+    address = f"{url.rstrip('/')}/submissions/{number}"
+    if page is None:
+        typer.echo(address)
+    elif format == "json":
+        show_json(page)
+    else:
+        show_title(f"{file}: scored by {challenge}, {address}")
+        show_table(
+            ["references", "metric", "score", "95 % interval"],
+            [
+                [
+                    s["reference_set"],
+                    s["metric"],
+                    f"{s['value']:.4f}",
+                    f"[{s['low']:.4f}, {s['high']:.4f}]",
+                ]
+                for s in page["scores"]
+            ],
+            left=(0, 1),
+        )

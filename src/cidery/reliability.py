@@ -1,0 +1,159 @@
+"""How far judges agree beyond chance: Krippendorff's α and Fleiss' κ, with bootstrap intervals.
+
+Answers come as *ratings*, float64[items, judges], nan where a judge did not answer. Both are pooled
+from a row per item, so that items are drawn again in a bootstrap, as images are elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from cidery.errors import InputError, SettingError
+from cidery.statistics import RESAMPLES, Floats, Interval, Pool, draw_sums
+
+Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
+"""What a difference of answers means: not the same; so many steps of an order; a distance."""
+
+
+def krippendorff_alpha(
+    ratings: Floats,
+    level: Level = "nominal",
+    *,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> Interval:
+    """Return Krippendorff's α (Krippendorff 2011), at most 1; 0 is chance.
+
+    Answers may be missing. Items with fewer than two say nothing about agreement and do not count.
+    nan where all answers are the same: there is nothing to tell agreement from.
+
+    ```python
+    krippendorff_alpha(np.array([[1, 1, 2], [2, 2, np.nan]]), "nominal")
+    ```
+
+    Args:
+        ratings: float64[items, judges].
+        level: of measurement.
+        confidence: of the interval.
+        resamples: bootstrap samples of items; 0: no interval.
+        seed: of the samples.
+    """
+    if level not in get_args(Level):
+        raise SettingError(f"the level is {', '.join(get_args(Level))}, not {level!r}")
+    counts, values = _count(ratings)
+    if level == "interval":
+        return _bootstrap(
+            _distance_rows(counts, values), pool_distances, confidence, resamples, seed
+        )
+    size = len(values)
+
+    def pool(sums: Floats) -> Floats:
+        return pool_coincidences(sums.reshape(*sums.shape[:-1], size, size), level)
+
+    return _bootstrap(_coincidence_rows(counts), pool, confidence, resamples, seed)
+
+
+def fleiss_kappa(
+    ratings: Floats, *, confidence: float = 0.95, resamples: int = RESAMPLES, seed: int = 0
+) -> Interval:
+    """Return Fleiss' κ (Fleiss 1971), at most 1; 0 is chance; for answers that are categories.
+
+    Where items have different numbers of answers, each item's agreement is that of its own pairs of
+    answers; items with fewer than two do not count. nan where all answers are the same.
+
+    ```python
+    fleiss_kappa(np.array([[1, 1, 2], [2, 2, 2]]))
+    ```
+
+    The arguments are those of `krippendorff_alpha`.
+    """
+    counts, _ = _count(ratings)
+    answers = counts.sum(axis=1, keepdims=True)
+    agreement = ((counts**2).sum(axis=1, keepdims=True) - answers) / (answers * (answers - 1))
+    rows = np.hstack([agreement, np.ones_like(agreement), counts])
+    return _bootstrap(rows, pool_agreement, confidence, resamples, seed)
+
+
+def _count(ratings: Floats) -> tuple[Floats, Floats]:
+    """Return how often each item got each value, float64[items, values], and the values."""
+    given = np.asarray(ratings, np.float64)
+    if given.ndim != 2:
+        raise InputError(f"ratings are a table of items by judges, not {given.ndim}-dimensional")
+    paired = given[np.count_nonzero(~np.isnan(given), axis=1) >= 2]
+    if not len(paired):
+        raise InputError("agreement needs an item with answers of at least two judges")
+    present = ~np.isnan(paired)
+    values, place = np.unique(paired[present], return_inverse=True)
+    counts = np.zeros((len(paired), len(values)))
+    np.add.at(counts, (np.nonzero(present)[0], place), 1.0)
+    return counts, values
+
+
+def _coincidence_rows(counts: Floats) -> Floats:
+    """Return each item's pairs of values, weighted to its answers: float64[items, values²]."""
+    pairs = counts[:, :, None] * counts[:, None, :]
+    places = np.arange(counts.shape[1])
+    pairs[:, places, places] -= counts
+    answers = counts.sum(axis=1)
+    return np.asarray(pairs / (answers - 1)[:, None, None]).reshape(len(counts), -1)
+
+
+def pool_coincidences(coincidences: Floats, level: Level) -> Floats:
+    """Return α from summed coincidences, float64[..., values, values] -> float64[...]."""
+    by_value = coincidences.sum(axis=-1)
+    total = by_value.sum(axis=-1)
+    distances = _ordinal(by_value) if level == "ordinal" else 1.0 - np.eye(by_value.shape[-1])
+    observed = (coincidences * distances).sum(axis=(-2, -1))
+    expected = (by_value[..., :, None] * by_value[..., None, :] * distances).sum(axis=(-2, -1))
+    return _beyond_chance(observed * (total - 1), expected)
+
+
+def _ordinal(by_value: Floats) -> Floats:
+    """Squared distances: the answers from one value to another, the two themselves counted half."""
+    middle = np.cumsum(by_value, axis=-1) - by_value / 2
+    return np.asarray((middle[..., :, None] - middle[..., None, :]) ** 2, np.float64)
+
+
+def _distance_rows(counts: Floats, values: Floats) -> Floats:
+    """Return rows of (observed disagreement, answers, sum, sum of squares): few for any scale."""
+    centred = values - values.mean()
+    answers = counts.sum(axis=1)
+    sums, squares = counts @ centred, counts @ centred**2
+    observed = 2 * (answers * squares - sums**2) / (answers - 1)
+    return np.stack([observed, answers, sums, squares], axis=1)
+
+
+def pool_distances(sums: Floats) -> Floats:
+    """Return α of interval data from summed rows, float64[..., 4] -> float64[...]."""
+    observed, answers, total, squares = np.moveaxis(sums, -1, 0)
+    return _beyond_chance(observed * (answers - 1), 2 * (answers * squares - total**2))
+
+
+def pool_agreement(sums: Floats) -> Floats:
+    """Return κ from summed rows of (agreement, items, counts…), float64[..., k] -> float64[...]."""
+    counts = sums[..., 2:]
+    shares = counts / counts.sum(axis=-1, keepdims=True)
+    by_chance = (shares**2).sum(axis=-1)
+    return _beyond_chance(1 - sums[..., 0] / sums[..., 1], 1 - by_chance)
+
+
+def _beyond_chance(observed: Floats, expected: Floats) -> Floats:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # The slack: disagreement that is nothing but rounding of equal answers.
+        return np.asarray(np.where(expected > 1e-12, 1 - observed / expected, np.nan), np.float64)
+
+
+def _bootstrap(rows: Floats, pool: Pool, confidence: float, resamples: int, seed: int) -> Interval:
+    if not 0 < confidence < 1:
+        raise SettingError(f"the confidence must lie between 0 and 1, not {confidence}")
+    score = float(pool(rows.sum(axis=0)))
+    low = high = float("nan")
+    if resamples:
+        samples = pool(draw_sums(rows, resamples, seed))
+        kept = samples[np.isfinite(samples)]  # a sample may happen to hold a single value
+        if len(kept):
+            low, high = map(float, np.quantile(kept, [(1 - confidence) / 2, (1 + confidence) / 2]))
+    return Interval(score, low, high, confidence)

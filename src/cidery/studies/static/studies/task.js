@@ -1,0 +1,102 @@
+// Answers and the next item in one round trip, and keys. Without it the page's forms do the same.
+"use strict";
+{
+  const task = document.getElementById("task");
+  const answerForm = document.getElementById("answer");
+  const undoForm = document.getElementById("undo");
+  const problem = document.getElementById("problem");
+  const assignment = answerForm.elements.assignment;
+  const token = answerForm.elements.csrfmiddlewaretoken.value;
+  let waiting = false;
+
+  const tell = (text) => {
+    problem.textContent = text;
+    problem.hidden = !text;
+  };
+
+  const fill = (shown) => {
+    assignment.value = shown.assignment;
+    const image = document.getElementById("image");
+    if (image) image.src = shown.image;
+    const reference = document.getElementById("reference");
+    if (reference) reference.textContent = shown.reference;
+    answerForm.querySelectorAll(".choice .text").forEach((text, place) => {
+      text.textContent = shown.sentences[place];
+    });
+    const list = document.getElementById("sentences");
+    if (list) {
+      list.replaceChildren(...shown.sentences.map((sentence) => {
+        const line = document.createElement("li");
+        line.className = "sentence";
+        line.textContent = sentence;
+        return line;
+      }));
+    }
+    const sentence = document.getElementById("sentence");
+    if (sentence) sentence.value = shown.draft;
+    document.getElementById("progress").value = shown.answered;
+    document.getElementById("count").textContent = `${shown.answered} of ${shown.goal}`;
+    undoForm.querySelector("button").disabled = !shown.can_undo;
+    // Screen readers begin with the question again; a writer goes on writing.
+    (sentence || document.getElementById("question")).focus();
+  };
+
+  const send = async (address, content) => {
+    if (waiting) return;
+    waiting = true;
+    task.setAttribute("aria-busy", "true");
+    try {
+      const response = await fetch(address, {
+        method: "POST",
+        headers: {"Content-Type": "application/json", "X-CSRFToken": token},
+        body: JSON.stringify(content),
+      });
+      const told = await response.json();
+      if (response.ok) {
+        tell("");
+        if (told.state === "task") fill(told); else location.reload();
+      } else if (response.status === 400) {
+        const reasons = Object.values(told.errors || {}).flat();
+        tell(reasons.join(" ") || told.detail);
+        if (task.dataset.design !== "collection") setTimeout(() => location.reload(), 2500);
+      } else {
+        tell(told.detail);
+      }
+    } catch {
+      tell("The answer did not get through. Please try again.");
+    } finally {
+      waiting = false;
+      task.removeAttribute("aria-busy");
+    }
+  };
+
+  answerForm.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const given = event.submitter && event.submitter.value;
+    const answer = given || answerForm.elements.answer.value;
+    send(task.dataset.answer, {assignment: Number(assignment.value), answer});
+  });
+  undoForm.addEventListener("submit", (event) => {
+    event.preventDefault();
+    send(task.dataset.undo, {});
+  });
+  document.addEventListener("keydown", (event) => {
+    const writing = event.target instanceof HTMLTextAreaElement;
+    if (writing) {
+      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) answerForm.requestSubmit();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.key === "u" || event.key === "U") {
+      undoForm.requestSubmit(undoForm.querySelector("button"));
+      return;
+    }
+    const buttons = [...answerForm.querySelectorAll("button[name=answer]")];
+    const named = buttons.find((button) => button.value === event.key);
+    // Where steps have longer names, 1 is the lowest and 0 the tenth.
+    const short = buttons.every((button) => button.value.length === 1);
+    const counted = !short && /^[0-9]$/.test(event.key) && buttons[(Number(event.key) + 9) % 10];
+    const chosen = short ? named : counted;
+    if (chosen) answerForm.requestSubmit(chosen);
+  });
+}

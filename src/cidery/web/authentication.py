@@ -1,0 +1,58 @@
+"""Who is asking: by API token, or by session with a CSRF token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from knox.auth import TokenAuthentication
+from rest_framework.authentication import SessionAuthentication
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+
+class BearerAuthentication(TokenAuthentication):  # type: ignore[misc]  # knox has no types
+    """`Authorization: Bearer TOKEN`; tokens are kept as digests."""
+
+    def authenticate_credentials(self, token: bytes) -> Any:
+        """Find the token's account."""
+        try:
+            return super().authenticate_credentials(token)
+        except ValueError:  # bytes that are not text
+            raise AuthenticationFailed("Invalid token.") from None
+
+
+class CheckedSessionAuthentication(SessionAuthentication):
+    """A session; whatever writes needs the CSRF token, from strangers too.
+
+    REST framework asks it of people who are signed in only, which leaves signing in itself, and
+    judges without an account, open to forged requests.
+    """
+
+    def authenticate(self, request: Request) -> tuple[Any, None] | None:
+        """Return the session's account, if there is one."""
+        self.enforce_csrf(request)
+        account = request._request.user
+        return (account, None) if account.is_active else None
+
+
+class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the API's description names the token."""
+
+    target_class = BearerAuthentication
+    name = "token"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
+        """Return OpenAPI's words for it."""
+        return {"type": "http", "scheme": "bearer"}
+
+
+class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How the API's description names the session."""
+
+    target_class = CheckedSessionAuthentication
+    name = "session"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
+        """Return OpenAPI's words for it."""
+        return {"type": "apiKey", "in": "cookie", "name": "sessionid"}

@@ -1,0 +1,236 @@
+"""Starts the real app for tests: `cidery serve` as a process, on SQLite or a real PostgreSQL."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+CIDERY = str(Path(sys.executable).parent / "cidery")
+START_SECONDS = 60
+GENEROUS = ",".join(
+    f"{name}=10000/min" for name in ("sign-in", "sign-in-account", "sign-up", "submit", "join")
+)
+"""All of a test's visitors come from one address."""
+PASSWORD = "cider in the evening"
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until(done: Any, seconds: float = START_SECONDS, *, what: str = "it") -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{what} took more than {seconds} seconds")
+        time.sleep(0.05)
+
+
+@dataclass
+class Visitor:
+    """A browser without a screen: cookies, CSRF tokens, JSON."""
+
+    url: str
+    http: httpx.Client = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.http = httpx.Client(base_url=self.url, timeout=60)
+
+    def get(self, path: str, **settings: Any) -> httpx.Response:
+        return self.http.get(path, **settings)
+
+    def post(self, path: str, **settings: Any) -> httpx.Response:
+        """Post with the CSRF token, which any page with a form brings."""
+        if "csrftoken" not in self.http.cookies:
+            self.http.get("/sign-in")
+        headers = {"X-CSRFToken": self.http.cookies.get("csrftoken", "")}
+        return self.http.post(path, headers=headers | settings.pop("headers", {}), **settings)
+
+    def sign_up(self, name: str) -> None:
+        answer = self.post("/api/sign-up", json={"name": name, "password": PASSWORD})
+        assert answer.status_code == 201, answer.text
+
+    def sign_in(self, name: str) -> None:
+        answer = self.post("/api/sign-in", json={"name": name, "password": PASSWORD})
+        assert answer.status_code == 200, answer.text
+
+    def make_token(self) -> str:
+        answer = self.post("/api/account", json={})
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["new_token"])
+
+
+@dataclass
+class Installation:
+    """An installation of the app in a folder, running or not."""
+
+    folder: Path
+    database: str = ""
+    workers: int = 1
+    processes: int = 1
+    settings: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen[bytes] | None = None
+    visitors: list[Visitor] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "serve.log"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        given = {"CIDERY_DATA": str(self.folder / "data"), "CIDERY_RATES": GENEROUS}
+        if self.database:
+            given["CIDERY_DATABASE"] = self.database
+        return os.environ | given | self.settings
+
+    def start(self) -> None:
+        command = [
+            *(CIDERY, "serve", "--port", str(self.port)),
+            *("--processes", str(self.processes), "--workers", str(self.workers)),
+        ]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, env=self.environment, stdout=log, stderr=log)
+        wait_until(self.answers, what=f"starting the app (see {self.log})")
+
+    def answers(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise RuntimeError(self.log.read_text())
+        try:
+            return httpx.get(f"{self.url}/api/health").status_code == 200
+        except httpx.HTTPError:
+            return False
+
+    def stop(self) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(40)
+        self.process = None
+        for visitor in self.visitors:
+            visitor.http.close()
+
+    def visitor(self) -> Visitor:
+        self.visitors.append(Visitor(self.url))
+        return self.visitors[-1]
+
+    def owner(self) -> Visitor:
+        """Return the owner, signed in; the first call uses the one-time link."""
+        visitor = self.visitor()
+        link = self.run("serve", "--owner-link", "owner").strip()
+        answer = visitor.post("/api/" + link.split("/", 3)[3], json={"password": PASSWORD})
+        assert answer.status_code == 200, answer.text
+        return visitor
+
+    def run(self, *arguments: str, status: int = 0, **settings: Any) -> str:
+        """Run a `cidery` command on this installation and return what it prints."""
+        done = subprocess.run(
+            [CIDERY, *arguments],
+            env=self.environment,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            **settings,
+        )
+        assert done.returncode == status, done.stderr
+        return done.stdout if status == 0 else done.stderr
+
+
+@contextmanager
+def running(folder: Path, database: str = "", **settings: Any) -> Iterator[Installation]:
+    """Run the app while the block lasts."""
+    folder.mkdir(parents=True, exist_ok=True)
+    installation = Installation(folder, database, **settings)
+    try:
+        installation.start()
+        yield installation
+    finally:
+        installation.stop()
+
+
+@dataclass
+class PostgreSQL:
+    """A PostgreSQL server of the tests' own, in a temporary folder."""
+
+    programs: Path
+    folder: Path
+    port: int = field(default_factory=free_port)
+    databases: int = 0
+
+    @staticmethod
+    def find() -> Path | None:
+        """Return the folder of PostgreSQL's programs; Debian keeps them off the path."""
+        on_path = shutil.which("initdb")
+        folders = [Path(on_path).resolve().parent] if on_path else []
+        folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+        return next((folder for folder in folders if (folder / "initdb").exists()), None)
+
+    def _as_nobody(self, *command: str) -> Sequence[str]:
+        """PostgreSQL refuses to run as root."""
+        if os.geteuid() != 0:
+            return command
+        return ("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", *command)
+
+    def _run(self, *command: str) -> None:
+        program, *arguments = command
+        done = subprocess.run(
+            self._as_nobody(str(self.programs / program), *arguments),
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=os.environ | {"LC_ALL": "C"},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr.decode()
+
+    def start(self) -> None:
+        data = str(self.folder / "data")
+        if os.geteuid() == 0:
+            os.chown(self.folder, pwd.getpwnam("nobody").pw_uid, -1)
+        self._run("initdb", "-D", data, "-U", "cidery", "-A", "trust", "-E", "UTF8", "--no-sync")
+        options = f"-p {self.port} -k {self.folder} -c fsync=off -c listen_addresses=127.0.0.1"
+        log = str(self.folder / "log")
+        self._run("pg_ctl", "-D", data, "-w", "-l", log, "-o", options, "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop")
+
+    def new_database(self) -> str:
+        """Make an empty database and return its URL."""
+        self.databases += 1
+        name = f"test{self.databases}"
+        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "cidery", name)
+        return f"postgresql://cidery@127.0.0.1:{self.port}/{name}"
+
+
+@contextmanager
+def running_postgresql(programs: Path) -> Iterator[PostgreSQL]:
+    """Run a PostgreSQL while the block lasts."""
+    with tempfile.TemporaryDirectory(prefix="cidery-postgresql-") as folder:
+        server = PostgreSQL(programs, Path(folder))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
