@@ -29,6 +29,8 @@ from cidery.metrics import (
     RougeN,
     RougeS,
     RougeW,
+    Spice,
+    Spider,
 )
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
@@ -57,6 +59,8 @@ __all__ = [
     "RougeS",
     "RougeW",
     "ScoreTable",
+    "Spice",
+    "Spider",
     "__version__",
     "compare",
     "describe",

@@ -34,6 +34,7 @@ COMMANDS = (
     "frequencies",
     "tokenize",
     "align",
+    "graph",
     "data",
     "demo",
 )

@@ -14,6 +14,7 @@ from cidery.metrics.bleu import Bleu
 from cidery.metrics.cider import Cider, CiderD, CiderR
 from cidery.metrics.meteor import Meteor
 from cidery.metrics.rouge import RougeL, RougeN, RougeS, RougeW
+from cidery.metrics.spice import Spice, Spider
 
 MetricLike: TypeAlias = str | Metric
 
@@ -31,6 +32,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             RougeS(),
             RougeW(),
             Meteor(),
+            Spice(),
+            Spider(),
         )
     }
 )
@@ -172,5 +175,7 @@ __all__ = [
     "RougeN",
     "RougeS",
     "RougeW",
+    "Spice",
+    "Spider",
     "get_metrics",
 ]

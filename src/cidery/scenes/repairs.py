@@ -1,0 +1,163 @@
+"""Repairs of what statistical parsers often get wrong in captions, and what rules need not see.
+
+Captions are noun phrases more often than sentences, in lower case and without punctuation; parsers
+learned from newspapers. Each repair takes the tokens and changes them in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from cidery.scenes.tree import DROPPED, NOUNS, Token
+from cidery.scenes.words import LEADING, NOUNS_IN_ING, QUANTIFIERS
+
+Repair: TypeAlias = Callable[[list[Token]], None]
+
+NOMINAL_ROLES = ("ROOT", "nsubj", "nsubjpass", "dobj", "pobj", "attr", "conj", "appos")
+NOUN_PREPOSITIONS = ("in front of", "on top of", "in back of")
+
+
+def repair(tokens: list[Token]) -> list[Token]:
+    """Return the tokens after all repairs, which come in an order that lets them build up."""
+    repaired = list(tokens)
+    for mend in REPAIRS:
+        mend(repaired)
+    return repaired
+
+
+def restore_possessive(tokens: list[Token]) -> None:
+    """`a frisbee in it 's mouth`: a possessive, not a verb."""
+    for place in range(1, len(tokens) - 1):
+        before, token, after = tokens[place - 1 : place + 2]
+        if token.word != "'s" or before.word != "it" or after.tag not in (*NOUNS, "JJ"):
+            continue
+        if after.head == place:
+            tokens[place + 1] = _take_over(token, place, after, place + 1)
+        _move_children(tokens, place, place + 1)
+        tokens[place - 1] = replace(before, tag="PRP$", role="poss", head=place + 1)
+        tokens[place] = replace(token, tag="POS", role="case", head=place - 1)
+
+
+def restore_bare_noun(tokens: list[Token]) -> None:
+    """`cake with a candle`: a caption that begins with a noun, not with an order to cake."""
+    for place, token in enumerate(tokens[:2]):
+        if token.role != "ROOT" or token.tag != "VB":
+            continue
+        if place + 1 == len(tokens) or tokens[place + 1].tag in ("IN", "CC"):
+            tokens[place] = replace(token, tag="NN")
+
+
+def restore_noun(tokens: list[Token]) -> None:
+    """`sitting in a bath tub`: after an article or a noun, what takes a noun's role is one."""
+    for place, token in enumerate(tokens):
+        if token.role not in NOMINAL_ROLES or not token.tag.startswith(("JJ", "VB", "RB")):
+            continue
+        if token.word == "other" or token.tag == "VBG":
+            continue
+        roles = {t.role for t in tokens if t.head == place and t is not token}
+        left = {t.role for t in tokens[:place] if t.head == place}
+        if left & {"det", "compound", "poss"} and not roles & {"dobj", "nsubj", "aux", "auxpass"}:
+            plural = token.word.endswith("s") and not token.word.endswith("ss")
+            tokens[place] = replace(token, tag="NNS" if plural else "NN")
+
+
+def restore_participle(tokens: list[Token]) -> None:
+    """`a herd of zebra standing on grass`: what the zebra do, not what they are."""
+    for place in range(1, len(tokens)):
+        token, noun = tokens[place], tokens[place - 1]
+        if not token.word.endswith("ing") or token.word in NOUNS_IN_ING:
+            continue
+        if token.tag not in ("NN", "VBG") or token.role not in NOMINAL_ROLES:
+            continue
+        if noun.head != place or noun.role not in ("compound", "amod"):
+            continue
+        if noun.is_noun or (noun.tag == "JJ" and token.tag == "VBG"):
+            _move_children(tokens, place, place - 1, before=place - 1)
+            named = replace(noun, tag=noun.tag if noun.is_noun else "NN")
+            tokens[place - 1] = _take_over(token, place, named, place - 1)
+            tokens[place] = replace(token, tag="VBG", role="acl", head=place - 1)
+
+
+def collapse_quantifier(tokens: list[Token]) -> None:
+    """`lots of boats`, `one of the benches`: boats and a bench, with a quantity."""
+    for place, token in enumerate(tokens):
+        if token.tag != "CD" and token.word not in QUANTIFIERS:
+            continue
+        of = _find_child(tokens, place, "prep", "of")
+        noun = _find_child(tokens, of, "pobj") if of is not None else None
+        if of is None or noun is None or not tokens[noun].is_noun:
+            continue
+        tokens[noun] = _take_over(token, place, tokens[noun], noun)
+        _move_children(tokens, place, noun)
+        tokens[of] = replace(tokens[of], role=DROPPED)
+        tokens[place] = replace(token, tag="CD", role="nummod", head=noun)
+
+
+def join_prepositions(tokens: list[Token]) -> None:
+    """`in front of a tv`, `next to a tree`, `out of a window`: one preposition each."""
+    for place in reversed(range(len(tokens))):
+        token = tokens[place]
+        if token.role not in ("prep", "advmod", "prt"):
+            continue
+        noun = _find_child(tokens, place, "pobj")
+        if noun is None:
+            _lead(tokens, place, _find_child(tokens, place, "prep"))
+            continue
+        tokens[place] = replace(token, role="prep")
+        of = _find_child(tokens, noun, "prep", "of")
+        if of is not None and f"{token.word} {tokens[noun].word} of" in NOUN_PREPOSITIONS:
+            _absorb(tokens, place, noun)
+            _absorb(tokens, place, of)
+
+
+def _lead(tokens: list[Token], place: int, preposition: int | None) -> None:
+    """Join a word with the preposition below it, or let that one speak for itself."""
+    if preposition is None:
+        return
+    if tokens[place].word in LEADING:
+        _absorb(tokens, place, preposition)
+    elif tokens[place].role == "advmod":  # `flying high in the sky`
+        tokens[preposition] = replace(tokens[preposition], head=tokens[place].head)
+
+
+def _absorb(tokens: list[Token], place: int, other: int) -> None:
+    """Make two words one preposition."""
+    word = f"{tokens[place].word} {tokens[other].word}"
+    _move_children(tokens, other, place)
+    tokens[other] = replace(tokens[other], tag="", role=DROPPED, head=place)
+    tokens[place] = replace(tokens[place], word=word, tag="IN", role="prep")
+
+
+def _find_child(tokens: list[Token], place: int, role: str, word: str = "") -> int | None:
+    for child, token in enumerate(tokens):
+        below = child != place and token.head == place
+        if below and token.role == role and word in ("", token.word):
+            return child
+    return None
+
+
+def _take_over(token: Token, place: int, noun: Token, noun_place: int) -> Token:
+    """Return the noun in the place that the token had in the tree."""
+    head = noun_place if token.head == place else token.head
+    return replace(noun, role=token.role, head=head)
+
+
+def _move_children(
+    tokens: list[Token], place: int, new_head: int, before: int | None = None
+) -> None:
+    """Give a token's children, or those left of a place, to another token."""
+    for child, token in enumerate(tokens[:before]):
+        if token.head == place and child not in (place, new_head):
+            tokens[child] = replace(token, head=new_head)
+
+
+REPAIRS: tuple[Repair, ...] = (
+    restore_possessive,
+    restore_bare_noun,
+    restore_noun,
+    restore_participle,
+    collapse_quantifier,
+    join_prepositions,
+)
