@@ -26,18 +26,14 @@ def describe_by_modifiers(scene: Scene) -> Iterator[SceneTuple]:
     """`a black and white dog`, `a parked car` -> (dog, black), (dog, white), (car, park)."""
     for noun in scene.objects:
         for modifier in scene.modifiers(noun, "amod"):
-            yield scene.name(noun), scene.name(modifier)
-            # `a snow covered slope`: snow describes the slope, too
-            for inner in scene.tree.children(modifier, "npadvmod", "compound", "amod"):
-                if scene.is_word(inner, "NN", "NNS", "JJ"):
-                    yield scene.name(noun), scene.name(inner)
+            yield from _describe(scene, noun, modifier)
 
 
 def describe_by_compounds(scene: Scene) -> Iterator[SceneTuple]:
     """`a tennis court` -> (court, tennis)."""
     for noun in scene.objects:
         for modifier in scene.modifiers(noun, "compound", "nmod"):
-            yield scene.name(noun), scene.name(modifier)
+            yield from _describe(scene, noun, modifier)
 
 
 def count(scene: Scene) -> Iterator[SceneTuple]:
@@ -60,10 +56,13 @@ def describe_by_copulas(scene: Scene) -> Iterator[SceneTuple]:
                     yield scene.name(subject), scene.name(verb), scene.name(complement)
 
 
-def describe_by_verbs(scene: Scene) -> Iterator[SceneTuple]:
-    """`a woman is talking` -> (woman, talk), where the verb relates her to nothing."""
+def describe_by_participles(scene: Scene) -> Iterator[SceneTuple]:
+    """`a woman smiling`, `the car is parked` -> (woman, smile), (car, park).
+
+    Only where the participle relates them to nothing else.
+    """
     for verb in scene.verbs:
-        if scene.name(verb) in ("be", "have") or scene.things(verb, "dobj"):
+        if not scene.is_word(verb, "VBG", "VBN") or scene.things(verb, "dobj"):
             continue
         if any(things for _, things in scene.prepositions(verb)):
             continue
@@ -115,6 +114,14 @@ def relate_by_possession(scene: Scene) -> Iterator[SceneTuple]:
                 yield scene.name(owner), "have", scene.name(noun)
 
 
+def _describe(scene: Scene, noun: int, modifier: int) -> Iterator[SceneTuple]:
+    """Describe a noun by a modifier and by what modifies that: `a snow covered slope`."""
+    yield scene.name(noun), scene.name(modifier)
+    for inner in scene.tree.children(modifier, "npadvmod", "compound", "amod", "nummod"):
+        if scene.is_word(inner, "NN", "NNS", "JJ", "CD"):
+            yield scene.name(noun), scene.name(inner)
+
+
 def _relate(scene: Scene, subject: int, head: int) -> Iterator[SceneTuple]:
     """Relate a subject to what the prepositions below some word name."""
     for preposition, things in scene.prepositions(head):
@@ -129,7 +136,7 @@ RULES: tuple[Rule, ...] = (
     describe_by_compounds,
     count,
     describe_by_copulas,
-    describe_by_verbs,
+    describe_by_participles,
     relate_by_verbs,
     relate_by_prepositions,
     relate_by_verbs_and_prepositions,

@@ -33,8 +33,13 @@ class Scene:
         return {
             place: None
             for place, token in enumerate(self.tree.tokens)
-            if token.is_noun and token.role not in MODIFYING_ROLES
+            if token.is_noun
+            and (token.role not in MODIFYING_ROLES or self._has_article(place, token.role))
         }
+
+    def _has_article(self, place: int, role: str) -> bool:
+        """Tell whether what looks like an adverb names a thing: `a man tying a tie`."""
+        return role == "npadvmod" and bool(self.tree.children(place, "det"))
 
     @cached_property
     def verbs(self) -> list[int]:
@@ -114,7 +119,7 @@ class Scene:
             return self.things(verb, "attr")
         if token.role in ("acl", "relcl") and head in self.objects:
             return self._modified(head)
-        if token.role == "conj" and self.tree.tokens[head].is_verb:
+        if token.role in ("conj", "xcomp") and self.tree.tokens[head].is_verb:
             return self.subjects(head)
         if token.role == "conj" and head in self.objects and token.tag in ("VBG", "VBN"):
             return [head]
