@@ -1,7 +1,8 @@
 """Which tuples of a caption its references also state: lemmas, and WordNet's synonym sets.
 
-Objects and attributes match where their words are the same or share a synonym set; relations where
-their words are the same. Attributes and relations match only together with their objects.
+Objects and attributes match where their words are the same or share a synonym set, objects also as
+phrases (`cell phone`, `cellphone`); relations where their words are the same. Attributes and
+relations match only together with their objects.
 """
 
 from __future__ import annotations
@@ -33,7 +34,6 @@ class WordGroups:
 
     group_of: dict[str, int]
     by_synset: dict[int, int]
-    synsets: Synsets
 
     @classmethod
     def build(cls, words: Iterable[str], synsets: Synsets) -> WordGroups:
@@ -54,14 +54,22 @@ class WordGroups:
         return cls(
             {item: place for item, place in places.items() if isinstance(item, str)},
             {item: place for item, place in places.items() if isinstance(item, int)},
-            synsets,
         )
 
-    def find(self, word: str) -> list[int]:
+    def find(self, word: str, synsets: Synsets) -> list[int]:
         """Return the groups that a word, seen before or not, belongs to."""
-        if word in self.group_of:
-            return [self.group_of[word]]
-        return sorted({self.by_synset[s] for s in self.synsets(word) if s in self.by_synset})
+        found = {self.by_synset[s] for s in synsets(word) if s in self.by_synset}
+        return sorted(found | {self.group_of[word]} if word in self.group_of else found)
+
+
+def with_phrases(synsets: Synsets, graphs: Iterable[SceneGraph]) -> Synsets:
+    """Let an object with an attribute have the synonyms of both, too: `fire hydrant`, `fireplug`."""
+    phrases: dict[str, frozenset[int]] = {}
+    for graph in graphs:
+        for name, attribute in graph.attributes:
+            found = synsets(f"{attribute}_{name}")
+            phrases[name] = phrases.get(name, found) | found
+    return lambda word: synsets(word) | phrases.get(word, frozenset())
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +80,7 @@ class ReferenceScene:
     attributes: WordGroups
     stated: dict[Key, SceneTuple]
     """Each tuple by its key, in the words that come first in the alphabet."""
+    synsets: Synsets
 
     @classmethod
     def build(cls, graphs: Sequence[SceneGraph], synsets: Synsets) -> ReferenceScene:
@@ -79,27 +88,31 @@ class ReferenceScene:
         found = sorted({t for graph in graphs for t in graph.tuples})
         objects = (word for t in found for word in t[::2])
         attributes = (t[1] for t in found if len(t) == 2)
-        scene = cls(WordGroups.build(objects, synsets), WordGroups.build(attributes, synsets), {})
+        named = with_phrases(synsets, graphs)
+        scene = cls(
+            WordGroups.build(objects, named), WordGroups.build(attributes, synsets), {}, synsets
+        )
         for known in found:
-            for key in scene.keys(known):
+            for key in scene.keys(known, named):
                 scene.stated.setdefault(key, known)
         return scene
 
-    def keys(self, found: SceneTuple) -> Iterable[Key]:
-        """Yield the keys that a tuple may have here; none where a word is unknown."""
-        objects = [self.objects.find(word) for word in found[::2]]
+    def keys(self, found: SceneTuple, named: Synsets) -> Iterable[Key]:
+        """Return the keys that a tuple may have here, with those synonyms of its objects."""
+        objects = [self.objects.find(word, named) for word in found[::2]]
         if len(found) == 1:
             return product(objects[0])
         if len(found) == 2:
-            return product(objects[0], self.attributes.find(found[1]))
+            return product(objects[0], self.attributes.find(found[1], self.synsets))
         return product(objects[0], (found[1],), objects[1])
 
     def compare(self, graph: SceneGraph) -> SceneComparison:
         """Compare a caption's graph with what is stated here."""
+        named = with_phrases(self.synsets, [graph])
         matched: dict[SceneTuple, SceneTuple] = {}
         met: set[Key] = set()
         for found in graph.tuples:
-            hits = [key for key in self.keys(found) if key in self.stated]
+            hits = [key for key in self.keys(found, named) if key in self.stated]
             if hits:
                 matched[found] = self.stated[hits[0]]
                 met.update(hits)

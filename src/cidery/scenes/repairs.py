@@ -44,10 +44,54 @@ def restore_possessive(tokens: list[Token]) -> None:
 def restore_bare_noun(tokens: list[Token]) -> None:
     """`cake with a candle`: a caption that begins with a noun, not with an order to cake."""
     for place, token in enumerate(tokens[:2]):
-        if token.role != "ROOT" or token.tag != "VB":
+        if token.role != "ROOT" or token.tag not in ("VB", "VBZ"):
+            continue
+        if any(t.head == place and t.role in ("nsubj", "expl") for t in tokens):
             continue
         if place + 1 == len(tokens) or tokens[place + 1].tag in ("IN", "CC"):
-            tokens[place] = replace(token, tag="NN")
+            tokens[place] = replace(token, tag="NNS" if token.tag == "VBZ" else "NN")
+
+
+def restore_modifier(tokens: list[Token]) -> None:
+    """`sliced fruit with bananas`: fruit that is sliced, not someone who sliced it."""
+    if not tokens or tokens[0].role != "ROOT" or tokens[0].tag not in ("VBD", "VBN"):
+        return
+    noun = _find_child(tokens, 0, "dobj")
+    if noun is not None and tokens[noun].is_noun and not tokens[1].tag.startswith("DT"):
+        tokens[noun] = _take_over(tokens[0], 0, tokens[noun], noun)
+        _move_children(tokens, 0, noun)
+        tokens[0] = replace(tokens[0], tag="VBN", role="amod", head=noun)
+
+
+def join_nouns(tokens: list[Token]) -> None:
+    """`a yellow fire hydrant`: a bare noun right after another is one with it."""
+    for place in range(1, len(tokens)):
+        token, before = tokens[place], tokens[place - 1]
+        if not token.is_noun or not before.is_noun or before.role not in NOMINAL_ROLES:
+            continue
+        if any(t.head == place for t in tokens[: place - 1]):
+            continue
+        if token.role in ("appos", "npadvmod", "dobj") and token.head == place - 1:
+            tokens[place] = _take_over(before, place - 1, token, place)
+            _move_children(tokens, place - 1, place)
+        elif not (before.role == "nsubj" and before.head == place):
+            continue
+        else:
+            _move_children(tokens, place - 1, place)
+        tokens[place - 1] = replace(before, role="compound", head=place)
+
+
+def restore_object(tokens: list[Token]) -> None:
+    """`a cake with candles burning`: with candles, which burn."""
+    for place, token in enumerate(tokens):
+        if token.role != "pcomp" or token.tag not in ("VBG", "VBN"):
+            continue
+        noun = _find_child(tokens, place, "nsubj")
+        if noun is None:
+            noun = _find_child(tokens, token.head, "pobj")
+        if noun is not None and noun < place and tokens[noun].is_noun:
+            tokens[noun] = replace(tokens[noun], role="pobj", head=token.head)
+            tokens[place] = replace(token, role="acl", head=noun)
 
 
 def restore_noun(tokens: list[Token]) -> None:
@@ -197,7 +241,10 @@ def _move_children(
 REPAIRS: tuple[Repair, ...] = (
     restore_possessive,
     restore_bare_noun,
+    restore_modifier,
     restore_noun,
+    join_nouns,
+    restore_object,
     restore_verb,
     restore_participle,
     attach_participle,

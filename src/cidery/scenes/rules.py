@@ -59,10 +59,12 @@ def describe_by_copulas(scene: Scene) -> Iterator[SceneTuple]:
 def describe_by_participles(scene: Scene) -> Iterator[SceneTuple]:
     """`a woman smiling`, `the car is parked` -> (woman, smile), (car, park).
 
-    Only where the participle relates them to nothing else.
+    Only where the participle leads nowhere: neither to a thing nor to `getting ready`.
     """
     for verb in scene.verbs:
         if not scene.is_word(verb, "VBG", "VBN") or scene.things(verb, "dobj"):
+            continue
+        if scene.tree.children(verb, "xcomp", "ccomp", "acomp", "attr", "oprd"):
             continue
         if any(things for _, things in scene.prepositions(verb)):
             continue
