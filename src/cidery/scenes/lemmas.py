@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-BASE_TAGS = ("NN", "NNP", "VB", "VBP", "JJ")
+BASE_TAGS = ("NN", "NNP", "VB", "VBP", "JJ", "RB", "RP")
 """Words with these tags are lemmas already."""
-PARTS = {"N": "noun", "V": "verb", "J": "adj"}
+PARTS = {"N": "noun", "V": "verb", "J": "adj", "R": "adv"}
 ENDINGS = {
     "noun": ("ches:ch", "shes:sh", "sses:ss", "xes:x", "ies:y", "ves:f", "men:man", "s:", "es:"),
     "verb": ("ies:y", "ied:y", "s:", "es:", "ed:", "ing:"),
     "adj": ("er:", "est:"),
+    "adv": (),
 }
 """Inflected and base endings."""
 VOWELS = "aeiou"
@@ -29,6 +31,7 @@ class Lemmatizer:
     irregular: Mapping[str, Mapping[str, list[str]]]
     known: Mapping[str, frozenset[str]]
     _lemmas: dict[tuple[str, str], str] = field(default_factory=dict)
+    _only_nouns: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
     def from_lookups(cls, lookups: Any) -> Lemmatizer:
@@ -49,6 +52,20 @@ class Lemmatizer:
         if key not in self._lemmas:
             self._lemmas[key] = self._find(word, tag)
         return self._lemmas[key]
+
+    def correct(self, word: str, tag: str) -> str:
+        """Return a word's tag, or a noun's where the word can be nothing else: `hydrant`."""
+        if tag[:1] not in "VJR" or word not in self.known["noun"]:
+            return tag
+        if word not in self._only_nouns:
+            self._only_nouns[word] = not any(
+                map(partial(self._may_be, word), ("verb", "adj", "adv"))
+            )
+        return "NN" if self._only_nouns[word] else tag
+
+    def _may_be(self, word: str, part: str) -> bool:
+        forms = (word, *_undo_endings(word, part))
+        return word in self.irregular[part] or any(form in self.known[part] for form in forms)
 
     def _find(self, word: str, tag: str) -> str:
         part = PARTS.get(tag[:1])

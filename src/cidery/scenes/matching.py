@@ -63,7 +63,7 @@ class WordGroups:
 
 
 def with_phrases(synsets: Synsets, graphs: Iterable[SceneGraph]) -> Synsets:
-    """Let an object with an attribute have the synonyms of both, too: `fire hydrant`, `fireplug`."""
+    """Let an object have the synonyms of its phrases, too: `fire hydrant`, `fireplug`."""
     phrases: dict[str, frozenset[int]] = {}
     for graph in graphs:
         for name, attribute in graph.attributes:

@@ -158,5 +158,6 @@ class Parser:
 
         docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
         for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
-            tokens = [Token(t.text, t.tag_, t.dep_, t.head.i) for t in doc]
+            correct = self.lemmatize.correct
+            tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
             yield read_graph(Tree(repair(tokens), self.lemmatize))

@@ -71,13 +71,11 @@ def join_nouns(tokens: list[Token]) -> None:
             continue
         if any(t.head == place for t in tokens[: place - 1]):
             continue
-        if token.role in ("appos", "npadvmod", "dobj") and token.head == place - 1:
+        if token.role in ("appos", "npadvmod", "amod", "advmod"):
             tokens[place] = _take_over(before, place - 1, token, place)
-            _move_children(tokens, place - 1, place)
-        elif not (before.role == "nsubj" and before.head == place):
+        elif before.role != "nsubj" or before.head != place:
             continue
-        else:
-            _move_children(tokens, place - 1, place)
+        _move_children(tokens, place - 1, place)
         tokens[place - 1] = replace(before, role="compound", head=place)
 
 
