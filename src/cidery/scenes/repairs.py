@@ -107,14 +107,17 @@ def restore_noun(tokens: list[Token]) -> None:
 
 
 def restore_verb(tokens: list[Token]) -> None:
-    """`a bus waits by a curb`: no plural noun has the article `a`."""
-    for place in range(1, len(tokens) - 1):
+    """`a bus waits by a curb`, `the dog chases cats`: verbs, though they look like plurals.
+
+    No plural noun has the article `a`, and none has a subject and an object.
+    """
+    for place in range(1, len(tokens)):
         token, noun = tokens[place], tokens[place - 1]
         if token.tag != "NNS" or noun.tag != "NN" or noun.head != place:
             continue
-        if noun.role != "compound" or tokens[place + 1].tag not in ("IN", "RP", "DT"):
-            continue
-        if any(t.head == place and t.word in ("a", "an") for t in tokens[: place - 1]):
+        acts = noun.role == "nsubj" and _find_child(tokens, place, "dobj") is not None
+        one = any(t.word in ("a", "an") and t.head in (place - 1, place) for t in tokens[:place])
+        if acts or (one and noun.role in ("nsubj", "compound")):
             _move_children(tokens, place, place - 1, before=place - 1)
             tokens[place - 1] = replace(noun, role="nsubj")
             tokens[place] = replace(token, tag="VBZ")
@@ -241,9 +244,9 @@ REPAIRS: tuple[Repair, ...] = (
     restore_bare_noun,
     restore_modifier,
     restore_noun,
+    restore_verb,
     join_nouns,
     restore_object,
-    restore_verb,
     restore_participle,
     attach_participle,
     attach_conjunct,
