@@ -6,7 +6,7 @@ Needs the extra `plots`; `cidery.plots.save_figures` writes them.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cidery.errors import InputError
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # Lengths are inches.
 _LETTER, _PADDING, _GAP = 0.085, 0.28, 0.3
-_LINE, _LEVEL, _FOOT = 0.36, 0.38, 0.16
+_LINE, _LEVEL, _FOOT = 0.36, 0.38, 0.13
 _OBJECT, _ATTRIBUTE, _RELATION = "#D55E00", "#009E73", "#0072B2"  # Okabe and Ito 2008
 
 
@@ -30,7 +30,18 @@ class _Arch:
     label: str
     start: float
     end: float
-    level: int
+    level: int = 0
+
+    def meets(self, other: _Arch) -> bool:
+        """Tell whether both would cover the same place, were they equally high."""
+        (left, right), (other_left, other_right) = self.extent, other.extent
+        return left < other_right and right > other_left
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """From where to where it reaches, its label included."""
+        half, middle = _LETTER * len(self.label) / 2 + 0.1, (self.start + self.end) / 2
+        return min(self.start, self.end, middle - half), max(self.start, self.end, middle + half)
 
 
 def plot_scene(graph: SceneGraph) -> Figure:
@@ -81,38 +92,32 @@ def _place_objects(graph: SceneGraph) -> tuple[dict[str, float], float]:
 
 
 def _build_arches(graph: SceneGraph, centres: dict[str, float]) -> list[_Arch]:
-    """Give short relations low arches, and each its own place to stand on."""
-
-    def reach(relation: tuple[str, str, str]) -> float:
-        return abs(centres[relation[0]] - centres[relation[2]])
-
-    ordered = sorted(graph.relations, key=reach)
-    feet = Counter(name for subject, _, other in ordered for name in (subject, other))
-    used: Counter[str] = Counter()
+    """Give short relations low arches; where two would cross, the later one goes higher."""
+    feet = _place_feet(graph, centres)
+    spans = [(feet[number, 0], feet[number, 2]) for number in range(len(graph.relations))]
     arches: list[_Arch] = []
-    for subject, label, other in ordered:
-        places = []
-        for name in (subject, other):
-            places.append(centres[name] + _FOOT * (used[name] - (feet[name] - 1) / 2))
-            used[name] += 1
-        start, end = places
-        half = _LETTER * len(label) / 2 + 0.1
-        left, right = (
-            min(start, end, (start + end) / 2 - half),
-            max(start, end, (start + end) / 2 + half),
-        )
-        level = 1 + max((a.level for a in arches if _covers(a, left, right)), default=0)
-        arches.append(_Arch(label, start, end, level))
+    for number in sorted(range(len(spans)), key=lambda n: abs(spans[n][0] - spans[n][1])):
+        arch = _Arch(graph.relations[number][1], *spans[number])
+        level = 1 + max((other.level for other in arches if other.meets(arch)), default=0)
+        arches.append(replace(arch, level=level))
     return arches
 
 
-def _covers(arch: _Arch, left: float, right: float) -> bool:
-    half = _LETTER * len(arch.label) / 2
-    middle = (arch.start + arch.end) / 2
-    return (
-        min(arch.start, arch.end, middle - half) < right
-        and max(arch.start, arch.end, middle + half) > left
-    )
+def _place_feet(graph: SceneGraph, centres: dict[str, float]) -> dict[tuple[int, int], float]:
+    """Return where each relation stands on its objects, so that few arches cross.
+
+    What leads to the left stands to the left, and on each side what leads farther stands inside.
+    """
+    ends: dict[str, list[tuple[bool, float, int, int]]] = {name: [] for name in graph.objects}
+    for number, relation in enumerate(graph.relations):
+        for side in (0, 2):
+            here, there = centres[relation[side]], centres[relation[2 - side]]
+            ends[relation[side]].append((there > here, -there, number, side))
+    return {
+        (number, side): centres[name] + _FOOT * (place - (len(found) - 1) / 2)
+        for name, found in ends.items()
+        for place, (_, _, number, side) in enumerate(sorted(found))
+    }
 
 
 def _draw_arch(axes: Axes, arch: _Arch) -> None:
