@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import cidery
 from cidery import coco
 from cidery.cli import main
-from cidery.errors import SettingError
+from cidery.errors import MissingExtraError, SettingError
 from cidery.scenes.pipeline import Parser
 
 pytestmark = pytest.mark.usefixtures("parser")
@@ -91,6 +92,13 @@ def test_odd_captions_do_no_harm() -> None:
     assert np.isfinite(values).all()
     assert values[0] > 0 and values[3] == 0.5
     assert values[1] == values[2] == 0
+
+
+def test_missing_synonyms_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    with pytest.raises(MissingExtraError, match=r"pycocoevalcap is needed.*cidery\[spice\]"):
+        cidery.Spice().compare("a dog", ["a cat"])
 
 
 # --- the door ----------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import numpy as np
 from cidery import _native
 from cidery.data import load
 from cidery.data.meteor import METEOR_WORDS
+from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
     Images,
     Metric,
@@ -79,8 +80,8 @@ class Spice(Metric):
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser that is used with its version, and the checksum of the synonyms."""
-        table = load(METEOR_WORDS).checksum
-        return {"parser": load_parser(self.parser).id, "table": f"{table:016x}"}
+        table = _load_table()
+        return {"parser": load_parser(self.parser).id, "table": f"{table.checksum:016x}"}
 
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""
@@ -176,13 +177,22 @@ def _row(counts: SceneCounts) -> list[float]:
     ]
 
 
+def _load_table() -> _native.MeteorTable:
+    try:
+        return load(METEOR_WORDS)
+    except MissingExtraError as error:
+        raise MissingExtraError.to(
+            "score with SPICE, whose synonyms it holds", package=error.name or "", extra="spice"
+        ) from None
+
+
 @lru_cache(maxsize=1)
 def _synsets_of(table: _native.MeteorTable) -> Synsets:
     return lru_cache(maxsize=1 << 16)(lambda word: frozenset(table.synsets(word)))
 
 
 def _load_synsets() -> Synsets:
-    return _synsets_of(load(METEOR_WORDS))
+    return _synsets_of(_load_table())
 
 
 @dataclass(frozen=True)
