@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -168,8 +169,8 @@ class _PreparedSpice:
 def _row(counts: SceneCounts) -> list[float]:
     scores = [counts.f, counts.precision, counts.recall]
     return [
-        *np.nan_to_num(scores),
-        *np.isfinite(scores).astype(float),
+        *(0.0 if math.isnan(score) else score for score in scores),
+        *(0.0 if math.isnan(score) else 1.0 for score in scores),
         counts.matched,
         counts.candidate,
         counts.met,

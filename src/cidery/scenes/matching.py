@@ -45,7 +45,7 @@ class WordGroups:
                 parent[item] = item = parent[parent[item]]
             return item
 
-        for word in words:
+        for word in dict.fromkeys(words):
             find(word)
             for synset in synsets(word):
                 parent[find(synset)] = find(word)
