@@ -138,7 +138,15 @@ void bind_meteor(nb::module_& m) {
           "content"_a)
       .def_prop_ro("checksum", &MeteorTable::checksum)
       .def_prop_ro("has_paraphrases",
-                   [](const MeteorTable& table) { return table.has_paraphrases(); });
+                   [](const MeteorTable& table) { return table.has_paraphrases(); })
+      .def(
+          "synsets",
+          [](const MeteorTable& table, const std::string& word) {
+            nb::list found;
+            for (const std::uint32_t synset : table.synsets(word)) found.append(synset);
+            return found;
+          },
+          "word"_a);
 
   nb::class_<MeteorTableBuilder>(m, "MeteorTableBuilder")
       .def(

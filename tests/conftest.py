@@ -18,6 +18,7 @@ from browsing import find_chromium, opened_browser
 from cidery.data.meteor import find_sources
 from cidery.encoders import Encoder, get_encoder
 from cidery.errors import DataError, MissingExtraError
+from cidery.scenes.pipeline import Parser, load_parser
 from serving import Installation, PostgreSQL, running, running_postgresql
 
 if TYPE_CHECKING:
@@ -66,6 +67,15 @@ def meteor_data() -> Path:
     """The folder of METEOR's files in the installed pycocoevalcap."""
     try:
         return find_sources()
+    except MissingExtraError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def parser() -> Parser:
+    """An installed spaCy pipeline with cidery's rules."""
+    try:
+        return load_parser()
     except MissingExtraError as error:
         pytest.skip(str(error))
 

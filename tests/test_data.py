@@ -349,6 +349,13 @@ def test_sources_are_found_behind_a_stand_in(sources, monkeypatch):
     assert find_sources() == sources
 
 
+def test_synsets_of_words_and_their_base_forms():
+    table = MeteorTable.from_bytes(tiny_table())
+    assert table.synsets("dogs") == table.synsets("dog") == [1, 2]
+    assert table.synsets("ran") == [4]
+    assert table.synsets("zorb") == []
+
+
 WITHOUT_PACKAGE = """
 import sys
 sys.path = [folder for folder in sys.path if "site-packages" not in folder] + [{packages!r}]

@@ -14,6 +14,7 @@ import cidery
 from cidery.encoders import get_encoder
 from cidery.errors import DataError, MissingExtraError
 from cidery.metrics import METRICS
+from cidery.scenes.pipeline import load_parser
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -56,8 +57,13 @@ LONG = {"meteor": 2_000}
 
 def what_is_missing(extra):
     """Return why metrics of that extra cannot run here."""
-    if extra == "meteor" and PathFinder.find_spec("pycocoevalcap") is None:
+    if extra in ("meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
         return "pycocoevalcap, which holds METEOR's data, is not installed"
+    if extra == "spice":
+        try:
+            load_parser()
+        except MissingExtraError as error:
+            return str(error)
     if extra == "contextual":
         try:
             get_encoder("minilm")

@@ -33,6 +33,8 @@ from cidery.metrics import (
     RougeN,
     RougeS,
     RougeW,
+    Spice,
+    Spider,
 )
 from cidery.scores import ScoreTable
 from cidery.tokenizers import tokenize
@@ -67,6 +69,8 @@ __all__ = [
     "RougeS",
     "RougeW",
     "ScoreTable",
+    "Spice",
+    "Spider",
     "__version__",
     "compare",
     "describe",

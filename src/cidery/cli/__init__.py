@@ -39,6 +39,7 @@ COMMANDS = (
     "study",
     "challenge",
     "submit",
+    "graph",
     "data",
     "demo",
 )

@@ -67,6 +67,14 @@ def _rich_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Coll
     return table
 
 
+def show_tree(branches: Iterable[tuple[str, Sequence[str]]]) -> None:
+    """Print names, each with what belongs to it below."""
+    for name, leaves in branches:
+        _show_text(name, "bold cyan")
+        for place, leaf in enumerate(leaves, 1):
+            _show_text(f"{'├' if place < len(leaves) else '└'}─ {leaf}", "")
+
+
 def show_histogram(title: str, bars: Sequence[tuple[str, int]]) -> None:
     """Print counts as bars, a line each."""
     most = max(count for _, count in bars)

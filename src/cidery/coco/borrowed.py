@@ -1,21 +1,17 @@
-"""The doors to METEOR and SPICE, which open where cidery has these metrics."""
+"""The doors to METEOR and SPICE, which need an extra each."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from cidery import metrics
 from cidery.coco.pairs import SPLIT, Pairs, match_captions
-from cidery.errors import SettingError
-from cidery.metrics import METRICS, Metric
-
-
-def _find(name: str) -> Metric:
-    metric = METRICS.get(name)
-    if metric is None:
-        raise SettingError(f"this version of cidery has no {name}; it has {', '.join(METRICS)}")
-    return metric
+from cidery.scenes.graph import Category
+from cidery.statistics import Floats
 
 
 class Meteor:
@@ -32,7 +28,7 @@ class Meteor:
 
     def score_pairs(self, pairs: Pairs) -> tuple[float, list[float]]:
         """Return the same for captions that are tokenized already."""
-        metric = _find("meteor")
+        metric = metrics.Meteor()
         rows = pairs.measure({metric.name: metric})[metric.name]
         return metric.reduce(rows), metric.each(rows).tolist()
 
@@ -42,11 +38,13 @@ class Meteor:
 
 
 class Spice:
-    """SPICE as pycocoevalcap returns it, in [0, 1] (Anderson et al. 2016), without Java.
+    """SPICE by name and shape as pycocoevalcap has it, in [0, 1] (Anderson et al. 2016).
+
+    Captions are parsed by spaCy, not by the Java tool: the numbers are close, not the same.
 
     ```python
     score, scores = Spice().compute_score({1: ["a dog runs"]}, {1: ["a dog"]})
-    scores[0]["All"]["f"]
+    scores[0]["All"]["f"], scores[0]["Color"]["re"]
     ```
     """
 
@@ -58,11 +56,39 @@ class Spice:
 
     def score_pairs(self, pairs: Pairs) -> tuple[np.float64, list[dict[str, Any]]]:
         """Return the same for captions that are tokenized already, in their order."""
-        metric = _find("spice")
+        metric = metrics.Spice()
         rows = pairs.measure({metric.name: metric})[metric.name]
-        each = [{"All": {"f": value}} for value in metric.each(rows).tolist()]
-        return np.float64(metric.reduce(rows)), each
+        return np.float64(metric.reduce(rows)), [_describe(row) for row in rows]
 
     def method(self) -> str:
         """Return the name that is printed."""
         return "SPICE"
+
+
+_CATEGORIES: Mapping[str, Category] = {
+    "Relation": "relation",
+    "Cardinality": "count",
+    "Attribute": "attribute",
+    "Size": "size",
+    "Color": "colour",
+    "Object": "object",
+    "All": "all",
+}
+"""The original's names."""
+
+
+def _describe(row: Floats) -> dict[str, dict[str, float]]:
+    """Return the scores of one caption, with nan where there is nothing to count."""
+    counted = {name: metrics.Spice.counts(row, category) for name, category in _CATEGORIES.items()}
+    return {
+        name: {
+            "pr": counts.precision,
+            "re": counts.recall,
+            "f": 0.0 if name == "All" and math.isnan(counts.f) else counts.f,
+            "fn": float(counts.reference - counts.met),
+            "numImages": 1.0,
+            "fp": float(counts.candidate - counts.matched),
+            "tp": float(counts.matched),
+        }
+        for name, counts in counted.items()
+    }

