@@ -29,7 +29,6 @@ from cidery.errors import (
     SettingError,
     UnreliableWarning,
 )
-from cidery.scenes.pipeline import load_parser
 from conftest import EXAMPLES
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:pycocoevalcap")
@@ -710,7 +709,6 @@ def test_evaluation_takes_other_scorers(
 def test_spice_is_left_out_where_nothing_parses(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    load_parser.cache_clear()
     monkeypatch.setitem(sys.modules, "spacy", None)
     references = coco.COCO([{"image_id": 1, "caption": "a dog runs"}])
     results = references.loadRes([{"image_id": 1, "caption": "a dog"}])

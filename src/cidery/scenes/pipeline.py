@@ -60,7 +60,6 @@ def split_words(words: Iterable[str]) -> Words:
     return tuple(found)
 
 
-@lru_cache(maxsize=2)
 def load_parser(name: str = "auto") -> Parser:
     """Load a pipeline by the name of its package; `auto`: the first that is installed."""
     if find_spec("spacy") is None:
@@ -69,6 +68,11 @@ def load_parser(name: str = "auto") -> Parser:
         name = next((known for known in PIPELINES if find_spec(known)), "")
     if not name or find_spec(name) is None:
         raise _missing_pipeline(name)
+    return _load_pipeline(name)
+
+
+@lru_cache(maxsize=2)
+def _load_pipeline(name: str) -> Parser:
     import spacy
 
     # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
