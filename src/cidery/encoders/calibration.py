@@ -17,7 +17,7 @@ LAYERS: Mapping[str, int] = MappingProxyType(
 """By encoder. Those of BERT and RoBERTa are what the package bert_score takes."""
 
 BETAS: Mapping[str, float] = MappingProxyType(
-    {"minilm": 0.4, "mpnet": 0.4, "bert-base": 0.4, "roberta-large": 0.83}
+    {"minilm": 0.5, "mpnet": 0.15, "bert-base": 0.4, "roberta-large": 0.83}
 )
 """β, the highest cosine of tokens that do not match, by encoder. Those of BERT and RoBERTa are from
 Yi, Deng and Hu 2020."""
