@@ -137,3 +137,20 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield started
         started.close()
+
+
+@pytest.fixture(scope="session")
+def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Django in this process, on an SQLite of its own: for what needs no server."""
+    from cidery.web.database import migrate
+    from cidery.web.environment import Environment, set_up
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
+            patch.setenv(name, "")  # so that it is unset afterwards
+        set_up(Environment(data=tmp_path_factory.mktemp("local")))
+        migrate()
+    yield
+    from django.db import connections
+
+    connections.close_all()

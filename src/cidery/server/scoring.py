@@ -164,7 +164,7 @@ def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]
                     submission=submission,
                     reference_set=found.reference_set,
                     metric=label,
-                    value=interval.score,
+                    value=found.table.corpus[label],
                     low=interval.low,
                     high=interval.high,
                     signature=found.table.signatures[label],

@@ -21,7 +21,7 @@ LARGEST_CONTENT = 200 * MEGABYTE
 LONGEST_CAPTION = 2000
 """Characters; no honest caption is longer, and aligning words takes time."""
 EXAMPLES = 5
-_GZIP, _ZIP = b"\x1f\x8b", b"PK\x03\x04"
+_GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _NESTED = (_GZIP, _ZIP, b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
 
 

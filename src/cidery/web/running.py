@@ -15,7 +15,7 @@ from types import FrameType
 log = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.2
-LONGEST_PAUSE = 30.0
+LONGEST_PAUSE = 5.0
 STEADY_SECONDS = 5.0
 """A process that lived so long did not die of how it was started."""
 GRACE_SECONDS = 20.0
