@@ -227,7 +227,7 @@ def read_json_lines(text: str, source: str) -> list[dict[str, Any]]:
             continue
         try:
             content = json.loads(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise FormatError(f"{source}, line {number}: this is no JSON ({error})") from None
         if not isinstance(content, dict):
             raise FormatError(f"{source}, line {number}: expected a JSON object")

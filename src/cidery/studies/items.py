@@ -164,6 +164,8 @@ def check_content(design: Design, record: Record) -> Content:
             record.refuse(f"a sentence has {len(text)} characters, more than {LONGEST_TEXT}")
         if "\0" in text:
             record.refuse("a text holds a NUL character, which databases refuse")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            record.refuse("a text holds half a character (a lone surrogate); write it as UTF-8")
     return content
 
 
