@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from cidery.errors import SettingError
-from cidery.web.environment import DATABASE_FILE, Environment
+from cidery.web.environment import DATABASE_FILE, QUEUE_FILE, Environment
 
 
 def migrate() -> None:
@@ -17,9 +17,21 @@ def migrate() -> None:
     from django.core.management import call_command
     from django.db import connections
 
+    _hide_files(Environment.read())
     call_command("migrate", verbosity=0, interactive=False)
     call_command("createcachetable", verbosity=0)
     connections.close_all()
+
+
+def _hide_files(environment: Environment) -> None:
+    """Make the files of SQLite, for their owner's eyes only, in a folder that others may read.
+
+    SQLite gives the files beside them the same permissions.
+    """
+    if environment.on_postgresql:
+        return
+    for path in (sqlite_file(environment), environment.data / QUEUE_FILE):
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def back_up(environment: Environment, target: Path) -> None:
