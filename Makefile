@@ -9,12 +9,16 @@ NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.cpp tests/native/*.cpp)
 BUILD := pyproject.toml CMakeLists.txt $(NATIVE)
 
+# apt-get, where there is one and we may call it.
+INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
+
 .PHONY: demo test clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
 
-test: $(VENV)/.test
+test: $(VENV)/.test $(VENV)/.services
 	$(BIN)/ruff format --check src tests tools benchmarks examples
 	$(BIN)/ruff check src tests tools benchmarks examples
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
@@ -36,6 +40,17 @@ $(VENV)/.demo: $(VENV)/.pip $(BUILD)
 $(VENV)/.test: $(VENV)/.pip $(BUILD)
 	$(BIN)/python -m pip install --quiet --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
 	touch $@ $(VENV)/.demo
+
+# PostgreSQL, Redis and Chromium, which tests of the web app run against: installed where that is possible.
+# Where it is not, those tests are skipped and say so.
+$(VENV)/.services: $(VENV)/.pip
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
+	    ($(INSTALL) postgresql) || echo "PostgreSQL is not here: tests that need it will be skipped"
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
+	    ($(INSTALL) chromium) || echo "Chromium is not here: tests that need it will be skipped"
+	@command -v redis-server >/dev/null || \
+	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
+	touch $@
 
 clean:
 	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache

@@ -50,6 +50,12 @@ class Connection:
         self.writer.write(head.encode() + body)
         return await self._read()
 
+    async def close(self) -> None:
+        """Hang up."""
+        if self.writer is not None:
+            self.writer.close()
+            await self.writer.wait_closed()
+
     async def _read(self) -> tuple[int, bytes]:
         assert self.reader is not None
         assert self.writer is not None
@@ -99,6 +105,7 @@ async def judge(port: int, link: str, study: str, pause: float, start: float, ta
         status, body = await connection.ask("POST", task_path, answer)
         tally.seconds.append(time.perf_counter() - began)
         tally.acknowledged += status == 200
+    await connection.close()
     if status != 200:
         tally.problems.append(f"{status}: {body[:200]!r}")
 

@@ -15,6 +15,7 @@ import pytest
 
 import cidery
 from attacking import World, attacked
+from browsing import find_chromium, opened_browser
 from cidery.data.meteor import find_sources
 from cidery.errors import MissingExtraError
 from serving import Installation, PostgreSQL, running, running_postgresql
@@ -134,20 +135,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """A real browser without a screen: Debian's Chromium."""
-    program = shutil.which("chromium") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
-@pytest.fixture(scope="session")
 def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Django in this process, on an SQLite of its own: for what needs no server."""
     from cidery.web.database import migrate
@@ -162,3 +149,13 @@ def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     from django.db import connections
 
     connections.close_all()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for as long as the tests run."""
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
+    with opened_browser() as opened:
+        yield opened

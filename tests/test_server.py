@@ -91,7 +91,7 @@ def orchard(
     content["annotations"] = [a for n, a in enumerate(content["annotations"]) if n % 5]
     (folder / "fewer.json").write_text(json.dumps(content))
     good, poor = installation.visitor(), installation.visitor()
-    good.sign_up("Good <i>team</i>")
+    good.sign_up("Good <i>team</i> $")
     poor.sign_up("Poor team")
     made = Orchard(installation, folder, installation.owner(), good, poor)
     (folder / "orchard.json").write_text(json.dumps(CHALLENGE))
@@ -134,7 +134,7 @@ def test_scores_are_those_of_cidery_score(orchard: Orchard) -> None:
 def test_the_leaderboard_marks_what_is_apart(orchard: Orchard) -> None:
     wait_until(lambda: "untested" not in str(entries(orchard)[1]["cells"]))
     first, second = entries(orchard)[:2]
-    assert (first["rank"], first["team"]) == (1, "Good <i>team</i>")
+    assert (first["rank"], first["team"]) == (1, "Good <i>team</i> $")
     assert {cell["mark"] for cell in first["cells"]} == {"best"}
     assert {cell["mark"] for cell in second["cells"]} == {"apart"}
     assert all(cell["p"] < 0.05 for cell in second["cells"])
@@ -175,6 +175,9 @@ def test_pages_show_markup_as_text(orchard: Orchard) -> None:
 
 
 def test_the_chart_is_a_picture(orchard: Orchard) -> None:
+    orchard.create("deserted")
+    assert orchard.good.get("/challenges/deserted/chart").status_code == 200
+    assert "No submission has been scored yet." in orchard.good.get("/challenges/deserted").text
     answer = orchard.good.get("/challenges/orchard/chart")
     assert answer.headers["content-type"] == "image/svg+xml"
     assert "<i>" not in answer.text
@@ -370,7 +373,7 @@ def test_the_command_line(orchard: Orchard) -> None:
             io.StringIO(orchard.app.run("challenge", "export", "orchard", "--format", "csv"))
         )
     )
-    assert [row["team"] for row in board] == ["Good <i>team</i>", "Poor team"]
+    assert [row["team"] for row in board] == ["Good <i>team</i> $", "Poor team"]
     assert float(board[1]["c5.cider-d"]) == pytest.approx(0.2838, abs=1e-4)
     assert "there is no challenge 'pear'" in orchard.app.run("challenge", "close", "pear", status=2)
 

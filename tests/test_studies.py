@@ -278,7 +278,7 @@ SENTENCES = {
     "judges_each": 2,
     "fewest_words": 4,
     "forbidden": "there is\nawful",
-    "examples": [{"sentence": "A dog.", "accepted": False, "why": "too short"}],
+    "examples": json.dumps({"sentence": "A dog.", "accepted": False, "why": "too short"}),
 }
 
 

@@ -90,7 +90,7 @@ def test_a_sample_of_nothing() -> None:
             {"image": 1, "caption": "x" * 2001},
             "a sentence has 2001 characters, more than 2000",
         ),
-        ("rating", {"image": 1, "caption": "a\0b"}, "a text holds a NUL character"),
+        ("rating", {"image": 1, "caption": "a\0b"}, "a text holds a NUL or half a surrogate"),
         ("rating", {"image": 1, "captions": ["a", 2]}, "expected a list of texts in 'captions'"),
     ],
 )
@@ -109,6 +109,20 @@ def test_items_are_lines_of_judgments(tmp_path: Path) -> None:
     assert get_answers("rating", record) == []
     with pytest.raises(FormatError, match="a vote is 1"):
         get_answers("pairwise", Record({"vote": 2}, "here"))
+
+
+def test_addresses_of_images(local_app: None) -> None:
+    from cidery.studies.models import Assignment, Item, Study
+    from cidery.studies.pages.judging import image_address
+
+    def address(images: str) -> str:
+        study = Study(name="some", images=images)
+        item = Item(pk=7, study=study, content={"image": "../a b?c"})
+        return image_address(Assignment(study=study, item=item))
+
+    assert address("") == ""
+    assert address("https://x.org/{image}.jpg") == "https://x.org/..%2Fa%20b%3Fc.jpg"
+    assert address("photos/{image}.jpg") == "/studies/some/images/7"
 
 
 def test_rules_of_sentences() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -15,6 +16,7 @@ import pytest
 
 from cidery.errors import SettingError
 from cidery.web.environment import Environment
+from cidery.web.roles import Role
 from serving import PASSWORD, Installation, PostgreSQL, free_port, running, wait_until
 
 
@@ -138,6 +140,7 @@ def test_headers(installation: Installation) -> None:
         assert headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
+    assert installation.visitor().get("/sign-in").headers["cache-control"] == "no-store"
 
 
 def test_pages_ask_nobody_else(installation: Installation) -> None:
@@ -188,6 +191,7 @@ def test_a_backup_while_the_app_runs(
 
 
 def test_secrets_stay_in_the_data_directory(installation: Installation) -> None:
+    installation.visitor().sign_up("Secretive")
     key = installation.folder / "data" / "secret-key"
     assert key.stat().st_mode & 0o777 == 0o600
     assert (installation.folder / "data").stat().st_mode & 0o777 == 0o700
@@ -197,7 +201,8 @@ def test_secrets_stay_in_the_data_directory(installation: Installation) -> None:
     assert "Traceback" not in log
     if not installation.database:
         with sqlite3.connect(installation.folder / "data" / "cidery.sqlite3") as database:
-            (stored,) = database.execute("select password from web_account limit 1").fetchone()
+            query = "select password from web_account where name = 'Secretive'"
+            (stored,) = database.execute(query).fetchone()
         database.close()
         assert stored.startswith("argon2$")
 
@@ -226,6 +231,48 @@ def test_processes_that_die_are_started_again(tmp_path: Path) -> None:
         wait_until(app.answers)
         after = children_of(app.process.pid)
     wait_until(lambda: not any(map(is_running, after)))
+
+
+def test_nothing_outlives_the_supervisor(tmp_path: Path) -> None:
+    with running(tmp_path, workers=1) as app:
+        assert app.process is not None
+        children = children_of(app.process.pid)
+        app.process.kill()
+        app.process.wait()
+        wait_until(lambda: not any(map(is_running, children)), what="ending without a parent")
+        app.start()
+        assert app.visitor().get("/api/health").status_code == 200
+
+
+def test_every_route_names_its_role(local_app: None) -> None:
+    from cidery.web.routes import routes
+
+    found = {route.path: route for route in routes()}
+    pages = [path for path in found if not path.startswith(("/api/", "/openapi"))]
+    assert len(pages) > 20
+    assert all(f"/api{path}" in found for path in pages)
+    assert found["/accounts"].reads is Role.OWNER
+    assert found["/challenges/<slug:challenge>/submissions"].writes is Role.MEMBER
+    assert found["/health"].writes is None
+
+
+def test_routes_refuse_those_they_are_not_for(local_app: None, installation: Installation) -> None:
+    from cidery.web.routes import routes
+
+    stranger, team = installation.visitor(), installation.visitor()
+    team.sign_up("Walker")
+    for route in routes():
+        path = re.sub(r"<slug:\w+>", "some", re.sub(r"<int:\w+>", "1", route.path))
+        for visitor, is_team in ((stranger, False), (team, True)):
+            read, written = visitor.get(path), visitor.post(path, json={})
+            for role, answer in ((route.reads, read), (route.writes, written)):
+                assert answer.status_code < 500, route
+                if role is None or role is Role.ANYONE or (is_team and role is Role.MEMBER):
+                    continue
+                expected = 403 if is_team else 401 if path.startswith("/api/") else 302
+                assert answer.status_code == expected, (route, is_team)
+        if route.name == "sign-out":
+            team.sign_in("Walker")
 
 
 def children_of(process: int) -> set[int]:

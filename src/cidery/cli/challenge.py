@@ -7,13 +7,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
+from cidery.cli import parsing
 from cidery.cli.installation import Data, Database, open_app
-from cidery.cli.parsing import examples, new_app
 from cidery.cli.rendering import show_csv, show_json, show_table
 
-app = new_app(
+app = parsing.new_app(
     no_args_is_help=True,
-    epilog=examples(
+    epilog=parsing.examples(
         "cidery challenge create challenge.json",
         "cidery challenge list",
         "cidery challenge export captions-2026 --format csv",
@@ -27,7 +27,7 @@ def _top() -> None:
     """Make and run challenges of an installation that `cidery serve` serves."""
 
 
-@app.command(epilog=examples("cidery challenge create challenge.json --data /srv/cidery"))
+@app.command(epilog=parsing.examples("cidery challenge create challenge.json --data /srv/cidery"))
 def create(
     file: Annotated[
         Path, typer.Argument(help="JSON or TOML; references are files named relative to it.")
@@ -47,7 +47,7 @@ def create(
     typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
 
 
-@app.command("list")
+@app.command("list", epilog=parsing.examples("cidery challenge list --data /srv/cidery"))
 def list_(data: Data = None, database: Database = None) -> None:
     """List all challenges."""
     _open(data, database)
@@ -57,7 +57,7 @@ def list_(data: Data = None, database: Database = None) -> None:
     show_table(header, list_challenges(), left=(0, 1, 2, 3))
 
 
-@app.command()
+@app.command(epilog=parsing.examples("cidery challenge close captions-2026"))
 def close(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Take no more submissions from now on."""
     _open(data, database)
@@ -67,7 +67,7 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
     typer.echo(f"closed {slug}")
 
 
-@app.command("open-scores")
+@app.command("open-scores", epilog=parsing.examples("cidery challenge open-scores captions-2026"))
 def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Let teams see their scores image by image."""
     _open(data, database)
@@ -77,7 +77,7 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
     typer.echo(f"teams of {slug} see their scores image by image")
 
 
-@app.command()
+@app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Forget all scores and have every submission scored again."""
     _open(data, database)
@@ -86,7 +86,9 @@ def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
     typer.echo(f"queued {rescore_challenge(find_challenge(slug))} submissions")
 
 
-@app.command(epilog=examples("cidery challenge export captions-2026 --format csv > board.csv"))
+@app.command(
+    epilog=parsing.examples("cidery challenge export captions-2026 --format csv > board.csv")
+)
 def export(
     slug: Slug,
     data: Data = None,

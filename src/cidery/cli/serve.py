@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
+from cidery.cli import parsing
 from cidery.cli.installation import Data, Database, open_app
-from cidery.cli.parsing import examples, new_app
 
-app = new_app()
+app = parsing.new_app()
 
 
 @app.command(
-    epilog=examples(
+    epilog=parsing.examples(
         "cidery serve",
         "cidery serve --data /srv/cidery --url https://captions.example.org --proxies 1",
         "cidery serve --database postgresql://cidery@db/cidery --processes 4 --workers 4",

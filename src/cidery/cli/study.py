@@ -31,7 +31,14 @@ def _open(data: Path | None, database: str | None, url: str | None = None) -> st
     return environment.url or "http://127.0.0.1:8000"
 
 
-@app.callback()
+@app.callback(
+    epilog=parsing.examples(
+        "cidery study create study.json",
+        "cidery study invite which-is-closer --personal 20",
+        "cidery study status which-is-closer",
+        "cidery study export which-is-closer -o judgments.jsonl",
+    )
+)
 def study() -> None:
     """Studies with people, of an installation that `cidery serve` serves."""
 
@@ -64,7 +71,7 @@ def create(
     )
 
 
-@app.command("list")
+@app.command("list", epilog=parsing.examples("cidery study list --data /srv/cidery"))
 def list_studies(
     format: parsing.TableOrJson = "table", data: Data = None, database: Database = None
 ) -> None:
@@ -88,7 +95,7 @@ def list_studies(
         )
 
 
-@app.command()
+@app.command(epilog=parsing.examples("cidery study status which-is-closer --format json"))
 def status(
     name: Name,
     format: parsing.TableOrJson = "table",
@@ -134,13 +141,13 @@ def _show(interval: Interval | None) -> str:
     return "–" if interval is None else str(interval)
 
 
-@app.command("open")
+@app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
 def open_study(name: Name, data: Data = None, database: Database = None) -> None:
     """Give items to judges again."""
     _set_state(name, "open", data, database)
 
 
-@app.command()
+@app.command(epilog=parsing.examples("cidery study close which-is-closer"))
 def close(name: Name, data: Data = None, database: Database = None) -> None:
     """Give no more items to judges."""
     _set_state(name, "closed", data, database)
@@ -150,8 +157,8 @@ def _set_state(
     name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
 ) -> None:
     _open(data, database)
-    from cidery.studies.assignment import set_state
     from cidery.studies.models import Study
+    from cidery.studies.moderation import set_state
     from cidery.studies.summaries import find_study
 
     set_state(find_study(name), Study.State(state))

@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from cidery.cli.parsing import examples, new_app
+from cidery.cli import parsing
 from cidery.cli.progress import counted_progress
 from cidery.cli.rendering import show_json, show_table, show_title
 
-app = new_app()
+app = parsing.new_app()
 
 
 @app.command(
-    epilog=examples(
+    epilog=parsing.examples(
         "cidery submit captions-2026 results.json --url https://captions.example.org",
         "cidery submit captions-2026 results.json.gz --title 'beam 5' --format json",
     )

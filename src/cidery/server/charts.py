@@ -55,9 +55,9 @@ def draw(leaderboard: Leaderboard) -> bytes:
         ecolor=INK,
         capsize=3,
     )
-    # Names are people's: a dollar sign must not start a formula.
-    names = [entry.submission.team.name.replace("$", r"\$") for entry in entries]
-    axes.set_yticks(range(len(entries)), names)
+    names = [entry.submission.team.name for entry in entries]
+    # Names are people's: a dollar sign does not start a formula.
+    axes.set_yticks(range(len(entries)), names, parse_math=False)
     axes.set_xlabel(f"{column[0]} {column[1]}, 95 % interval")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import random
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from cidery.errors import CideryError
 from cidery.studies.models import Assignment, Item, Judge, Study
+from cidery.studies.places import return_overdue
 from cidery.studies.queries import (
     count_answered,
     draw_ticket,
@@ -30,13 +29,7 @@ from cidery.studies.queries import (
     mark_answered,
 )
 
-GIVEN, ANSWERED, FREE = (
-    Assignment.State.GIVEN,
-    Assignment.State.ANSWERED,
-    Assignment.State.FREE,
-)
-RETURNED_AT_ONCE = 100
-"""How many overdue places one judge's request returns at most: it should stay short."""
+GIVEN, ANSWERED = Assignment.State.GIVEN, Assignment.State.ANSWERED
 
 
 class RefusedAnswerError(CideryError):
@@ -193,100 +186,3 @@ def _unseen_checks(judge: Judge) -> QuerySet[Item]:
     seen = Assignment.objects.filter(judge=judge, item=OuterRef("pk"))
     checks = Item.objects.filter(study=judge.study, known_answer__isnull=False)
     return checks.filter(~Exists(seen)).order_by("number")
-
-
-def return_overdue(study: Study, now: datetime | None = None) -> int:
-    """Return items to the free ones that waited longer than the study allows; tell how many."""
-    latest = (now or timezone.now()) - timedelta(minutes=study.timeout_minutes)
-    with transaction.atomic():
-        overdue = list(
-            Assignment.objects.filter(
-                study=study, state=GIVEN, place__isnull=False, given__lt=latest
-            ).select_for_update(skip_locked=True)[:RETURNED_AT_ONCE]
-        )
-        vacate(overdue)
-    return len(overdue)
-
-
-def vacate(assignments: Iterable[Assignment]) -> None:
-    """Free the places of these assignments for others; their judges do not see the items again."""
-    left = [assignment for assignment in assignments if assignment.place is not None]
-    free = [
-        Assignment(study_id=one.study_id, item_id=one.item_id, place=one.place, order=one.order)
-        for one in left
-    ]
-    for one in left:
-        one.place = None
-        if one.state == GIVEN:
-            one.state = Assignment.State.RETURNED
-    Assignment.objects.bulk_update(left, ["place", "state"], batch_size=500)
-    Assignment.objects.bulk_create(free, batch_size=500)
-
-
-def exclude_judge(judge_key: int, reason: str = "") -> None:
-    """Count none of a judge's answers, and give their places to others."""
-    with transaction.atomic():
-        judge = lock_judge(judge_key)
-        judge.excluded, judge.reason = True, reason
-        judge.save(update_fields=["excluded", "reason"])
-        vacate(judge.assignments.filter(place__isnull=False).select_for_update())
-
-
-def restore_judge(judge_key: int) -> None:
-    """Count a judge's answers again; they take back the places that nobody has taken since."""
-    with transaction.atomic():
-        judge = lock_judge(judge_key)
-        judge.excluded, judge.reason = False, ""
-        judge.save(update_fields=["excluded", "reason"])
-        mine = {
-            one.item_id: one
-            for one in judge.assignments.filter(state=ANSWERED, place=None, item__known_answer=None)
-            .exclude(review=Assignment.Review.REJECTED)
-            .select_for_update(of=("self",))
-        }
-        free = Assignment.objects.filter(study=judge.study, state=FREE, item__in=mine.keys())
-        for place in free.select_for_update(skip_locked=True, of=("self",)):
-            one = mine.pop(place.item_id, None)
-            if one is not None:
-                place.delete()
-                one.place = place.place
-                one.save(update_fields=["place"])
-
-
-def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> None:
-    """Accept a collected sentence, or reject it and ask another person for one."""
-    with transaction.atomic():
-        one = Assignment.objects.select_for_update().get(
-            pk=assignment_key, state=ANSWERED, review__gt=Assignment.Review.NONE
-        )
-        one.review = Assignment.Review.ACCEPTED if accept else Assignment.Review.REJECTED
-        one.reason = reason
-        one.save(update_fields=["review", "reason"])
-        if not accept:
-            vacate([one])
-
-
-def set_state(study: Study, state: Study.State) -> None:
-    """Open or close a study."""
-    study.state = state
-    study.closed = timezone.now() if state == Study.State.CLOSED else None
-    study.save(update_fields=["state", "closed"])
-
-
-def set_visit(judge: Judge, assignment: str) -> None:
-    """Begin a new visit of a judge whom a crowdsourcing site sends for another assignment."""
-    if judge.assignment == assignment:
-        return
-    judge.assignment = assignment
-    judge.answered_before = judge.assignments.filter(state=ANSWERED).count()
-    judge.save(update_fields=["assignment", "answered_before"])
-
-
-def count_places(study: Study) -> dict[str, int]:
-    """Return how many places are free, given and answered."""
-    counts = dict(
-        Assignment.objects.filter(study=study, place__isnull=False)
-        .values_list("state")
-        .annotate(count=Count("pk"))
-    )
-    return {state: counts.get(state, 0) for state in (FREE, GIVEN, ANSWERED)}

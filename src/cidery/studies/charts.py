@@ -12,12 +12,13 @@ import numpy as np
 
 from cidery.plots import new_figure
 from cidery.studies.counting import Count
-from cidery.studies.models import Study
+from cidery.studies.models import MOST_STEPS, Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#999999"
+UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 LONGEST_SECONDS = 120
 """Whoever takes longer went for a coffee; they are drawn in the last bar."""
 
@@ -31,9 +32,7 @@ def draw_progress(study: Study) -> bytes:
         if times:
             seconds = [(moment - times[0]).total_seconds() for moment in times]
             unit, length = next(
-                (unit, length)
-                for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60))
-                if seconds[-1] > 3 * length or length == 60
+                (unit, length) for unit, length in UNITS if seconds[-1] > 3 * length or length == 1
             )
             across = np.asarray([0.0, *seconds]) / length
             axes.plot(across, range(len(times) + 1), color=BLUE, drawstyle="steps-post")
@@ -76,6 +75,8 @@ def draw_answers(study: Study) -> bytes:
         gap = min(np.diff(places), default=1.0)
         colours = [GREY if study.is_pairwise and place == 0 else BLUE for place in places]
         axes.bar(places, [counts[p] for p in places], width=0.8 * gap, color=colours)
+        if len(places) <= MOST_STEPS:
+            axes.set_xticks(places)
         axes.set_xlabel(label)
         axes.set_ylabel(ylabel)
         return _to_svg(figure)

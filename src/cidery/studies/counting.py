@@ -132,7 +132,7 @@ class Count:
         pairs = self.dataset()
         if not isinstance(pairs, Pairs):
             return []
-        names = self._image_names(pairs)
+        names = self._image_names()
         (votes,) = pairs.votes.values()
         return [
             Winner(name, pairs.judged.captions[first], pairs.judged.captions[second], int(vote))
@@ -141,17 +141,12 @@ class Count:
             )
         ]
 
-    def _image_names(self, pairs: Pairs) -> list[str]:
-        """Return the image of each pair; data sets number them, in the order of lines."""
-        keys = dict.fromkeys(
-            (line["image"], *line["pair"]) if "reference" in line else (number, line["image"])
-            for number, line in enumerate(self.judgments())
-            if "pair" in line
-        )
-        triplets = self.study.design == Study.Design.TRIPLET
-        names = [str(key[0] if triplets else key[1]) for key in keys]
-        assert len(names) == len(pairs)
-        return names
+    def _image_names(self) -> list[str]:
+        """Return the image of each pair, in the order in which data sets number them."""
+        lines = [line for line in self.judgments() if "pair" in line]
+        if self.study.design == Study.Design.PAIRWISE:
+            return [line["image"] for line in lines]
+        return [key[0] for key in dict.fromkeys((line["image"], *line["pair"]) for line in lines)]
 
     def evaluate(self, metrics: list[str] | None = None, **settings: Any) -> Agreement:
         """Judge metrics by the study, as `cidery meta` does."""

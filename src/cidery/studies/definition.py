@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,11 +15,13 @@ from rest_framework import serializers
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_json
 from cidery.studies.items import (
+    UNSTORABLE,
     Content,
     Design,
     Sources,
     check_content,
     get_answers,
+    is_storable,
     make_items,
     read_items,
 )
@@ -69,9 +72,10 @@ class StudyFields(serializers.ModelSerializer[Study]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check what several fields say together."""
         study = Study(**{k: v for k, v in attrs.items() if k.startswith("scale") or "words" in k})
-        if not study.scale_low < study.scale_high:
+        width = study.scale_high - study.scale_low
+        if not 0 < width < math.inf:
             raise serializers.ValidationError({"scale_high": "It must lie above scale_low."})
-        if not 2 <= len(study.scale) <= MOST_STEPS:
+        if not 1 <= width / study.scale_step <= MOST_STEPS - 1:
             raise serializers.ValidationError(
                 {"scale_step": f"The scale must have 2 to {MOST_STEPS} steps."}
             )
@@ -141,6 +145,10 @@ class Definition:
             raise FormatError("the study has no items; give it results, or a file of items")
         if len(self.items) > MOST_ITEMS:
             raise FormatError(f"the study has {len(self.items)} items, more than {MOST_ITEMS}")
+        for image, captions in self.references.items():
+            for text in (image, *captions):
+                if not is_storable(text):
+                    raise FormatError(f"a reference of image {image!r} holds {UNSTORABLE}")
 
     def used_references(self) -> dict[str, list[str]]:
         """Return the references of the images that occur in items."""

@@ -27,6 +27,7 @@ from cidery.meta.datasets.files import Record, read_records, read_table
 Design: TypeAlias = Literal["triplet", "pairwise", "rating", "collection"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 Content: TypeAlias = dict[str, Any]
+UNSTORABLE = "a NUL or half a surrogate pair, which databases refuse"
 LONGEST_TEXT = 2000
 """Characters of a sentence; a judge reads one in seconds."""
 
@@ -162,11 +163,14 @@ def check_content(design: Design, record: Record) -> Content:
     for text in texts_of(content):
         if len(text) > LONGEST_TEXT:
             record.refuse(f"a sentence has {len(text)} characters, more than {LONGEST_TEXT}")
-        if "\0" in text:
-            record.refuse("a text holds a NUL character, which databases refuse")
-        if any("\ud800" <= character <= "\udfff" for character in text):
-            record.refuse("a text holds half a character (a lone surrogate); write it as UTF-8")
+        if not is_storable(text):
+            record.refuse(f"a text holds {UNSTORABLE}")
     return content
+
+
+def is_storable(text: str) -> bool:
+    """Tell whether databases take a text: without NUL, and without halves of characters."""
+    return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def texts_of(content: Content) -> Iterator[str]:

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
 
-from cidery.studies.assignment import set_visit
-from cidery.studies.models import Invite, Judge, Study
+from cidery.studies.models import Assignment, Invite, Judge, Study
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
@@ -85,8 +84,17 @@ def join_study(invite: Invite, worker: str, assignment: str, before: int | None 
         worker = f"guest {secrets.token_hex(6)}"
     with transaction.atomic():
         judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
-        set_visit(judge, assignment)
+        _set_visit(judge, assignment)
     return judge
+
+
+def _set_visit(judge: Judge, assignment: str) -> None:
+    """Begin a new visit of a judge whom a crowdsourcing site sends for another assignment."""
+    if judge.assignment == assignment:
+        return
+    judge.assignment = assignment
+    judge.answered_before = judge.assignments.filter(state=Assignment.State.ANSWERED).count()
+    judge.save(update_fields=["assignment", "answered_before"])
 
 
 def completion_code(judge: Judge) -> str:

@@ -9,9 +9,9 @@ from typing import Any
 
 from cidery.errors import InputError
 from cidery.statistics import Interval
-from cidery.studies.assignment import count_places
 from cidery.studies.counting import Count, JudgeSummary, check_accuracy
 from cidery.studies.models import Assignment, Study
+from cidery.studies.places import count_places
 
 
 def find_study(name: str) -> Study:

@@ -9,7 +9,7 @@ from contextlib import closing
 from pathlib import Path
 
 from cidery.errors import SettingError
-from cidery.web.environment import DATABASE_FILE, QUEUE_FILE, Environment
+from cidery.web.environment import Environment
 
 
 def migrate() -> None:
@@ -17,21 +17,24 @@ def migrate() -> None:
     from django.core.management import call_command
     from django.db import connections
 
-    _hide_files(Environment.read())
+    _hide_files()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("createcachetable", verbosity=0)
     connections.close_all()
 
 
-def _hide_files(environment: Environment) -> None:
+def _hide_files() -> None:
     """Make the files of SQLite, for their owner's eyes only, in a folder that others may read.
 
     SQLite gives the files beside them the same permissions.
     """
-    if environment.on_postgresql:
-        return
-    for path in (sqlite_file(environment), environment.data / QUEUE_FILE):
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    from django.conf import settings
+
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        os.close(os.open(database["NAME"], os.O_RDWR | os.O_CREAT, 0o600))
+    if "filename" in settings.QUEUE:
+        os.close(os.open(settings.QUEUE["filename"], os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def back_up(environment: Environment, target: Path) -> None:
@@ -46,14 +49,9 @@ def back_up(environment: Environment, target: Path) -> None:
     if environment.on_postgresql:
         _dump_postgresql(environment.database, target)
     else:
-        _copy_sqlite(sqlite_file(environment), target)
+        from django.conf import settings
 
-
-def sqlite_file(environment: Environment) -> Path:
-    """Return the file of an SQLite database."""
-    if environment.database:
-        return Path("/" + environment.database.partition(":///")[2].lstrip("/"))
-    return environment.data / DATABASE_FILE
+        _copy_sqlite(Path(settings.DATABASES["default"]["NAME"]), target)
 
 
 def _copy_sqlite(source: Path, target: Path) -> None:
@@ -70,7 +68,7 @@ def _copy_sqlite(source: Path, target: Path) -> None:
 def _dump_postgresql(url: str, target: Path) -> None:
     command = ["pg_dump", "--format=custom", "--no-owner", f"--file={target}"]
     # The URL goes in the environment: every user of the machine can read a command's arguments.
-    environment = os.environ | {"PGSERVICEFILE": os.devnull} | _libpq_variables(url)
+    environment = os.environ | _libpq_variables(url)
     try:
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
     except FileNotFoundError:

@@ -19,7 +19,6 @@ LONGEST_PAUSE = 5.0
 STEADY_SECONDS = 5.0
 """A process that lived so long did not die of how it was started."""
 GRACE_SECONDS = 20.0
-WEB_THREADS = 8
 
 
 @dataclass
@@ -84,11 +83,10 @@ class Supervisor:
 def web_command(host: str, port: int, processes: int) -> list[str]:
     """Return the command that starts the web server."""
     bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    configuration = "python:cidery.web.web_server"
     return [
-        *(sys.executable, "-m", "gunicorn", "cidery.web.wsgi:application"),
-        *("--bind", bind, "--workers", str(processes), "--threads", str(WEB_THREADS)),
-        *("--worker-class", "gthread", "--keep-alive", "30", "--log-level", "warning"),
-        *("--no-control-socket", "--graceful-timeout", "10"),
+        *(sys.executable, "-m", "gunicorn", "--config", configuration),
+        *("--bind", bind, "--workers", str(processes)),
     ]
 
 

@@ -75,9 +75,7 @@ DATABASES = {
         ENVIRONMENT.database_url, conn_max_age=600, conn_health_checks=True
     )
 }
-if ENVIRONMENT.on_postgresql:
-    DATABASES["default"]["OPTIONS"] = {"pool": False}
-else:
+if not ENVIRONMENT.on_postgresql:
     # IMMEDIATE: a transaction that will write waits for its turn instead of failing half-way.
     # WAL: readers do not wait for writers.
     DATABASES["default"]["OPTIONS"] = {

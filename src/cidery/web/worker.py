@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
+import time
 
 from cidery.web.environment import Environment, set_up
+from cidery.web.parent import end_with_parent
 
 POLL_SECONDS = 1.0
 log = logging.getLogger(__name__)
@@ -20,29 +21,28 @@ def main() -> None:
     from cidery.web.queue import queue
 
     autodiscover_modules("tasks")
-    threading.Thread(target=_sweep_on, args=(os.getppid(),), daemon=True).start()
+    end_with_parent()
+    threading.Thread(target=_sweep_on, daemon=True).start()
     queue.create_consumer(
         workers=1, periodic=False, max_delay=POLL_SECONDS, graceful_signal="TERM"
     ).run()
 
 
-def _sweep_on(parent: int) -> None:
-    """Sweep now and then; end with the process that started this one, however that ended."""
+def _sweep_on() -> None:
+    """Sweep now and then, for as long as the process lives."""
     from django.conf import settings
     from django.db import close_old_connections
 
     from cidery.web.queue import SWEEPS
 
-    pause = threading.Event()
-    while os.getppid() == parent:
+    while True:
         for sweep in SWEEPS:
             try:
                 sweep()
             except Exception as error:  # the database may be away for a while
                 log.warning("%s failed: %s", sweep.__name__, type(error).__name__)
         close_old_connections()
-        pause.wait(settings.LEASE_SECONDS / 2)
-    os._exit(1)
+        time.sleep(settings.LEASE_SECONDS / 2)
 
 
 if __name__ == "__main__":

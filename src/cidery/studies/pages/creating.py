@@ -27,9 +27,12 @@ from cidery.studies.models import Study
 from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
+GZIP = b"\x1f\x8b"
+"""How compressed files begin; a small one may unpack to anything."""
 LARGEST_FILE = 50 * 1024 * 1024
+FIRST = ("name", "title", "design")
 TEXT_STYLE = {"base_template": "textarea.html", "rows": 4}
-FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv,.gz"}
+FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv"}
 
 
 class StudySummary(serializers.ModelSerializer[Study]):
@@ -65,14 +68,17 @@ class Studies(Page):
         return {"studies": Study.objects.defer("references")}
 
 
-def _check_size(file: File[Any]) -> None:
+def _check_file(file: File[Any]) -> None:
     if (file.size or 0) > LARGEST_FILE:
         raise serializers.ValidationError(f"A file has at most {LARGEST_FILE // 2**20} MB.")
+    if file.read(2) == GZIP:
+        raise serializers.ValidationError("Please send the file as it is, not compressed.")
+    file.seek(0)
 
 
 def _file(help_text: str) -> serializers.FileField:
     return serializers.FileField(
-        required=False, validators=[_check_size], help_text=help_text, style=FILE_STYLE
+        required=False, validators=[_check_file], help_text=help_text, style=FILE_STYLE
     )
 
 
@@ -84,6 +90,13 @@ def _lines(help_text: str, longest: int = 1024 * 1024) -> serializers.CharField:
         style=TEXT_STYLE,
         help_text=f"{help_text} JSON lines.",
     )
+
+
+def _styles() -> dict[str, dict[str, Any]]:
+    """Return how the fields with a default are typed, long texts in a box."""
+    names = [name for name in StudyFields.Meta.fields if name not in (*FIRST, "examples")]
+    long = ("instructions", "consent", "forbidden")
+    return {name: {"style": TEXT_STYLE} if name in long else {} for name in names}
 
 
 class StudyForm(StudyFields, SourceFields):
@@ -102,14 +115,12 @@ class StudyForm(StudyFields, SourceFields):
         """The study's own fields, and those of its items."""
 
         fields: ClassVar[list[str]] = [
-            *StudyFields.Meta.fields,
-            *("results_1", "results_2", "references", "items", "checks"),
-            *("sets", "references_each", "sample"),
+            *("name", "title", "design", "results_1", "results_2", "references", "items"),
+            *("sample", "references_each", "sets", "checks"),
+            *(name for name in StudyFields.Meta.fields if name not in FIRST),
         ]
         extra_kwargs: ClassVar[dict[str, Any]] = {
-            "instructions": {"style": TEXT_STYLE},
-            "consent": {"style": TEXT_STYLE},
-            "forbidden": {"style": TEXT_STYLE},
+            name: {"initial": getattr(Study(), name)} | style for name, style in _styles().items()
         }
 
     def validate_examples(self, value: str) -> list[dict[str, Any]]:

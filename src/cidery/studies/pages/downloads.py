@@ -15,7 +15,7 @@ from cidery.errors import CideryError
 from cidery.studies.charts import CHARTS
 from cidery.studies.definition import WEB
 from cidery.studies.exporting import EXPORTS, export_study
-from cidery.studies.models import Assignment, Item, Study
+from cidery.studies.models import Item, Study
 from cidery.studies.pages.judging import read_judge_key
 from cidery.web.pages import Page
 from cidery.web.roles import Role
@@ -50,16 +50,10 @@ class ItemImage(Download):
 
     def download(self) -> HttpResponseBase:
         """Find the file; nothing outside the study's folder of images is sent."""
-        item = get_object_or_404(
-            Item.objects.select_related("study"),
-            study__name=self.kwargs["name"],
-            pk=self.kwargs["item"],
-        )
+        items = Item.objects.filter(study__name=self.kwargs["name"]).select_related("study")
         if not Role.OWNER.admits(self.request.user):
-            mine = Assignment.objects.filter(judge=read_judge_key(self), item=item)
-            if not mine.exists():
-                raise Http404
-        path = find_image(item)
+            items = items.filter(assignments__judge=read_judge_key(self))
+        path = find_image(get_object_or_404(items, pk=self.kwargs["item"]))
         if path is None:
             raise Http404
         response = FileResponse(path.open("rb"), content_type=_image_type(path))
@@ -108,7 +102,7 @@ class Export(Download):
         )
 
 
-class Chart(Download):
+class StudyChart(Download):
     """Sends a drawing of a study's answers as SVG."""
 
     role = Role.OWNER

@@ -8,25 +8,17 @@ from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
-from cidery.errors import CideryError
-from cidery.studies.assignment import (
-    exclude_judge,
-    restore_judge,
-    review_sentence,
-    set_state,
-)
-from cidery.studies.counting import Count
 from cidery.studies.exporting import EXPORTS
 from cidery.studies.joining import make_links
-from cidery.studies.models import Assignment, Judge, Study
+from cidery.studies.models import Judge, Study
+from cidery.studies.moderation import exclude_judge, restore_judge, set_state
 from cidery.studies.pages.creating import StudySummary
+from cidery.studies.places import count_places
 from cidery.studies.summaries import summarize
 from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
 MOST_INVITES = 200
-SHOWN_WINNERS = 500
-REVIEWED_AT_ONCE = 50
 
 
 class StudyOwnerPage(Page):
@@ -63,6 +55,13 @@ class JudgeData(serializers.Serializer[Any]):
     with_majority = serializers.FloatField(allow_null=True)
 
 
+class ExportData(serializers.Serializer[Any]):
+    """A file that the study's answers can be had as."""
+
+    kind = serializers.CharField()
+    file = serializers.CharField()
+
+
 class StudyData(serializers.Serializer[Any]):
     """How a study goes."""
 
@@ -84,8 +83,29 @@ class StudyData(serializers.Serializer[Any]):
     checks = serializers.IntegerField()
     pending = serializers.IntegerField(help_text="Sentences to review.")
     judges = JudgeData(many=True)
-    exports = serializers.ListField(child=serializers.CharField())
+    exports = ExportData(many=True)
     charts = serializers.ListField(child=serializers.CharField())
+
+
+class ProgressData(serializers.Serializer[Any]):
+    """How far a study is."""
+
+    needed = serializers.IntegerField(help_text="Answers in all.")
+    answered = serializers.IntegerField()
+    given = serializers.IntegerField(help_text="With judges now.")
+    free = serializers.IntegerField()
+
+
+class Progress(StudyOwnerPage):
+    """Shows how far a study is; quick enough to be asked every few seconds."""
+
+    template_name = "studies/progress.html"
+    shows = ProgressData
+
+    def show(self) -> Any:
+        """Count the places."""
+        places = count_places(self.study())
+        return {"needed": sum(places.values()), **places}
 
 
 class StudyPage(StudyOwnerPage):
@@ -101,10 +121,10 @@ class StudyPage(StudyOwnerPage):
         return summarize(study).to_dict() | files
 
 
-def exports_of(study: Study) -> list[str]:
+def exports_of(study: Study) -> list[dict[str, str]]:
     """Return the formats that fit a study."""
     fitting = ("answers", "coco") if study.is_collection else ("jsonl", "csv", "answers")
-    return [name for name in EXPORTS if name in fitting]
+    return [{"kind": kind, "file": EXPORTS[kind][0]} for kind in fitting]
 
 
 def charts_of(study: Study) -> list[str]:
@@ -242,128 +262,3 @@ class JudgeState(StudyOwnerPage, FormPage):
             restore_judge(judge.pk)
         message = f"{judge.worker} is {'excluded' if values['excluded'] else 'restored'}."
         return self.done("study", self.show(), message=message, name=self.kwargs["name"])
-
-
-class SentenceData(serializers.ModelSerializer[Assignment]):
-    """A sentence that waits for a reviewer."""
-
-    image = serializers.CharField(source="item.content.image")
-    judge = serializers.CharField(source="judge.worker")
-
-    class Meta:
-        """What a reviewer needs to know."""
-
-        model = Assignment
-        fields: ClassVar[list[str]] = ["id", "item", "image", "judge", "sentence", "answered"]
-
-
-class ReviewData(serializers.Serializer[Any]):
-    """The queue of a reviewer."""
-
-    study = StudySummary()
-    pending = serializers.IntegerField()
-    sentences = SentenceData(many=True)
-    has_images = serializers.BooleanField()
-
-
-class ReviewForm(serializers.Serializer[Any]):
-    """What a reviewer decides."""
-
-    assignment = serializers.IntegerField(min_value=1, max_value=2**62)
-    accept = serializers.BooleanField()
-    reason = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """A rejection has a reason."""
-        if not attrs["accept"] and not attrs["reason"]:
-            raise serializers.ValidationError({"reason": "Say why the sentence is rejected."})
-        return attrs
-
-
-class Review(StudyOwnerPage, FormPage):
-    """Shows collected sentences to a reviewer, who accepts them or rejects them with a reason."""
-
-    template_name = "studies/review.html"
-    shows = ReviewData
-    form = ReviewForm
-
-    def show(self) -> Any:
-        """Return the oldest sentences that wait."""
-        study = self.study()
-        pending = pending_sentences(study)
-        return {
-            "study": study,
-            "pending": pending.count(),
-            "sentences": pending[:REVIEWED_AT_ONCE],
-            "has_images": bool(study.images),
-        }
-
-    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Accept or reject one."""
-        study = self.study()
-        waiting = get_object_or_404(pending_sentences(study), pk=values["assignment"])
-        review_sentence(waiting.pk, accept=values["accept"], reason=values["reason"])
-        return self.done("study-review", name=study.name)
-
-
-def pending_sentences(study: Study) -> Any:
-    """Return the sentences that wait for a reviewer, the oldest first."""
-    return (
-        Assignment.objects.filter(study=study, review=Assignment.Review.PENDING)
-        .select_related("item", "judge")
-        .order_by("answered", "pk")
-    )
-
-
-class WinnerData(serializers.Serializer[Any]):
-    """What people made of a pair."""
-
-    image = serializers.CharField()
-    first = serializers.CharField()
-    second = serializers.CharField()
-    votes = serializers.IntegerField()
-    winner = serializers.CharField()
-
-
-class AccuracyData(serializers.Serializer[Any]):
-    """How well metrics agree with the study."""
-
-    study = StudySummary()
-    protocol = serializers.CharField()
-    header = serializers.ListField(child=serializers.CharField())
-    lines = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
-    signatures = serializers.DictField(child=serializers.CharField())
-    first_wins = serializers.IntegerField()
-    second_wins = serializers.IntegerField()
-    ties = serializers.IntegerField()
-    winners = WinnerData(many=True, help_text=f"At most {SHOWN_WINNERS}; the export has all.")
-    problem = serializers.CharField(help_text="Why there is no table, if there is none.")
-
-
-class Accuracy(StudyOwnerPage):
-    """Shows who won each pair, and how often metrics agree; `?metric=cider-d` chooses metrics."""
-
-    template_name = "studies/accuracy.html"
-    shows = AccuracyData
-
-    def show(self) -> Any:
-        """Judge the metrics, as `cidery meta` does."""
-        count = Count(self.study())
-        shown: dict[str, Any] = {"study": count.study, "protocol": "", "header": [], "lines": []}
-        shown |= {"signatures": {}, "problem": "", "winners": []}
-        shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
-        try:
-            winners = count.winners()
-            results = count.evaluate(self.request.query_params.getlist("metric") or None)
-        except CideryError as error:
-            return shown | {"problem": str(error)}
-        return shown | {
-            "protocol": results.protocol,
-            "header": results.header(),
-            "lines": results.lines(),
-            "signatures": results.signatures,
-            "first_wins": sum(one.votes > 0 for one in winners),
-            "second_wins": sum(one.votes < 0 for one in winners),
-            "ties": sum(one.votes == 0 for one in winners),
-            "winners": winners[:SHOWN_WINNERS],
-        }

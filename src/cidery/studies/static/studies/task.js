@@ -92,7 +92,11 @@
       return;
     }
     const buttons = [...answerForm.querySelectorAll("button[name=answer]")];
-    const chosen = buttons.find((button) => button.value === event.key);
+    const named = buttons.find((button) => button.value === event.key);
+    // Where steps have longer names, 1 is the lowest and 0 the tenth.
+    const short = buttons.every((button) => button.value.length === 1);
+    const counted = !short && /^[0-9]$/.test(event.key) && buttons[(Number(event.key) + 9) % 10];
+    const chosen = short ? named : counted;
     if (chosen) answerForm.requestSubmit(chosen);
   });
 }

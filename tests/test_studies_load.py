@@ -1,0 +1,18 @@
+"""The load benchmark, small: none lost, none doubled, every item exactly its judges."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def test_twenty_judges_at_once(database: str, tmp_path: Path) -> None:
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        from studies_load import run
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    found = run(tmp_path / "app", database, items=200, each=3, judges=20, pause=0.05, processes=2)
+    assert found["answers"] == 600
