@@ -158,6 +158,14 @@ def test_openapi_describes_the_twins(installation: Installation) -> None:
     assert all(path.startswith("/api/") for path in document["paths"])
     form = document["paths"]["/api/sign-up"]["post"]["requestBody"]["content"]["application/json"]
     assert form["schema"]["$ref"].endswith("/SignUpFormRequest")
+    answers = document["paths"]["/api/health"]["get"]["responses"]["200"]["content"]
+    assert list(answers) == ["application/json"]
+    (upload,) = document["paths"]["/api/challenges/{challenge}/submissions"]["post"]["requestBody"][
+        "content"
+    ]
+    assert upload == "multipart/form-data"
+    queries = document["paths"]["/api/challenges/{challenge}"]["get"]["parameters"]
+    assert {query["name"] for query in queries} == {"challenge", "sort", "order"}
     guide = installation.visitor().get("/api-guide").text
     assert "POST /api/sign-up" in guide
 
@@ -242,6 +250,12 @@ def test_nothing_outlives_the_supervisor(tmp_path: Path) -> None:
         wait_until(lambda: not any(map(is_running, children)), what="ending without a parent")
         app.start()
         assert app.visitor().get("/api/health").status_code == 200
+
+
+def test_no_migration_is_missing(local_app: None) -> None:
+    from django.core.management import call_command
+
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 
 
 def test_every_route_names_its_role(local_app: None) -> None:

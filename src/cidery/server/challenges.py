@@ -14,7 +14,7 @@ from rest_framework.exceptions import ParseError
 from cidery.errors import CideryError, SettingError
 from cidery.formats import read_references
 from cidery.server.data import ChallengeData, ChallengePageData, ChallengesData, ImagesData
-from cidery.server.forms import NewChallengeForm, SettingsForm
+from cidery.server.forms import LeaderboardQuery, NewChallengeForm, SettingsForm
 from cidery.server.models import Challenge
 from cidery.server.owning import References, create_challenge, rescore_challenge
 from cidery.server.ranking import Leaderboard, rank
@@ -43,11 +43,12 @@ class Challenges(Page):
 
 
 class ChallengePage(Page):
-    """Shows a challenge and its leaderboard; `sort` is a column's key, `order` asc or desc."""
+    """Shows a challenge and its leaderboard."""
 
     role = Role.ANYONE
     template_name = "server/challenge.html"
     shows = ChallengePageData
+    queries = LeaderboardQuery
 
     def show(self) -> Any:
         """Return the rules and, where it is open, the leaderboard."""
@@ -57,8 +58,9 @@ class ChallengePage(Page):
         return {"challenge": challenge, "leaderboard": leaderboard}
 
     def _show_leaderboard(self, challenge: Challenge) -> dict[str, Any]:
-        name, _, metric = self.request.query_params.get("sort", "").partition(".")
-        descending = self.request.query_params.get("order") != "asc"
+        query = self.read_query()
+        name, _, metric = query.get("sort", "").partition(".")
+        descending = query["order"] == "desc"
         try:
             found = rank(challenge, (name, metric) if name else None, descending=descending)
         except SettingError as error:

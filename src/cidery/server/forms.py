@@ -142,8 +142,29 @@ class SubmissionForm(serializers.Serializer[Any]):
     )
 
 
-class ComparisonQuery(serializers.Serializer[Any]):
-    """Which two submissions to compare."""
+class LeaderboardQuery(serializers.Serializer[Any]):
+    """How to sort a leaderboard."""
 
-    first = serializers.IntegerField(min_value=1, max_value=2**62)
-    second = serializers.IntegerField(min_value=1, max_value=2**62)
+    sort = serializers.CharField(
+        required=False, max_length=120, help_text="A column's key; by default the first."
+    )
+    order = serializers.ChoiceField(("desc", "asc"), default="desc")
+
+
+class ImagesQuery(serializers.Serializer[Any]):
+    """Which hundred images to show."""
+
+    page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
+
+
+class ComparisonQuery(serializers.Serializer[Any]):
+    """Which two submissions to compare; without them, what there is to choose from."""
+
+    first = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+    second = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Want both or none, and two different ones."""
+        if len(attrs) == 1 or attrs.get("first", 1) == attrs.get("second", 2):
+            raise serializers.ValidationError("Choose two different submissions.")
+        return attrs

@@ -21,7 +21,7 @@ from cidery.server.data import (
     SubmissionsData,
 )
 from cidery.server.entering import enter
-from cidery.server.forms import ComparisonQuery, SubmissionForm
+from cidery.server.forms import ComparisonQuery, ImagesQuery, SubmissionForm
 from cidery.server.models import Submission
 from cidery.server.ranking import contrast
 from cidery.server.tasks import ask_to_compare, is_being_compared
@@ -105,11 +105,12 @@ def _shows_images(submission: Submission, account: Any) -> bool:
 
 
 class ImageScores(Page):
-    """Shows a submission's scores by image, where the owner has opened them; `page` counts."""
+    """Shows a submission's scores image by image, where the owner has opened them."""
 
     role = Role.MEMBER
     template_name = "server/image_scores.html"
     shows = ImageScoresData
+    queries = ImagesQuery
 
     def show(self) -> Any:
         """Return a hundred images' scores."""
@@ -118,7 +119,9 @@ class ImageScores(Page):
             raise PermissionDenied("Scores of single images are not open.")
         images = submission.challenge.images
         pages = -(-len(images) // IMAGES_PER_PAGE)
-        number = self._page_number(pages)
+        number = self.read_query()["page"]
+        if number > pages:
+            raise NotFound(f"Pages are counted from 1 to {pages}.")
         chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
         metrics = get_metrics(submission.challenge.metrics)
         scores = submission.scores.select_related("reference_set", "rows").defer(
@@ -139,20 +142,14 @@ class ImageScores(Page):
             "pages": pages,
         }
 
-    def _page_number(self, pages: int) -> int:
-        given = self.request.query_params.get("page", "1")
-        number = int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
-        if not 1 <= number <= pages:
-            raise NotFound(f"Pages are counted from 1 to {pages}.")
-        return number
-
 
 class CompareSubmissions(Page):
-    """Compares two submissions, `first` and `second`, by paired tests on the same images."""
+    """Compares two submissions by paired tests on the same images."""
 
     role = Role.ANYONE
     template_name = "server/compare.html"
     shows = ComparisonData
+    queries = ComparisonQuery
 
     def show(self) -> Any:
         """Return what can be compared and, for a pair, every column's difference."""
@@ -171,16 +168,10 @@ class CompareSubmissions(Page):
             "is_ready": True,
             "contrasts": [],
         }
-        if not {"first", "second"} & set(self.request.query_params):
+        query = self.read_query()
+        if not query:
             return shown
-        query = ComparisonQuery(data=self.request.query_params)
-        query.is_valid(raise_exception=True)
-        first, second = (
-            get_object_or_404(visible, pk=query.validated_data[name])
-            for name in ("first", "second")
-        )
-        if first == second:
-            raise serializers.ValidationError("Choose two different submissions.")
+        first, second = (get_object_or_404(visible, pk=query[n]) for n in ("first", "second"))
         contrasts = contrast(first, second)
         if contrasts is None and not is_being_compared(first, second):
             CompareLimit().check(self.request, self)

@@ -11,6 +11,7 @@ from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
 
 API = "/api/"
+ERRORS = (400, 401, 403, 404, 406, 413, 415, 429)
 
 
 class Problem(serializers.Serializer[Any]):
@@ -52,13 +53,29 @@ class TwinSchema(AutoSchema):
         schemes: list[dict[str, list[str]]] = [{"token": []}, {"session": []}]
         return [*schemes, {}] if self._role() is Role.ANYONE else schemes
 
+    def map_renderers(self, attribute: str) -> list[Any]:  # noqa: ARG002
+        """Say that a twin answers in JSON."""
+        return ["application/json"]
+
+    def map_parsers(self) -> list[Any]:
+        """Say that files come in a form."""
+        if isinstance(self.view, FormPage) and self.view.has_files:
+            return ["multipart/form-data"]
+        return ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]
+
+    def get_override_parameters(self) -> list[Any]:
+        """Return what may follow the question mark."""
+        assert isinstance(self.view, Page)
+        reads = self.method == "GET" and self.view.queries is not None
+        return [self.view.queries] if reads else []
+
     def get_request_serializer(self) -> Any:
         """Return the form."""
         return self.view.form if isinstance(self.view, FormPage) else None
 
     def get_response_serializers(self) -> Any:
         """Return what is shown, or what a form is answered with, and how errors look."""
-        errors: dict[int, Any] = dict.fromkeys((400, 401, 403, 404, 429), Problem)
+        errors: dict[int, Any] = dict.fromkeys(ERRORS, Problem)
         assert isinstance(self.view, Page)
         if self.method == "GET":
             return {200: self.view.shows, **errors}

@@ -16,7 +16,7 @@ from django.http import HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.utils.http import urlencode
 from rest_framework import status
-from rest_framework.exceptions import NotAuthenticated, ValidationError
+from rest_framework.exceptions import NotAuthenticated, ParseError, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
@@ -33,6 +33,8 @@ class Page(APIView):
     """Who may write, if not everyone who may read."""
     template_name: ClassVar[str]
     shows: ClassVar[type[Serializer[Any]]]
+    queries: ClassVar[type[Serializer[Any]] | None] = None
+    """What may follow the question mark of the address."""
     filled_form: Serializer[Any] | None = None
     problems: Mapping[str, Any] = MappingProxyType({})
     """What is wrong with the form, by field."""
@@ -50,6 +52,16 @@ class Page(APIView):
     def show(self) -> Any:
         """Return an object or a mapping with the fields of `shows`; the address is in `kwargs`."""
         raise NotImplementedError
+
+    def read_query(self) -> dict[str, Any]:
+        """Return what follows the question mark, in the shape of `queries`."""
+        assert self.queries is not None
+        query = self.queries(data=self.request.query_params)
+        if not query.is_valid():
+            problems = (f"{field}: {' '.join(map(str, e))}" for field, e in query.errors.items())
+            raise ParseError("; ".join(problems).replace("non_field_errors: ", ""))
+        found: dict[str, Any] = query.validated_data
+        return found
 
     def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
         """Show the page."""
