@@ -66,6 +66,7 @@ EXPECTED: Mapping[str, Expected] = {
     "studies": Expected(OPEN),
     "new-study": Expected(OWNERS, INVALID),
     "study": Expected(OWNERS, UNWRITABLE),
+    "study-progress": Expected(OWNERS, UNWRITABLE),
     "study-state": Expected(OWNERS, INVALID),
     "study-invites": Expected(OWNERS, INVALID),
     "study-judge": Expected(OWNERS, INVALID),
