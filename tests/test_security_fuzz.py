@@ -49,5 +49,7 @@ def attack(operation: Any, headers: dict[str, str]) -> None:
         }
         answer = case.call(headers=headers)
         assert answer.status_code < 500, (case.as_curl_command(), answer.text)
+        if answer.status_code < 300:
+            operation.validate_response(answer)
 
     run()
