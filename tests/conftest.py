@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import cidery
+from attacking import World, attacked
 from browsing import find_chromium, opened_browser
 from cidery.data.meteor import find_sources
 from cidery.encoders import Encoder, get_encoder
@@ -144,6 +145,13 @@ def installation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Ite
     """The real app, running on either database; the tests of a module share it."""
     with running(tmp_path_factory.mktemp("installation"), database) as app:
         yield app
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """An installation with teams, judges and hidden references, for attacks."""
+    with attacked(tmp_path_factory.mktemp("world")) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

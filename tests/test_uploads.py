@@ -70,7 +70,7 @@ def test_captions_come_in_the_images_order(content: bytes) -> None:
         (as_json([{"image_id": 11, "caption": 7}]), "results.json, entry 1"),
         (as_json([{"image_id": [11], "caption": "x"}]), "results.json, entry 1"),
         (as_json([GOOD[0] | {"caption": "long " * 500}, *GOOD[1:]]), "these are longer: 11."),
-        (b"[" * 100_000, "results.json: not JSON"),
+        (b"[" * 100_000, "far more than captions of 3 images"),
         (b"\xff\xfe\x00", "results.json"),
         (b"", "results.json: not JSON"),
         (gzip.compress(as_json(GOOD))[:-9], "The gzip data is damaged or cut short."),

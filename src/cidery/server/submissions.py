@@ -24,8 +24,8 @@ from cidery.server.entering import enter
 from cidery.server.forms import ComparisonQuery, ImagesQuery, SubmissionForm
 from cidery.server.models import Submission
 from cidery.server.ranking import contrast
-from cidery.server.tasks import ask_to_compare
-from cidery.web.limits import WriteLimit
+from cidery.server.tasks import ask_to_compare, is_being_compared
+from cidery.web.limits import CompareLimit, WriteLimit
 from cidery.web.models import Account
 from cidery.web.pages import FormPage, Page
 from cidery.web.roles import Role
@@ -173,7 +173,8 @@ class CompareSubmissions(Page):
             return shown
         first, second = (get_object_or_404(visible, pk=query[n]) for n in ("first", "second"))
         contrasts = contrast(first, second)
-        if contrasts is None:
+        if contrasts is None and not is_being_compared(first, second):
+            CompareLimit().check(self.request, self)
             ask_to_compare(first, second)
         return shown | {
             "first": first,

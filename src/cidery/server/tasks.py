@@ -36,11 +36,20 @@ def compare_two(first: int, second: int) -> None:
             find_difference(one, other)
 
 
+def is_being_compared(first: Submission, second: Submission) -> bool:
+    """Tell whether someone has asked for it a moment ago."""
+    return cache.get(_comparison_key(first, second)) is not None
+
+
 def ask_to_compare(first: Submission, second: Submission) -> None:
     """Have two submissions compared, unless that was asked for a moment ago."""
+    if cache.add(_comparison_key(first, second), True, timeout=settings.LEASE_SECONDS):
+        compare_two(first.pk, second.pk)
+
+
+def _comparison_key(first: Submission, second: Submission) -> str:
     one, other = sorted((first.pk, second.pk))
-    if cache.add(f"compare-{one}-{other}", True, timeout=settings.LEASE_SECONDS):
-        compare_two(one, other)
+    return f"compare-{one}-{other}"
 
 
 def hint(submission: Submission) -> None:

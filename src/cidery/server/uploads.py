@@ -20,8 +20,14 @@ LARGEST_UPLOAD = 50 * MEGABYTE
 LARGEST_CONTENT = 200 * MEGABYTE
 LONGEST_CAPTION = 2000
 """Characters; no honest caption is longer, and aligning words takes time."""
+ROOM_PER_IMAGE = 4 * LONGEST_CAPTION
+"""Bytes of JSON, on average."""
+MOST_VALUES_PER_IMAGE = 100
+"""Brackets and commas of JSON, those in captions included, on average."""
 EXAMPLES = 5
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
+_TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
+"""What `read_candidates` would unpack by itself, to any size."""
 _NESTED = (_GZIP, _ZIP, b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
 
 
@@ -31,7 +37,9 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
     Raises:
         InputError: whose message names everything that is wrong, a sentence each.
     """
-    rows = _read_rows(unpack(content))
+    inner = unpack(content)
+    _check_extent(inner, len(images))
+    rows = _read_rows(inner)
     places = _index(images)
     problems = [
         *_find_repeated(rows),
@@ -61,7 +69,22 @@ def unpack(content: bytes) -> bytes:
         inner = content
     if inner.startswith(_NESTED):
         raise InputError("The file is an archive, or one inside another; pack the JSON only once.")
+    if inner.startswith(_TABLES):
+        raise InputError("The file is a table of Parquet or Arrow; send COCO results as JSON.")
     return inner
+
+
+def _check_extent(content: bytes, images: int) -> None:
+    """Refuse what could not describe so few images before it becomes objects.
+
+    Two hundred megabytes of empty brackets, packed into two hundred kilobytes, are gigabytes once
+    they are parsed.
+    """
+    values = sum(map(content.count, (b"[", b"{", b",")))
+    if len(content) > MEGABYTE + ROOM_PER_IMAGE * images:
+        raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
+    if values > 1000 + MOST_VALUES_PER_IMAGE * images:
+        raise InputError(f"The file holds far more than captions of {images} images.")
 
 
 def _unpack_gzip(content: bytes) -> bytes:

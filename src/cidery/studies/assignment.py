@@ -11,6 +11,7 @@ import random
 import secrets
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
@@ -20,6 +21,7 @@ from cidery.studies.models import Assignment, Item, Judge, Study
 from cidery.studies.places import return_overdue
 from cidery.studies.queries import (
     count_answered,
+    draw_ticket,
     find_free,
     find_given,
     give,
@@ -56,12 +58,12 @@ def get_task(judge_key: int) -> Task:
         return _get_task(lock_judge(judge_key))
 
 
-def take_answer(judge_key: int, assignment_key: int, answer: str) -> Task:
+def take_answer(judge_key: int, ticket: int, answer: str) -> Task:
     """Take an answer, if it was not taken before, and return what to do next.
 
     Args:
         judge_key: who answers.
-        assignment_key: what.
+        ticket: of the item that they were given.
         answer: of a pair, `1` for the sentence shown first and `2` for the other; a step of the
             scale; or the sentence that was asked for.
     """
@@ -70,18 +72,18 @@ def take_answer(judge_key: int, assignment_key: int, answer: str) -> Task:
         if not judge.study.is_open or judge.excluded:
             raise RefusedAnswerError("The study is closed; this answer came too late.")
         if judge.study.is_collection:
-            taken = _take_sentence(judge, assignment_key, answer)
+            taken = _take_sentence(judge, ticket, answer)
         else:
-            taken = mark_answered(judge, assignment_key, _read_value(judge.study, answer))
-        if not taken and not _was_answered(judge, assignment_key):
+            taken = mark_answered(judge, ticket, _read_value(judge.study, answer))
+        if not taken and not _was_answered(judge, ticket):
             raise RefusedAnswerError(
                 "This item waited too long and went to someone else; here is the next one."
             )
         return _get_task(judge)
 
 
-def _was_answered(judge: Judge, assignment_key: int) -> bool:
-    return judge.assignments.filter(pk=assignment_key, state=ANSWERED).exists()
+def _was_answered(judge: Judge, ticket: int) -> bool:
+    return judge.assignments.filter(ticket=ticket, state=ANSWERED).exists()
 
 
 def _read_value(study: Study, answer: str) -> float:
@@ -96,9 +98,9 @@ def _read_value(study: Study, answer: str) -> float:
     return steps[answer]
 
 
-def _take_sentence(judge: Judge, assignment_key: int, sentence: str) -> bool:
+def _take_sentence(judge: Judge, ticket: int, sentence: str) -> bool:
     """Keep a sentence for the reviewer, unless it breaks the rules or was given before."""
-    mine = judge.assignments.filter(pk=assignment_key)
+    mine = judge.assignments.filter(ticket=ticket)
     others = Assignment.objects.filter(study=judge.study, state=ANSWERED).exclude(pk__in=mine)
     same = others.filter(item__in=mine.values("item")) | others.filter(judge=judge)
     problem = judge.study.rules.refuse(sentence, list(same.values_list("sentence", flat=True)))
@@ -122,7 +124,7 @@ def undo_answer(judge_key: int) -> Task:
             judge.assignments.filter(state=ANSWERED)
             .exclude(review__in=decided)
             .order_by("-answered")
-            .select_for_update()
+            .select_for_update()  # a reviewer may be deciding on it
             .first()
         )
         if last is None or not judge.study.is_open or judge.excluded:
@@ -168,13 +170,16 @@ def _give_check(judge: Judge, check: Item) -> Assignment:
         state=GIVEN,
         given=timezone.now(),
         swapped=_toss(judge.study),
+        ticket=draw_ticket(),
     )
 
 
 def _is_check_due(judge: Judge, answered: int) -> bool:
     """Tell whether the next item is a check: one of each row of items, nobody knows which."""
     row, place = divmod(answered, judge.study.check_every)
-    return random.Random(f"{judge.pk}-{row}").randrange(judge.study.check_every) == place
+    # Judges know the number in their cookie, and this code, but not the secret key.
+    drawn = random.Random(f"{settings.SECRET_KEY}-{judge.pk}-{row}")
+    return drawn.randrange(judge.study.check_every) == place
 
 
 def _unseen_checks(judge: Judge) -> QuerySet[Item]:

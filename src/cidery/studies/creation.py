@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,8 +28,7 @@ def create_study(definition: Definition) -> Study:
         study.item_count = len(definition.items)
         study.check_count = len(definition.checks)
         _save(study)
-        items = _add_items(study, definition.items)
-        _add_checks(study, definition.checks)
+        items = _add_items(study, definition.items, definition.checks)
         orders = shuffle_places(len(items), study.judges_each, study.seed)
         Assignment.objects.bulk_create(
             [
@@ -58,22 +58,25 @@ def shuffle_places(items: int, judges: int, seed: int) -> list[list[int]]:
     return [(rng.permutation(items) + place * items).tolist() for place in range(judges)]
 
 
-def _add_items(study: Study, contents: Sequence[Content]) -> list[Item]:
+def _add_items(
+    study: Study, contents: Sequence[Content], checks: Sequence[tuple[Content, float]] = ()
+) -> list[Item]:
+    """Store items and attention checks, and return the items.
+
+    They get their keys, which stand in the addresses of images, in random order: were the last ones
+    the checks, judges could tell them.
+    """
     items = [
         Item(study=study, number=number, content=content)
         for number, content in enumerate(contents, start=1)
     ]
-    return Item.objects.bulk_create(items, batch_size=BATCH)
-
-
-def _add_checks(study: Study, checks: Sequence[tuple[Content, float]]) -> None:
-    Item.objects.bulk_create(
-        [
-            Item(study=study, number=study.item_count + place, content=content, known_answer=answer)
-            for place, (content, answer) in enumerate(checks, start=1)
-        ],
-        batch_size=BATCH,
-    )
+    mixed = items + [
+        Item(study=study, number=study.item_count + place, content=content, known_answer=answer)
+        for place, (content, answer) in enumerate(checks, start=1)
+    ]
+    secrets.SystemRandom().shuffle(mixed)
+    Item.objects.bulk_create(mixed, batch_size=BATCH)
+    return items
 
 
 def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> Study:

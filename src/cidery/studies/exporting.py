@@ -59,11 +59,11 @@ def _answer_cells(one: Assignment) -> list[Any]:
     return [
         one.item.number,
         one.item.content["image"],
-        one.judge.worker,
+        _as_text(one.judge.worker),
         int(one.judge.excluded),
         "" if known is None else f"{known:g}",
         "" if one.value is None else f"{one.value:g}",
-        one.sentence,
+        _as_text(one.sentence),
         one.review,
         one.reason,
         int(one.swapped),
@@ -71,6 +71,11 @@ def _answer_cells(one: Assignment) -> list[Any]:
         one.answered.isoformat(),
         f"{(one.answered - one.given).total_seconds():.3f}",
     ]
+
+
+def _as_text(cell: str) -> str:
+    """Mark what strangers wrote as text, where a spreadsheet would run it as a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def export_coco(study: Study) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hmac
 import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 
-from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
+from django.utils.crypto import salted_hmac
 
 from cidery.studies.models import Assignment, Invite, Judge, Study
 
@@ -60,17 +59,27 @@ def read_visit(parameters: Mapping[str, str]) -> tuple[str, str]:
 
 def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
     found = next((parameters[name] for name in names if parameters.get(name)), "")
-    return found.replace("\0", "")[:LONGEST_NAME]
+    # Names that are made up here hold a blank, so that no address can claim one of them.
+    return "_".join(found.replace("\0", "").split())[:LONGEST_NAME]
 
 
-def join_study(invite: Invite, worker: str, assignment: str) -> Judge:
+def join_study(invite: Invite, worker: str, assignment: str, before: int | None = None) -> Judge:
     """Return the judge who comes by an invite: a new one, or the one they were before.
 
     A personal invite is one judge, whoever opens it. By another invite a worker is known by the
-    site's name for them, and without one everybody who comes is new.
+    site's name for them, and without one by their browser.
+
+    Args:
+        invite: by which they come.
+        worker: the site's name for them, if a site sent them.
+        assignment: the site's name for this visit.
+        before: the judge whom their browser remembers, who would else see items again.
     """
+    known = invite.study.judges.filter(pk=before or 0)
     if invite.personal:
         worker = f"{invite.label} #{invite.pk}"
+    elif not worker and known:
+        worker = known[0].worker
     elif not worker:
         worker = f"guest {secrets.token_hex(6)}"
     with transaction.atomic():
@@ -93,4 +102,4 @@ def completion_code(judge: Judge) -> str:
     if judge.study.completion_code:
         return judge.study.completion_code
     visit = f"{judge.study_id}-{judge.pk}-{judge.assignment}"
-    return hmac.new(settings.SECRET_KEY.encode(), visit.encode(), sha256).hexdigest()[:10].upper()
+    return salted_hmac("cidery.studies.code", visit, algorithm="sha256").hexdigest()[:10].upper()

@@ -165,7 +165,9 @@ class Study(models.Model):
     @property
     def scale(self) -> list[float]:
         """The steps of a rating, from the lowest."""
-        count = round((self.scale_high - self.scale_low) / self.scale_step) + 1
+        width = (self.scale_high - self.scale_low) / self.scale_step
+        # One more than are allowed tells as much as a billion more.
+        count = round(min(width, MOST_STEPS)) + 1
         return [round(self.scale_low + place * self.scale_step, 6) for place in range(count)]
 
     def image_source(self, content: Content) -> str:
@@ -263,6 +265,8 @@ class Assignment(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
     swapped = models.BooleanField(default=False)
     """Whether the judge saw the second sentence of a pair first."""
+    ticket = models.BigIntegerField(default=0)
+    """By which the judge's browser knows it: random, for the key would tell checks from others."""
     given = models.DateTimeField(null=True)
     answered = models.DateTimeField(null=True)
     value = models.FloatField(null=True)

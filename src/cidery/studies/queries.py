@@ -8,6 +8,7 @@ are the same for SQLite and PostgreSQL, but that only the latter locks single ro
 from __future__ import annotations
 
 import json
+import secrets
 from copy import copy
 from functools import lru_cache
 from typing import Any
@@ -24,22 +25,22 @@ WHERE j.id = %s"""
 MARK_ANSWERED = """
 UPDATE studies_assignment
 SET state = 'answered', answered = %s, value = CASE WHEN swapped THEN -%s ELSE %s END
-WHERE id = %s AND judge_id = %s AND state = 'given'"""
+WHERE ticket = %s AND judge_id = %s AND state = 'given'"""
 COUNT_ANSWERED = """
 SELECT count(*) FROM studies_assignment WHERE judge_id = %s AND state = 'answered'"""
 FIND_GIVEN = """
-SELECT a.id, a.item_id, a.swapped, a.sentence, i.content
+SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content
 FROM studies_assignment a JOIN studies_item i ON i.id = a.item_id
 WHERE a.judge_id = %s AND a.state = 'given' ORDER BY a.given DESC, a.id DESC LIMIT 1"""
 FIND_FREE = """
-SELECT a.id, a.item_id, a.swapped, a.sentence, i.content
+SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content
 FROM studies_assignment a JOIN studies_item i ON i.id = a.item_id
 WHERE a.study_id = %s AND a.state = 'free' AND NOT EXISTS (
     SELECT 1 FROM studies_assignment seen
     WHERE seen.item_id = a.item_id AND seen.judge_id = %s)
 ORDER BY a."order" LIMIT 1"""
 GIVE = """
-UPDATE studies_assignment SET judge_id = %s, state = 'given', given = %s, swapped = %s
+UPDATE studies_assignment SET judge_id = %s, state = 'given', given = %s, swapped = %s, ticket = %s
 WHERE id = %s"""
 
 
@@ -77,9 +78,14 @@ def lock_judge(key: int) -> Judge:
     return judge
 
 
-def mark_answered(judge: Judge, assignment_key: int, value: float) -> bool:
+def draw_ticket() -> int:
+    """Return a number that says nothing and that scripts can hold exactly."""
+    return 1 + secrets.randbits(52)
+
+
+def mark_answered(judge: Judge, ticket: int, value: float) -> bool:
     """Keep an answer as the item has it, whichever side was shown first; tell if it was open."""
-    values = (_now(), value, value, assignment_key, judge.pk)
+    values = (_now(), value, value, ticket, judge.pk)
     return bool(_execute(MARK_ANSWERED, *values).rowcount)
 
 
@@ -103,14 +109,15 @@ def find_free(judge: Judge) -> Assignment | None:
 def _read_assignment(judge: Judge, row: Any) -> Assignment | None:
     if row is None:
         return None
-    key, item, swapped, sentence, content = row
+    key, ticket, item, swapped, sentence, content = row
     found = Assignment(id=key, study=judge.study, swapped=bool(swapped), sentence=sentence)
+    found.ticket = ticket
     found.item = Item(id=item, study=judge.study, content=json.loads(content))
     return found
 
 
 def give(assignment: Assignment, judge: Judge, *, swapped: bool) -> Assignment:
     """Give a free place to a judge."""
-    _execute(GIVE, judge.pk, _now(), swapped, assignment.pk)
-    assignment.swapped = swapped
+    assignment.swapped, assignment.ticket = swapped, draw_ticket()
+    _execute(GIVE, judge.pk, _now(), swapped, assignment.ticket, assignment.pk)
     return assignment

@@ -17,7 +17,7 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 
 from cidery.web.limits import AccountLimit, WriteLimit
-from cidery.web.models import NAME_LENGTH, PRINTABLE, Account
+from cidery.web.models import NAME_LENGTH, PRINTABLE, Account, check_visible, normalize_name
 from cidery.web.pages import FormPage
 from cidery.web.roles import Role
 
@@ -59,7 +59,7 @@ class SignUpForm(serializers.Serializer[Any]):
     name = serializers.CharField(
         label="Team name",
         max_length=NAME_LENGTH,
-        validators=[PRINTABLE],
+        validators=[PRINTABLE, check_visible],
         help_text="Shown on leaderboards.",
         style={"autocomplete": "username"},
     )
@@ -75,6 +75,14 @@ class SignUpForm(serializers.Serializer[Any]):
         allow_blank=True,
         help_text="How the organisers reach you; nobody else sees it.",
     )
+
+    def validate_name(self, value: str) -> str:
+        """Write names in one way; what looks the same is the same."""
+        name = normalize_name(value)
+        PRINTABLE(name)
+        if len(name) > NAME_LENGTH:
+            raise serializers.ValidationError(f"A name has at most {NAME_LENGTH} characters.")
+        return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse names that are taken, and weak passwords."""
@@ -151,8 +159,9 @@ class SignIn(FormPage):
         """Begin a session, with a new key, and go where the visitor was going."""
         login(self.request, values["account"])
         wanted = self.request.query_params.get("next", "")
-        ours = url_has_allowed_host_and_scheme(
-            wanted, allowed_hosts={self.request.get_host()}, require_https=self.request.is_secure()
+        # A path: Django would take a bare word for the name of a page, which there may not be.
+        ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(
+            wanted, allowed_hosts=None, require_https=self.request.is_secure()
         )
         return self.done(wanted if ours else "home", values["account"])
 

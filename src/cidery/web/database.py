@@ -17,9 +17,24 @@ def migrate() -> None:
     from django.core.management import call_command
     from django.db import connections
 
+    _hide_files()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("createcachetable", verbosity=0)
     connections.close_all()
+
+
+def _hide_files() -> None:
+    """Make the files of SQLite, for their owner's eyes only, in a folder that others may read.
+
+    SQLite gives the files beside them the same permissions.
+    """
+    from django.conf import settings
+
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        os.close(os.open(database["NAME"], os.O_RDWR | os.O_CREAT, 0o600))
+    if "filename" in settings.QUEUE:
+        os.close(os.open(settings.QUEUE["filename"], os.O_RDWR | os.O_CREAT, 0o600))
 
 
 def back_up(environment: Environment, target: Path) -> None:

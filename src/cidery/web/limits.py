@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
+from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from rest_framework.exceptions import Throttled
 from rest_framework.permissions import SAFE_METHODS
-from rest_framework.throttling import ScopedRateThrottle, SimpleRateThrottle
+from rest_framework.throttling import (
+    ScopedRateThrottle,
+    SimpleRateThrottle,
+    UserRateThrottle,
+)
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
 
-class WriteLimit(ScopedRateThrottle):
+COUNTING = 0x63696465727901
+"""The lock of PostgreSQL under which requests are counted: any number that nobody else uses."""
+
+
+class OneByOne(SimpleRateThrottle):
+    """Counts requests one by one.
+
+    REST framework reads the count, then writes it: of a hundred requests at once all read the same,
+    and a hundred count as one.
+    """
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Count within a transaction, which SQLite gives to one at a time."""
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
+            return super().allow_request(request, view)
+
+
+class WriteLimit(OneByOne, ScopedRateThrottle):
     """Counts what an account, or a stranger's address, sends to pages with a `throttle_scope`."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
@@ -23,17 +50,35 @@ class WriteLimit(ScopedRateThrottle):
         return request.method in SAFE_METHODS or super().allow_request(request, view)
 
 
-class AccountLimit(SimpleRateThrottle):
+class AccountLimit(OneByOne):
     """Counts attempts to sign in to one account, from wherever they come."""
 
     scope = "sign-in-account"
+    name = ""
 
-    def get_cache_key(self, request: Request, view: APIView) -> str | None:  # noqa: ARG002
-        """Return a key for the name that was typed."""
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Count attempts; the request is read before, so that nobody waits for a slow sender."""
         if request.method in SAFE_METHODS or not isinstance(request.data, dict):
-            return None
-        name = str(request.data.get("name", "")).strip().lower()
+            return True
+        self.name = str(request.data.get("name", ""))
+        return super().allow_request(request, view)
+
+    def get_cache_key(self, request: Request, view: APIView) -> str:  # noqa: ARG002
+        """Return a key for the name that was typed, however it was written."""
+        # Where databases compare without regard to capitals, a long s is an S, too.
+        name = unicodedata.normalize("NFKC", self.name).strip().upper()
         return f"sign-in-{sha256(name.encode(errors='replace')).hexdigest()}"
+
+
+class CompareLimit(OneByOne, UserRateThrottle):
+    """Counts the comparisons that an account, or a stranger's address, has workers do."""
+
+    scope = "compare"
+
+    def check(self, request: Request, view: APIView) -> None:
+        """Count one, or refuse it: most requests of the page cost nothing and are not counted."""
+        if not self.allow_request(request, view):
+            raise Throttled(self.wait())
 
 
 MEGABYTE = 1024 * 1024

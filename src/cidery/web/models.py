@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.tokens import default_token_generator
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
@@ -19,12 +21,23 @@ PRINTABLE = RegexValidator(
 )
 
 
+def normalize_name(name: str) -> str:
+    """Return the one way to write a name that can be written in several ways (Unicode's NFKC)."""
+    return unicodedata.normalize("NFKC", name)
+
+
+def check_visible(name: str) -> None:
+    """Refuse characters that cannot be seen: a name with one would look like another team's."""
+    if not name.isprintable():
+        raise ValidationError("A name has no invisible characters.")
+
+
 class AccountManager(BaseUserManager["Account"]):
     """Makes accounts; Django's authentication wants this name for the key."""
 
     def get_by_natural_key(self, username: str | None) -> Account:
         """Find an account by its name, however it is capitalised."""
-        return self.get(name__iexact=username)
+        return self.get(name__iexact=normalize_name(username or ""))
 
     def sign_up(self, name: str, password: str | None, **fields: Any) -> Account:
         """Make an account; without a password it waits for its one-time link to be used."""

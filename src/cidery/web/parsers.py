@@ -20,6 +20,9 @@ class ShallowJSONParser(JSONParser):
     ) -> dict[str, Any]:
         """Return the parsed body."""
         try:
-            return super().parse(stream, media_type, parser_context)
+            content = super().parse(stream, media_type, parser_context)
         except RecursionError:
             raise ParseError("JSON parse error - nested too deeply") from None
+        if content is None:  # which would pass for an empty form that nobody has sent
+            raise ParseError("JSON parse error - expected an object, found null")
+        return content

@@ -42,16 +42,18 @@ INSTALLED_APPS = [
     *WINGS,
 ]
 MIDDLEWARE = [
+    # Those that add headers come first, so that files and refusals have them, too.
     "django.middleware.security.SecurityMiddleware",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "cidery.web.privacy.KeepPrivate",
     "cidery.web.limits.SizeLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -108,6 +110,7 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 LOGIN_URL = "sign-in"
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 60 * 60
+SESSION_ENGINE = "cidery.web.sessions"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -148,6 +151,7 @@ RATES = {
     "sign-up": "20/hour",
     "join": "600/hour",
     "submit": "60/hour",
+    "compare": "60/hour",
 } | dict(rate.split("=", 1) for rate in ENVIRONMENT.rates.split(",") if rate)
 
 REST_FRAMEWORK = {

@@ -68,7 +68,10 @@ def find_image(item: Item) -> Path | None:
         return None
     folder = Path(pattern.partition("{image}")[0] + "x").parent.resolve()
     path = Path(item.study.image_source(item.content)).resolve()
-    inside = path.is_relative_to(folder) and path.is_file()
+    try:
+        inside = path.is_relative_to(folder) and path.is_file()
+    except OSError:  # a name that no file can have
+        return None
     return path if inside and _image_type(path) in IMAGE_TYPES else None
 
 

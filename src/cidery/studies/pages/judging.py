@@ -99,7 +99,8 @@ class Join(FormPage):
         worker, assignment = read_visit(self.request.query_params)
         if not invite.study.is_open or assignment == PREVIEW:
             raise ValidationError({"agree": ["The study takes no judges now."]})
-        judge = join_study(invite, worker, assignment)
+        before = find_judge_key(self)
+        judge = join_study(invite, worker, assignment, before)
         response = self.done("study-task", name=invite.study.name)
         response.set_signed_cookie(
             judge_cookie(invite.study.name),
@@ -187,10 +188,16 @@ class JudgePage(FormPage):
 
 def read_judge_key(page: Page) -> int:
     """Return the judge whom a visitor's cookie knows, or refuse the visitor."""
-    found = page.request.get_signed_cookie(judge_cookie(page.kwargs["name"]), default=None)
+    found = find_judge_key(page)
     if found is None:
         raise PermissionDenied(NOT_JOINED)
-    return int(found)
+    return found
+
+
+def find_judge_key(page: Page) -> int | None:
+    """Return the judge whom a visitor's cookie knows, if there is one that we have signed."""
+    found = page.request.get_signed_cookie(judge_cookie(page.kwargs["name"]), default=None)
+    return None if found is None else int(found)
 
 
 class TaskPage(JudgePage):
@@ -230,13 +237,15 @@ def describe_task(task: Task) -> dict[str, Any]:
         sentences = sentences[::-1]
     state = "task" if assignment else "done" if study.is_open else "closed"
     done_here = task.answered - task.judge.answered_before
+    # Nothing is proved by coming when others have all items, or by having been excluded.
+    earned = state != "task" and done_here > 0 and not task.judge.excluded
     return {
         "title": study.title,
         "question": study.asked,
         "instructions": study.instructions,
         "design": study.design,
         "state": state,
-        "assignment": assignment.pk if assignment else None,
+        "assignment": assignment.ticket if assignment else None,
         "image": image_address(assignment) if assignment else "",
         "reference": content.get("reference", ""),
         "sentences": sentences,
@@ -246,8 +255,8 @@ def describe_task(task: Task) -> dict[str, Any]:
         "answered": done_here,
         "goal": min(study.items_per_judge or study.item_count, study.item_count),
         "can_undo": study.is_open and task.answered > 0,
-        "code": "" if state == "task" else completion_code(task.judge),
-        "completion_url": "" if state == "task" else study.completion_url,
+        "code": completion_code(task.judge) if earned else "",
+        "completion_url": study.completion_url if earned else "",
     }
 
 
