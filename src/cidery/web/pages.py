@@ -72,13 +72,6 @@ class Page(APIView):
         context = {"request": self.request, "view": self}
         return Response(self.shows(self.show(), context=context).data, status=code)
 
-    def finalize_response(
-        self, request: Request, response: Any, *args: Any, **kwargs: Any
-    ) -> Response:
-        """Keep pages, which may show a new token, out of caches."""
-        response.headers.setdefault("Cache-Control", "no-store")
-        return super().finalize_response(request, response, *args, **kwargs)
-
     def handle_exception(self, exc: Exception) -> Response:
         """Send strangers who need an account to the sign-in page."""
         if isinstance(exc, NotAuthenticated) and self._negotiated_html():
