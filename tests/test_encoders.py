@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import cidery
 from cidery import data
 from cidery.encoders import choose_beta, choose_layer, get_encoder
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError
@@ -238,3 +239,46 @@ def test_encoding_is_reported(minilm):
     with data.report_to(lambda what, share: told.append((what, share))):
         minilm.embed(["a dog"])
     assert told == [("encoding captions by minilm", 0.0)]
+
+
+class Refusing:
+    """Stands where an encoder was, and encodes nothing that it has not seen."""
+
+    def run(self, *_arguments):
+        raise AssertionError("a caption went through the model a second time")
+
+
+def test_kept_vectors_are_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
+    make_model("bert", tmp_path / "bert")
+    plain = get_encoder(tmp_path / "bert")
+    kept = get_encoder(tmp_path / "bert", keep=True)
+    assert (kept.name, kept.fingerprint, kept.layers) == (plain.name, plain.fingerprint, 3)
+    for _ in range(2):
+        assert np.array_equal(kept.embed(CAPTIONS), plain.embed(CAPTIONS))
+        for layer in (1, None):
+            ours, theirs = kept.tokens(CAPTIONS, layer), plain.tokens(CAPTIONS, layer)
+            for name in ("states", "ids", "special", "starts", "ends"):
+                assert np.array_equal(getattr(ours, name), getattr(theirs, name)), name
+            assert ours.cut("a dog") == theirs.cut("a dog")
+    assert kept.embed([]).shape == plain.embed([]).shape
+    monkeypatch.setattr(plain, "_layers", Refusing())
+    assert len(kept.embed(CAPTIONS)) == len(CAPTIONS)
+    with pytest.raises(AssertionError, match="a second time"):
+        kept.embed(["a caption that is new"])
+
+
+def test_vectors_of_functions_are_not_kept():
+    with pytest.raises(SettingError, match="cannot be kept"):
+        get_encoder(lambda captions: np.ones((len(captions), 2)), keep=True)
+
+
+def test_keeping_vectors_changes_no_score_and_no_signature(example, minilm, tmp_path, monkeypatch):
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+    tables = [
+        cidery.score(example.system_a, example.references, metrics=[cidery.BertScore(keep=keep)])
+        for keep in (False, True, True)
+    ]
+    first, second, third = (table.to_dict() for table in tables)
+    assert first == second == third
+    assert (tmp_path / "embeddings-v1.sqlite").exists()

@@ -316,11 +316,11 @@ def test_references_are_parsed_once(parser: Parser, own_cache: Path) -> None:
     again = Parser(None, parser.lemmatize, parser.id)  # type: ignore[arg-type]  # cannot parse
     assert again.parse(captions, keep=True) == graphs
     with sqlite3.connect(Shelf(SHELF).path) as connection:
-        assert connection.execute("SELECT count(*) FROM texts").fetchone() == (2,)
+        assert connection.execute("SELECT count(*) FROM contents").fetchone() == (2,)
     other = Parser(parser.language, parser.lemmatize, "another-parser-1.0")
     other.parse(captions, keep=True)
     with sqlite3.connect(Shelf(SHELF).path) as connection:
-        assert connection.execute("SELECT count(*) FROM texts").fetchone() == (4,)
+        assert connection.execute("SELECT count(*) FROM contents").fetchone() == (4,)
 
 
 def test_candidates_are_not_kept(parser: Parser, own_cache: Path) -> None:
@@ -345,7 +345,7 @@ def test_a_file_that_cannot_be_written(parser: Parser, own_cache: Path) -> None:
 
 def _save(start: int) -> None:
     for number in range(start, start + 50):
-        Shelf("shared").save({str(number).encode(): str(number)})
+        Shelf("shared").save({str(number).encode(): b"x"})
 
 
 def test_processes_share_a_shelf(own_cache: Path) -> None:

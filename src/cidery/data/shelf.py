@@ -1,4 +1,4 @@
-"""Small texts by key, in one SQLite file of the user's cache directory."""
+"""Small contents by key, in one SQLite file of the user's cache directory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_TABLE = "CREATE TABLE IF NOT EXISTS texts (key BLOB PRIMARY KEY, text TEXT) WITHOUT ROWID"
+_TABLE = "CREATE TABLE IF NOT EXISTS contents (key BLOB PRIMARY KEY, content BLOB)"
 _AT_ONCE = 500
 """Keys in one query; SQLite takes 999 and more."""
 _PATIENCE = 30.0
@@ -27,7 +27,7 @@ _PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Shelf:
-    """Texts that are costly to make and depend on their key alone.
+    """Contents that are costly to make and depend on their key alone.
 
     Processes may share it. Nothing rests on it: a file that is damaged is begun anew, and where
     none can be written, nothing is kept; a DataWarning tells.
@@ -40,23 +40,23 @@ class Shelf:
         """Where it is."""
         return cache_directory() / f"{self.name}-v1.sqlite"
 
-    def load(self, keys: Iterable[bytes]) -> dict[bytes, str]:
-        """Return the texts that are kept under these keys."""
+    def load(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Return the contents that are kept under these keys."""
         if not self.path.exists():
             return {}
         return self._run(lambda connection: _select(connection, keys)) or {}
 
-    def save(self, texts: Mapping[bytes, str]) -> None:
-        """Keep texts; what is there already stays."""
+    def save(self, contents: Mapping[bytes, bytes]) -> None:
+        """Keep contents; what is there already stays."""
         self._run(
             lambda connection: connection.executemany(
-                "INSERT OR IGNORE INTO texts VALUES (?, ?)", texts.items()
+                "INSERT OR IGNORE INTO contents VALUES (?, ?)", contents.items()
             )
         )
 
     def _run(self, action: Callable[[sqlite3.Connection], T]) -> T | None:
         """Do something with the file as one transaction; None where that cannot be."""
-        import sqlite3  # only where graphs are kept: it takes as long to import as half of cidery
+        import sqlite3  # only where something is kept: it takes as long to import as half of cidery
 
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,12 +77,12 @@ class Shelf:
         warnings.warn(f"{self.path} {problem}", DataWarning, stacklevel=4)
 
 
-def _select(connection: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, str]:
-    found: dict[bytes, str] = {}
+def _select(connection: sqlite3.Connection, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+    found: dict[bytes, bytes] = {}
     remaining = iter(keys)
     while batch := list(islice(remaining, _AT_ONCE)):
         marks = ",".join("?" * len(batch))
         found.update(
-            connection.execute(f"SELECT key, text FROM texts WHERE key IN ({marks})", batch)
+            connection.execute(f"SELECT key, content FROM contents WHERE key IN ({marks})", batch)
         )
     return found

@@ -30,12 +30,16 @@ from cidery.errors import SettingError
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
 
 
-def get_encoder(encoder: EncoderLike = "minilm", device: str = "cpu") -> Encoder:
+def get_encoder(
+    encoder: EncoderLike = "minilm", device: str = "cpu", keep: bool = False
+) -> Encoder:
     """Return the encoder of that name, read the model folder, or wrap the function.
 
     `device` is `cpu` (the native core), `torch` (torch, on a graphics card if it has one), or a
-    device that torch knows, such as `cuda:1`.
+    device that torch knows, such as `cuda:1`. `keep` keeps vectors in the user's cache directory.
     """
+    if keep:
+        return _keep(get_encoder(encoder, device), device)
     if isinstance(encoder, Encoder):
         return encoder
     if isinstance(encoder, str) and encoder in MODELS:
@@ -64,6 +68,19 @@ def _wrap(function: Callable[[list[str]], Any]) -> Encoder:
     from cidery.encoders.functions import FunctionEncoder
 
     return FunctionEncoder(function)
+
+
+@lru_cache(maxsize=4)
+def _keep(encoder: Encoder, device: str) -> Encoder:
+    from cidery.encoders.functions import FunctionEncoder
+    from cidery.encoders.keeping import KeptEncoder
+
+    if isinstance(encoder, FunctionEncoder):
+        raise SettingError(
+            f"vectors of {encoder.name} cannot be kept: who changes a function changes them "
+            "unseen; leave keep out"
+        )
+    return KeptEncoder(encoder, device)
 
 
 __all__ = [

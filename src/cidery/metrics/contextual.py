@@ -27,6 +27,8 @@ class Contextual(Metric):
     """`minilm`, `mpnet`, the path of a model folder, or a function."""
     device: str = "cpu"
     """`cpu` (the native core), `torch`, or a device that torch knows."""
+    keep: bool = False
+    """Whether to keep vectors in the user's cache directory for the next time."""
 
     extra: ClassVar[str | None] = "contextual"
 
@@ -36,11 +38,12 @@ class Contextual(Metric):
 
     def open_encoder(self) -> Encoder:
         """Return the encoder; DataError says how to get one that is not here."""
-        return get_encoder(self.encoder, self.device)
+        return get_encoder(self.encoder, self.device, self.keep)
 
     def settings(self) -> dict[str, str]:
         """Return what the signature says; a folder goes by its name, a function by its own."""
         settings = super().settings()
+        settings.pop("keep", None)
         if not isinstance(self.encoder, str):
             settings["encoder"] = get_encoder(self.encoder).name
         elif os.sep in self.encoder:

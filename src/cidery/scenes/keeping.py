@@ -33,9 +33,9 @@ class KeptGraphs:
         return hashlib.sha256("\n".join((self.parser, *caption)).encode()).digest()
 
 
-def _encode(graph: SceneGraph) -> str:
-    return json.dumps(graph.tuples, ensure_ascii=False, separators=(",", ":"))
+def _encode(graph: SceneGraph) -> bytes:
+    return json.dumps(graph.tuples, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _decode(content: str) -> SceneGraph:
+def _decode(content: bytes) -> SceneGraph:
     return SceneGraph.from_tuples(map(tuple, json.loads(content)))
