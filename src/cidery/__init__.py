@@ -10,41 +10,42 @@ print(table)
 
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cidery._version import __version__
-from cidery.corpus import Corpus
-from cidery.errors import CideryError
-from cidery.evaluation import Comparison, compare, score
-from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import (
-    METRICS,
-    BertScore,
-    Bleu,
-    Cider,
-    CiderD,
-    CiderR,
-    Consensus,
-    Irv,
-    IrvUnigram,
-    Meteor,
-    RougeL,
-    RougeN,
-    RougeS,
-    RougeW,
-    Spice,
-    Spider,
-)
-from cidery.scores import ScoreTable
-from cidery.tokenizers import tokenize
 
 if TYPE_CHECKING:
     from cidery import meta
+    from cidery.corpus import Corpus
     from cidery.description import Description, describe
     from cidery.diversity import diversity, leave_one_out, rank_references
+    from cidery.errors import CideryError
+    from cidery.evaluation import Comparison, compare, score
     from cidery.explanation import Explanation, explain
+    from cidery.frequencies import DocumentFrequencies
+    from cidery.metrics import (
+        METRICS,
+        BertScore,
+        Bleu,
+        Cider,
+        CiderD,
+        CiderR,
+        Consensus,
+        Irv,
+        IrvUnigram,
+        Meteor,
+        RougeL,
+        RougeN,
+        RougeS,
+        RougeW,
+        Spice,
+        Spider,
+    )
     from cidery.rewards import Reward
+    from cidery.scores import ScoreTable
+    from cidery.tokenizers import tokenize
 
 __all__ = [
     "METRICS",
@@ -83,30 +84,41 @@ __all__ = [
     "tokenize",
 ]
 
-_LATER = {
-    "Description": "cidery.description",
-    "Explanation": "cidery.explanation",
-    "Reward": "cidery.rewards",
-    "describe": "cidery.description",
-    "diversity": "cidery.diversity",
-    "explain": "cidery.explanation",
-    "leave_one_out": "cidery.diversity",
-    "rank_references": "cidery.diversity",
+_ROOMS = {
+    "Corpus": "corpus",
+    "Comparison": "evaluation",
+    "CideryError": "errors",
+    "Description": "description",
+    "DocumentFrequencies": "frequencies",
+    "Explanation": "explanation",
+    "Reward": "rewards",
+    "ScoreTable": "scores",
+    "compare": "evaluation",
+    "describe": "description",
+    "diversity": "diversity",
+    "explain": "explanation",
+    "leave_one_out": "diversity",
+    "rank_references": "diversity",
+    "score": "evaluation",
+    "tokenize": "tokenizers",
 }
-"""What is imported when it is first asked for: scoring starts sooner without it."""
+"""Where public names live, if not in `metrics`. Each is imported when it is first asked for."""
 
 
 class _Door(ModuleType):
     """This module; its `diversity` is the function, also after someone imported that room."""
 
     def __getattr__(self, name: str) -> Any:
-        if name == "meta":
-            return import_module("cidery.meta")
-        if name not in _LATER:
+        if name in __all__ and name != "meta":
+            value = getattr(import_module(f"cidery.{_ROOMS.get(name, 'metrics')}"), name)
+            setattr(self, name, value)
+            return value
+        if name.startswith("_") or find_spec(f"cidery.{name}") is None:
             raise AttributeError(f"module 'cidery' has no attribute {name!r}")
-        value = getattr(import_module(_LATER[name]), name)
-        setattr(self, name, value)
-        return value
+        return import_module(f"cidery.{name}")
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *__all__})
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "diversity" and isinstance(value, ModuleType):
