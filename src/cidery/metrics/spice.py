@@ -26,7 +26,7 @@ from cidery.metrics.base import (
 from cidery.metrics.cider import CiderD
 from cidery.scenes.graph import CATEGORIES, Category, SceneGraph
 from cidery.scenes.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
-from cidery.scenes.pipeline import Parser, load_parser
+from cidery.scenes.pipeline import RULES_VERSION, Parser, load_parser
 from cidery.statistics import Floats
 from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 
@@ -80,9 +80,12 @@ class Spice(Metric):
         return "spice", self.parser
 
     def data_settings(self) -> dict[str, str]:
-        """Return the parser that is used with its version, and the checksum of the synonyms."""
-        table = _load_table()
-        return {"parser": load_parser(self.parser).id, "table": f"{table.checksum:016x}"}
+        """Return the parser and the rules with their versions, and the checksum of the synonyms."""
+        return {
+            "parser": load_parser(self.parser).id,
+            "table": f"{_load_table().checksum:016x}",
+            "rules": str(RULES_VERSION),
+        }
 
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""

@@ -56,6 +56,11 @@ class WordGroups:
             {item: place for item, place in places.items() if isinstance(item, int)},
         )
 
+    def with_more(self, synsets: Synsets) -> WordGroups:
+        """Let words also be found by other synsets, which make no two groups one."""
+        more = {s: group for word, group in self.group_of.items() for s in synsets(word)}
+        return WordGroups(self.group_of, more | self.by_synset)
+
     def find(self, word: str, synsets: Synsets) -> list[int]:
         """Return the groups that a word, seen before or not, belongs to."""
         found = {self.by_synset[s] for s in synsets(word) if s in self.by_synset}
@@ -90,10 +95,13 @@ class ReferenceScene:
         attributes = (t[1] for t in found if len(t) == 2)
         named = with_phrases(synsets, graphs)
         scene = cls(
-            WordGroups.build(objects, named), WordGroups.build(attributes, synsets), {}, synsets
+            WordGroups.build(objects, synsets).with_more(named),
+            WordGroups.build(attributes, synsets),
+            {},
+            synsets,
         )
         for known in found:
-            for key in scene.keys(known, named):
+            for key in scene.keys(known, synsets):
                 scene.stated.setdefault(key, known)
         return scene
 

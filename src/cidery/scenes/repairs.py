@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from cidery.scenes.tree import DROPPED, NOUNS, Token
-from cidery.scenes.words import LEADING, NOUNS_IN_ING, QUANTIFIERS
+from cidery.scenes.words import GROUPS, LEADING, NOUNS_IN_ING, QUANTIFIERS
 
 Repair: TypeAlias = Callable[[list[Token]], None]
 
@@ -144,14 +144,27 @@ def attach_participle(tokens: list[Token]) -> None:
     """`a woman at a table holding a cup`: a participle belongs to the noun before it.
 
     Parsers disagree here, and people would often take the farther noun. The original's scores, on
-    the captions that the rules were looked at with, fit the nearer one.
+    the captions that the rules were looked at with, fit the nearer one. In `a group of people
+    playing` it is the group that plays, as in `a group of people play`.
     """
     nearest = None
     for place, token in enumerate(tokens):
         if token.is_noun and token.role in NOMINAL_ROLES:
-            nearest = place
+            group = _find_group(tokens, token)
+            nearest = place if group is None else group
         elif token.tag == "VBG" and token.role in ("acl", "advcl") and nearest is not None:
             tokens[place] = replace(token, role="acl", head=nearest)
+
+
+def attach_with(tokens: list[Token]) -> None:
+    """`a man sits at a table with a pizza`: what `with` names belongs to the noun before it."""
+    for place, token in enumerate(tokens):
+        if token.role != "prep" or token.word != "with" or not tokens[token.head].is_verb:
+            continue
+        before = _find_last_child(tokens[:place], token.head, "prep")
+        noun = _find_last_child(tokens[:place], before, "pobj") if before is not None else None
+        if noun is not None:
+            tokens[place] = replace(token, head=noun)
 
 
 def attach_conjunct(tokens: list[Token]) -> None:
@@ -224,6 +237,18 @@ def _find_child(tokens: list[Token], place: int, role: str, word: str = "") -> i
     return None
 
 
+def _find_last_child(tokens: list[Token], place: int, role: str) -> int | None:
+    found = (child for child, t in enumerate(tokens) if t.head == place and t.role == role)
+    return max(found, default=None)
+
+
+def _find_group(tokens: list[Token], noun: Token) -> int | None:
+    """Return the place of `group` in `a group of people`, given the people."""
+    of = tokens[noun.head]
+    is_part = noun.role == "pobj" and of.word == "of"
+    return of.head if is_part and tokens[of.head].word in GROUPS else None
+
+
 def _take_over(token: Token, place: int, noun: Token, noun_place: int) -> Token:
     """Return the noun in the place that the token had in the tree."""
     head = noun_place if token.head == place else token.head
@@ -252,4 +277,5 @@ REPAIRS: tuple[Repair, ...] = (
     attach_conjunct,
     collapse_quantifier,
     join_prepositions,
+    attach_with,
 )

@@ -57,12 +57,12 @@ def describe_by_copulas(scene: Scene) -> Iterator[SceneTuple]:
 
 
 def describe_by_participles(scene: Scene) -> Iterator[SceneTuple]:
-    """`a woman smiling`, `the car is parked` -> (woman, smile), (car, park).
+    """`the car is parked` -> (car, park), where the participle leads to no thing.
 
-    Only where the participle leads nowhere: neither to a thing nor to `getting ready`.
+    What someone does without a thing is left out, as in the original's scores: `a woman smiling`.
     """
     for verb in scene.verbs:
-        if not scene.is_word(verb, "VBG", "VBN") or scene.things(verb, "dobj"):
+        if not scene.is_word(verb, "VBN") or scene.things(verb, "dobj"):
             continue
         if scene.tree.children(verb, "xcomp", "ccomp", "acomp", "attr", "oprd"):
             continue

@@ -60,6 +60,9 @@ QUANTIFIERS = _words(
 )
 """Words that say how much there is of what follows: `lots of boats`."""
 
+GROUPS = _words("bunch couple crowd flock group herd pair team")
+"""Words for several things that act as one: `a herd of sheep grazing`."""
+
 LEADING = _words(
     """
     across ahead along around away back close down far in inside near next off on out outside
