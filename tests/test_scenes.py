@@ -127,6 +127,10 @@ REPAIRED = {
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
     ),
+    repairs.misread_participle: (
+        "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
+        "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
+    ),
     repairs.attach_conjunct: (
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/0",
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/2",
@@ -147,7 +151,8 @@ def test_repairs(mend: repairs.Repair) -> None:
 
 
 def test_every_repair_has_an_example() -> None:
-    assert {*REPAIRED, repairs.join_prepositions} == set(repairs.REPAIRS)
+    named = {*repairs.REPAIRS, *repairs.MISREADINGS}
+    assert {*REPAIRED, repairs.join_prepositions} == named
 
 
 def test_groups_act_as_one() -> None:

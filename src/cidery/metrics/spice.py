@@ -16,6 +16,7 @@ from cidery.data import load
 from cidery.data.meteor import METEOR_WORDS
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
+    Faithful,
     Images,
     Metric,
     Prepared,
@@ -60,6 +61,9 @@ class Spice(Metric):
     """The tuples that count: all, or those of one kind. Captions in whose images no tuple is of
     that kind have no score (nan), and are left out of the corpus score."""
     measure: Measure = "f"
+    faithful: Faithful = "coco"
+    """coco: captions such as `a man holding a racquet` are misread as the original misreads them;
+    paper: they are read as they are meant."""
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
     extra: ClassVar[str | None] = "spice"
@@ -67,6 +71,7 @@ class Spice(Metric):
     def __post_init__(self) -> None:
         require_choice("of", self.of, CATEGORIES)
         require_choice("measure", self.measure, MEASURES)
+        require_choice("faithful", self.faithful, ("coco", "paper"))
         require(self.parser != "", "parser must be the name of a spaCy pipeline, or auto")
 
     @property
@@ -77,7 +82,7 @@ class Spice(Metric):
     @property
     def row_key(self) -> Hashable:
         """All kinds of tuples are counted in the same rows."""
-        return "spice", self.parser
+        return "spice", self.parser, self.faithful
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""
@@ -89,7 +94,7 @@ class Spice(Metric):
 
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""
-        parser, synsets = load_parser(self.parser), _load_synsets()
+        parser, synsets = self._load_parser(), _load_synsets()
         graphs = parser.parse(references.captions.captions.tokens(), keep=True)
         offsets = references.image_offsets.tolist()
         scenes = [
@@ -114,15 +119,17 @@ class Spice(Metric):
     def _column(self) -> int:
         return CATEGORIES.index(self.of) * _WIDTH + _SCORES + MEASURES.index(self.measure)
 
+    def _load_parser(self) -> Parser:
+        return load_parser(self.parser, misread=self.faithful == "coco")
+
     def parse(self, caption: str, tokenizer: TokenizerLike = "ptb") -> SceneGraph:
-        """Return the scene graph of a caption.
+        """Return the scene graph of a caption, read as it is meant.
 
         ```python
         Spice().parse("a man riding a wave").relations   # (("man", "ride", "wave"),)
         ```
         """
-        words = get_tokenizer(tokenizer)([caption], 1).captions.tokens()
-        return load_parser(self.parser).parse(words)[0]
+        return load_parser(self.parser).parse(_split([caption], tokenizer))[0]
 
     def compare(
         self, candidate: str, references: Sequence[str], tokenizer: TokenizerLike = "ptb"
@@ -134,9 +141,8 @@ class Spice(Metric):
         found.matched, found.extra, found.missing, found.count("object").recall
         ```
         """
-        graphs = [self.parse(reference, tokenizer) for reference in references]
-        scene = ReferenceScene.build(graphs, _load_synsets())
-        return scene.compare(self.parse(candidate, tokenizer))
+        graphs = self._load_parser().parse(_split([candidate, *references], tokenizer))
+        return ReferenceScene.build(graphs[1:], _load_synsets()).compare(graphs[0])
 
     @staticmethod
     def counts(row: Floats, category: Category = "all") -> SceneCounts:
@@ -167,6 +173,10 @@ class _PreparedSpice:
                 rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
         rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption that says nothing scores 0
         return rows
+
+
+def _split(captions: list[str], tokenizer: TokenizerLike) -> list[list[str]]:
+    return get_tokenizer(tokenizer)(captions, 1).captions.tokens()
 
 
 def _row(counts: SceneCounts) -> list[float]:
@@ -212,6 +222,8 @@ class Spider(Metric):
 
     parser: str = "auto"
     """As SPICE's."""
+    faithful: Faithful = "coco"
+    """As SPICE's."""
     n: int = 4
     """As CIDEr-D's."""
     sigma: float = 6.0
@@ -225,7 +237,7 @@ class Spider(Metric):
 
     @property
     def _parts(self) -> tuple[Spice, CiderD]:
-        return Spice(parser=self.parser), CiderD(n=self.n, sigma=self.sigma)
+        return Spice(parser=self.parser, faithful=self.faithful), CiderD(n=self.n, sigma=self.sigma)
 
     @property
     def name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -60,15 +60,18 @@ def split_words(words: Iterable[str]) -> Words:
     return tuple(found)
 
 
-def load_parser(name: str = "auto") -> Parser:
-    """Load a pipeline by the name of its package; `auto`: the first that is installed."""
+def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
+    """Load a pipeline by the name of its package; `auto`: the first that is installed.
+
+    With `misread`, it errs where the original does.
+    """
     if find_spec("spacy") is None:
         raise MissingExtraError.to("parse captions for SPICE", package="spacy", extra="spice")
     if name == "auto":
         name = next((known for known in PIPELINES if find_spec(known)), "")
     if not name or find_spec(name) is None:
         raise _missing_pipeline(name)
-    return _load_pipeline(name)
+    return _misread(name) if misread else _load_pipeline(name)
 
 
 @lru_cache(maxsize=2)
@@ -77,6 +80,11 @@ def _load_pipeline(name: str) -> Parser:
 
     # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
     return Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
+
+
+@lru_cache(maxsize=2)
+def _misread(name: str) -> Parser:
+    return replace(_load_pipeline(name), misread=True, _known={})
 
 
 def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
@@ -101,6 +109,8 @@ class Parser:
     lemmatize: Lemmatizer = field(repr=False)
     id: str
     """`spacy-en_core_web_sm-3.8.0`"""
+    misread: bool = False
+    """Whether it errs where the original does."""
     _known: dict[Words, SceneGraph] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -127,7 +137,8 @@ class Parser:
             self.forget()
         graphs = {words: self._known[words] for words in wanted if words in self._known}
         missing = [words for words in dict.fromkeys(wanted) if words not in graphs]
-        shelf = KeptGraphs(f"{self.id}|rules:{RULES_VERSION}") if keep and missing else None
+        rules = f"{RULES_VERSION}{'-misread' if self.misread else ''}"
+        shelf = KeptGraphs(f"{self.id}|rules:{rules}") if keep and missing else None
         if shelf is not None:
             graphs |= shelf.load(missing)
             missing = [words for words in missing if words not in graphs]
@@ -168,4 +179,4 @@ class Parser:
         for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
             correct = self.lemmatize.correct
             tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
-            yield read_graph(Tree(repair(tokens), self.lemmatize))
+            yield read_graph(Tree(repair(tokens, misread=self.misread), self.lemmatize))
