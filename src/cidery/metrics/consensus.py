@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,8 @@ class Consensus(ByToken):
     """The weight of an end like `in the`."""
     oddity: float = 0.5
     """The weight of neighbours that hardly ever stand side by side."""
+
+    paper: ClassVar[str] = "none: cidery's own"
 
     def __post_init__(self) -> None:
         super().__post_init__()
