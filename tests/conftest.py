@@ -160,6 +160,8 @@ def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     from cidery.web.database import migrate
     from cidery.web.environment import Environment, set_up
 
+    # A browser of other tests may have an event loop running in this thread; Django need not mind.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
             patch.setenv(name, "")  # so that it is unset afterwards

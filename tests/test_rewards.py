@@ -76,7 +76,10 @@ def test_equals_score_for_strings_tokens_and_ids(
         eos=EOS,
     )
     ids = list(candidates)
-    for captions in (list(candidates.values()), tokens, as_ids(tokens, vocabulary)):
+    forms = [list(candidates.values()), tokens, as_ids(tokens, vocabulary)]
+    if METRICS[metric].extra == "contextual":  # language models read text, which tokens have lost
+        forms = forms[:1]
+    for captions in forms:
         np.testing.assert_array_equal(reward(ids, captions), expected.each[metric])
     assert reward.signatures == expected.signatures
 

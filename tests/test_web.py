@@ -140,7 +140,7 @@ def test_headers(installation: Installation) -> None:
         assert headers["x-frame-options"] == "DENY"
         assert headers["x-content-type-options"] == "nosniff"
         assert headers["referrer-policy"] == "same-origin"
-    assert installation.visitor().get("/sign-in").headers["cache-control"] == "no-store"
+    assert installation.visitor().get("/sign-in").headers["cache-control"] == "no-store, private"
 
 
 def test_pages_ask_nobody_else(installation: Installation) -> None:
