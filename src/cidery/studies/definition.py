@@ -175,9 +175,9 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
         values["images"] = str(folder / values["images"])
     design = values["design"]
     items, references = _read_sources(design, sources, folder, values.get("seed", 0))
-    known = read_checks(values, checks, str(path))
+    checked = read_checks(values, checks, str(path))
     try:
-        return Definition(values, items, known, references)
+        return Definition(values, items, checked, references)
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
 
