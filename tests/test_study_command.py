@@ -114,6 +114,7 @@ for line in sys.stdin:
 
 def test_refused_files(command: Command) -> None:
     """Every file is read in one process: starting one takes longer than all the reading."""
+    command("study", "list")  # makes the tables
     given = [STUDY | {"name": "refused"} | changes for changes, _ in REFUSED]
     done = subprocess.run(
         [sys.executable, "-c", READ_ALL],
