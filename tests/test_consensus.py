@@ -88,7 +88,7 @@ class TestScore:
         assert tuple(found.parts) == PARTS
         parts = found.parts
         expected = (
-            parts["cone"] * (1 + parts["cone"] * (parts["recall"] - 0.4 * parts["short"])) / 2
+            parts["cone"] * (1 + parts["cone"] * (parts["recall"] - 0.6 * parts["short"])) / 2
         ) * ((1 - 0.5 * parts["repetition"]) * 0.8 * (1 - 0.5 * parts["oddity"]))
         assert found.score == pytest.approx(expected)
         assert found.score == score_one(consensus, "a puppy sleeps on the", DOG)

@@ -25,6 +25,7 @@ from typing import Any, TypeAlias
 from cidery.data import MODELS, find_model
 from cidery.encoders.base import Encoder, Token, TokenStates
 from cidery.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
+from cidery.encoders.lenses import Lens, find_lens
 from cidery.errors import SettingError
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
@@ -88,9 +89,11 @@ __all__ = [
     "LAYERS",
     "Encoder",
     "EncoderLike",
+    "Lens",
     "Token",
     "TokenStates",
     "choose_beta",
     "choose_layer",
+    "find_lens",
     "get_encoder",
 ]

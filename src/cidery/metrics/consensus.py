@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cidery.encoders import TokenStates
+from cidery.encoders import Encoder, Lens, TokenStates, find_lens
 from cidery.metrics.base import Images, Prepared, ReferenceSet, require_between
 from cidery.metrics.contextual import ByToken, rows_by_image
 from cidery.metrics.wording import Faults, Wording
@@ -33,12 +33,13 @@ GROUP = 5
 class Consensus(ByToken):
     """How near a caption is to some blend of its references, and how much of them it says; [0, 1].
 
-    cone·(1 + cone·(recall - 0.4·short))/2 · (1 - 0.5·repetition) · (1 - 0.2·dangling)
+    cone·(1 + cone·(recall - 0.6·short))/2 · (1 - 0.5·repetition) · (1 - 0.2·dangling)
     · (1 - 0.5·oddity)
 
     cone is the highest cosine of the caption's embedding and a sum of the references' with weights
     that are not negative; recall how near the references' tokens are to the caption's; the others
-    are faults of wording. docs/metrics/consensus.md defines each and tells how they were chosen.
+    are faults of wording. Vectors are seen through a lens that people's judgments taught.
+    docs/metrics/consensus.md defines each and tells how they were chosen.
 
     ```python
     cidery.score(candidates, references, metrics=[Consensus(), Consensus(encoder="mpnet")])
@@ -47,7 +48,7 @@ class Consensus(ByToken):
 
     recall: float = 1.0
     """The weight of recall."""
-    brevity: float = 0.4
+    brevity: float = 0.6
     """The weight of being shorter than the references."""
     repetition: float = 0.5
     """The weight of words said more often than in any reference."""
@@ -55,6 +56,9 @@ class Consensus(ByToken):
     """The weight of an end like `in the`."""
     oddity: float = 0.5
     """The weight of neighbours that hardly ever stand side by side."""
+    lens: bool = True
+    """Whether vectors are seen through the lens of their encoder; others than minilm and mpnet
+    have none."""
 
     paper: ClassVar[str] = "none: cidery's own"
 
@@ -69,15 +73,29 @@ class Consensus(ByToken):
         """`consensus`."""
         return "consensus"
 
+    def data_settings(self) -> dict[str, str]:
+        """Return the digests of the encoder's weights and of its lens, and the layer."""
+        lens = self.choose_lens(self.open_encoder())
+        return super().data_settings() | {"lens": lens.fingerprint if lens else "none"}
+
+    def choose_lens(self, encoder: Encoder) -> Lens | None:
+        """Return the encoder's lens, None without one; lenses are for the last layer."""
+        is_last = self.choose_layer(encoder) in (None, encoder.layers)
+        return find_lens(encoder) if self.lens and is_last else None
+
+    def read(self, captions: TokenizedCaptions, threads: int) -> Seen:
+        """Return the captions as their encoder and its lens see them."""
+        encoder = self.open_encoder()
+        return Seen(self.read_tokens(encoder, captions, threads), self.choose_lens(encoder))
+
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Encode the references and read their wording."""
-        encoder = self.open_encoder()
-        tokens = self.read_tokens(encoder, references.captions, references.threads)
+        seen = self.read(references.captions, references.threads)
         words = references.captions.form("words").tokens()
         offsets = references.image_offsets.tolist()
         spans = [range(begin, end) for begin, end in pairwise(offsets)]
         return _PreparedConsensus(
-            self, tokens, spans, [Wording.read([words[i] for i in span]) for span in spans]
+            self, seen, spans, [Wording.read([words[i] for i in span]) for span in spans]
         )
 
     def combine(self, likeness: Likeness, faults: Faults) -> list[float]:
@@ -118,8 +136,8 @@ class Consensus(ByToken):
 
         words = explain(candidate, references, self.encoder, layer=self.layer, device=self.device)
         captions = get_tokenizer(tokenizer)([candidate, *references])
-        tokens = self.read_tokens(self.open_encoder(), captions, 0)
-        likeness = _References.read(tokens, range(1, len(captions))).compare(tokens, 0)
+        seen = self.read(captions, 0)
+        likeness = _References.read(seen, range(1, len(captions))).compare(seen, 0)
         said, *told = captions.form("words").tokens()
         faults = Wording.read(told).find_faults(said)
         score, *parts = self.combine(likeness, faults)
@@ -209,6 +227,28 @@ def measure_cone(whole: Floats, references: Floats) -> tuple[float, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
+class Seen:
+    """Captions as an encoder and its lens see them."""
+
+    tokens: TokenStates
+    lens: Lens | None
+
+    def __getitem__(self, caption: int) -> tuple[Floats, Floats]:
+        """Return a caption's embedding, float64[width] of length 1, and its tokens' directions.
+
+        Tokens that the encoder adds count in the embedding alone.
+        """
+        rows = self.tokens.rows(caption)
+        states = self.tokens.states[rows].astype(np.float64)
+        if self.lens is not None:  # caption by caption, so that bits depend on no other
+            states = self.lens(states)
+        lengths = np.linalg.norm(states, axis=1, keepdims=True)
+        whole = states.mean(axis=0)
+        directions = (states / np.maximum(lengths, 1e-12))[~self.tokens.special[rows]]
+        return whole / max(float(np.linalg.norm(whole)), 1e-12), directions
+
+
+@dataclass(frozen=True, eq=False)
 class _References:
     """The references of one image."""
 
@@ -222,25 +262,25 @@ class _References:
     """Where the tokens of each reference that has any begin."""
 
     @classmethod
-    def read(cls, tokens: TokenStates, captions: Sequence[int]) -> _References:
+    def read(cls, seen: Seen, captions: Sequence[int]) -> _References:
         # Groups must not depend on the order in which references were given.
-        order = sorted(range(len(captions)), key=lambda i: tokens.captions[captions[i]])
+        order = sorted(range(len(captions)), key=lambda i: seen.tokens.captions[captions[i]])
         count = -(-len(captions) // GROUP) if len(captions) > MOST_TOGETHER else 1
-        worded = [found for i in captions if len(found := _own_directions(tokens, i))]
+        wholes, directions = zip(*(seen[i] for i in captions), strict=True)
+        worded = [found for found in directions if len(found)]
         return cls(
-            np.stack([_embed(tokens, i) for i in captions]),
+            np.stack(wholes),
             [np.asarray(order[place::count]) for place in range(count)],
-            np.concatenate([np.zeros((0, tokens.states.shape[1])), *worded]),
+            np.concatenate([np.zeros((0, wholes[0].size)), *worded]),
             np.cumsum([0, *map(len, worded)])[:-1],
         )
 
-    def compare(self, tokens: TokenStates, caption: int) -> Likeness:
+    def compare(self, seen: Seen, caption: int) -> Likeness:
         """Return how alike they and a caption are."""
         weights = np.zeros(len(self.wholes))
-        directions = _own_directions(tokens, caption)
+        whole, directions = seen[caption]
         if len(directions) == 0 or len(self.directions) == 0:
             return Likeness(0.0, 0.0, weights)
-        whole = _embed(tokens, caption)
         cones = np.zeros(len(self.groups))
         for place, group in enumerate(self.groups):
             cones[place], weights[group] = measure_cone(whole, self.wholes[group])
@@ -252,35 +292,22 @@ class _References:
         )
 
 
-def _embed(tokens: TokenStates, caption: int) -> Floats:
-    """Return the mean of a caption's states, of length 1."""
-    mean = tokens.states[tokens.rows(caption)].astype(np.float64).mean(axis=0)
-    whole: Floats = mean / max(float(np.linalg.norm(mean)), 1e-12)
-    return whole
-
-
-def _own_directions(tokens: TokenStates, caption: int) -> Floats:
-    """Return the directions of a caption's tokens without those that the encoder adds."""
-    own: Floats = tokens.directions(caption)[~tokens.special[tokens.rows(caption)]]
-    return own
-
-
 @dataclass(frozen=True, eq=False)
 class _PreparedConsensus:
     metric: Consensus
-    tokens: TokenStates
+    seen: Seen
     spans: Sequence[range]
     """By image: its references."""
     wordings: Sequence[Wording]
 
     def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
         """Return the score and its parts: float64[captions, 7]."""
-        tokens = self.metric.read_tokens(self.metric.open_encoder(), candidates, threads)
+        seen = self.metric.read(candidates, threads)
         words = candidates.form("words").tokens()
         rows = np.zeros((len(candidates), 1 + len(PARTS)))
         for image, members in rows_by_image(images):
-            references = _References.read(self.tokens, self.spans[image])
+            references = _References.read(self.seen, self.spans[image])
             for row in members.tolist():
                 faults = self.wordings[image].find_faults(words[row])
-                rows[row] = self.metric.combine(references.compare(tokens, row), faults)
+                rows[row] = self.metric.combine(references.compare(seen, row), faults)
         return rows
