@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import cidery
+from cidery import Consensus
 from cidery.cli import main
 from cidery.errors import InputError
 
@@ -76,3 +77,13 @@ def test_the_command(capsys, found):
     shown = json.loads(capsys.readouterr().out)
     assert shown["words"][1]["nearest"] == "dog" and shown["beta"] == found.beta
     assert str(found).splitlines()[0].split() == found.header()
+
+
+def test_the_command_tells_what_consensus_is_made_of(capsys, minilm):
+    told = Consensus(encoder=minilm).explain(CANDIDATE, REFERENCES, beta=0.6)
+    assert main(["explain", CANDIDATE, *REFERENCES, "--consensus", "--beta", "0.6"]) == 0
+    out = capsys.readouterr().out
+    assert out.endswith("\n".join(told.notes()) + "\n")
+    assert f"score {told.score:.4f}: cone " in out
+    assert main(["explain", CANDIDATE, *REFERENCES, "--consensus", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["parts"] == told.parts

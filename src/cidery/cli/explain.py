@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table
+
+if TYPE_CHECKING:
+    from cidery.explanation import Explanation
+    from cidery.metrics.consensus import ConsensusExplanation
 
 app = parsing.new_app()
 
@@ -17,6 +21,7 @@ app = parsing.new_app()
     epilog=parsing.examples(
         'cidery explain "a puppy sleeps" "a dog is sleeping on a sofa" "the dog naps"',
         'cidery explain "a puppy sleeps" "a dog is sleeping" --encoder mpnet --format json',
+        'cidery explain "a puppy on the" "a dog is sleeping" --consensus',
     )
 )
 def explain(
@@ -46,6 +51,9 @@ def explain(
             show_default=False,
         ),
     ] = None,
+    consensus: Annotated[
+        bool, typer.Option("--consensus", help="Add what the score of consensus is made of.")
+    ] = False,
     format: parsing.TableOrJson = "table",
 ) -> None:
     """Show the nearest reference words of a caption's words, what is missing and what is extra."""
@@ -53,7 +61,12 @@ def explain(
 
     with progress(1) as step:
         step("encoding")
-        found = cidery.explain(candidate, references, encoder, layer=layer, beta=beta)
+        found: Explanation | ConsensusExplanation
+        if consensus:
+            metric = cidery.Consensus(encoder=encoder, layer=layer)
+            found = metric.explain(candidate, references, beta=beta)
+        else:
+            found = cidery.explain(candidate, references, encoder, layer=layer, beta=beta)
     if format == "json":
         show_json(found.to_dict())
         return

@@ -122,9 +122,13 @@ class Consensus(ByToken):
         ]
 
     def explain(
-        self, candidate: str, references: Sequence[str], tokenizer: TokenizerLike = "ptb"
+        self,
+        candidate: str,
+        references: Sequence[str],
+        tokenizer: TokenizerLike = "ptb",
+        beta: float | None = None,
     ) -> ConsensusExplanation:
-        """Return what the score of one caption is made of, word by word.
+        """Return what the score of one caption is made of, word by word; `beta` as for `explain`.
 
         ```python
         found = Consensus().explain("a puppy sleeps on the", ["a dog is sleeping on a sofa"])
@@ -134,7 +138,9 @@ class Consensus(ByToken):
         """
         from cidery.explanation import explain
 
-        words = explain(candidate, references, self.encoder, layer=self.layer, device=self.device)
+        words = explain(
+            candidate, references, self.encoder, layer=self.layer, beta=beta, device=self.device
+        )
         captions = get_tokenizer(tokenizer)([candidate, *references])
         seen = self.read(captions, 0)
         likeness = _References.read(seen, range(1, len(captions))).compare(seen, 0)
