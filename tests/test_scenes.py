@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ import cidery
 from cidery.data.shelf import Shelf
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.scenes import repairs
+from cidery.scenes.crew import Crew, Helper
 from cidery.scenes.graph import SceneGraph, categories_of
 from cidery.scenes.keeping import SHELF
 from cidery.scenes.lemmas import Lemmatizer
 from cidery.scenes.matching import ReferenceScene, SceneCounts
-from cidery.scenes.pipeline import Parser, load_parser, split_words
+from cidery.scenes.pipeline import SHARE, Parser, load_parser, split_words
 from cidery.scenes.tree import Token
 
 RULES = {
@@ -380,6 +382,57 @@ def test_processes_share_a_shelf(own_cache: Path) -> None:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert len(Shelf("shared").load(str(n).encode() for n in range(200))) == 100
+
+
+# --- shared work -------------------------------------------------------------------------------
+
+
+def test_work_is_shared_in_order(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    reply = f"lambda n: open({str(seen)!r}, 'w').close() or [n, 'there']"
+
+    def work(number: int) -> list[object]:
+        deadline = time.monotonic() + 60
+        while not seen.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return [number, "here"]
+
+    code = f"from cidery.scenes.crew import answer; answer({reply})"
+    found = list(Crew(range(4), code, 1).run(work))
+    assert [number for number, _ in found] == [0, 1, 2, 3]
+    assert {where for _, where in found} == {"here", "there"}
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(1)", "print('no answer')", "1 +"])
+def test_what_a_process_does_not_do_is_done_here(code: str) -> None:
+    assert list(Crew(range(50), code, 2).run(lambda n: n + 1)) == list(range(1, 51))
+
+
+def test_a_process_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cidery.scenes.crew.PATIENCE", 0.05)
+    code = "import time; time.sleep(600)"
+    assert list(Crew(range(5), code, 1).run(lambda n: n)) == list(range(5))
+
+
+def test_another_process_parses_the_same(parser: Parser) -> None:
+    captions = [["a", "dog", "on", "a", "mat"], ["a", "man", "holding", "a", "racquet"]]
+    code = "from cidery.scenes.pipeline import help_parse; help_parse('auto', True)"
+    with Helper.start(code) as helper:
+        there = helper.exchange(captions)
+    here = load_parser(misread=True).find_tuples(captions)
+    assert [[tuple(t) for t in tuples] for tuples in there] == [list(tuples) for tuples in here]
+
+
+def test_many_captions_are_shared(parser: Parser) -> None:
+    assert parser.count_helpers(SHARE, 4) == 0
+    assert parser.count_helpers(3 * SHARE, 2) == 1
+    assert parser.count_helpers(3 * SHARE, 8) == 2
+    assert parser.count_helpers(10**6, 1) == 0
+    assert parser.count_helpers(10**6, 0) <= 3
+    assert fresh(parser).count_helpers(10**6, 4) == 0  # nothing that another process could load
+    captions = [["a", "dog", "and", str(number)] for number in range(2 * SHARE)]
+    shared = parser.parse(captions, threads=2)
+    assert shared == fresh(parser).parse(captions)
 
 
 # --- pictures ----------------------------------------------------------------------------------
