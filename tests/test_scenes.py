@@ -12,7 +12,7 @@ import pytest
 import cidery
 from cidery.data.shelf import Shelf
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
-from cidery.scenes import repairs
+from cidery.scenes import misreadings, repairs
 from cidery.scenes.crew import Crew, Helper
 from cidery.scenes.graph import SceneGraph, categories_of
 from cidery.scenes.keeping import SHELF
@@ -65,11 +65,15 @@ RULES = {
     # possession and pronouns
     "the man 's hat": "man; hat; man have hat",
     "a girl with her doll": "girl; doll; girl have doll; girl with doll",
+    "a dog with her ball": "dog; ball; dog have ball; dog with ball",
     "a cake with a candle on it": "cake; candle; cake with candle; candle on cake",
     # prepositions
     "a cat next to a laptop": "cat; laptop; cat next to laptop",
     "a man sits at a table with a pizza": ("man; table; pizza; man sit at table; table with pizza"),
     "a bowl full of soup": "bowl; soup; bowl full; bowl of soup",
+    "a girl is ready to blow out a candle on a cake": (
+        "girl; candle; cake; girl ready; candle on cake"
+    ),
 }
 
 
@@ -92,6 +96,14 @@ REPAIRED = {
     repairs.restore_possessive: (
         "toy/NN/ROOT/0 in/IN/prep/0 it/PRP/nsubj/3 's/VBZ/pobj/1 mouth/NN/attr/3",
         "toy/NN/ROOT/0 in/IN/prep/0 it/PRP$/poss/4 's/POS/case/2 mouth/NN/pobj/1",
+    ),
+    repairs.restore_phrase: (
+        "bear/NN/nsubj/1 walking/VBG/ROOT/1 across/IN/prep/1 field/NN/pobj/2",
+        "bear/NN/ROOT/0 walking/VBG/acl/0 across/IN/prep/1 field/NN/pobj/2",
+    ),
+    repairs.restore_conjunct: (
+        "man/NN/ROOT/0 in/IN/prep/0 suit/NN/pobj/1 and/CC/cc/2 tie/VB/conj/2",
+        "man/NN/ROOT/0 in/IN/prep/0 suit/NN/pobj/1 and/CC/cc/2 tie/NN/conj/2",
     ),
     repairs.restore_bare_noun: (
         "cake/VB/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1",
@@ -129,10 +141,6 @@ REPAIRED = {
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
     ),
-    repairs.misread_participle: (
-        "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
-        "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
-    ),
     repairs.attach_conjunct: (
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/0",
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/2",
@@ -140,6 +148,30 @@ REPAIRED = {
     repairs.collapse_quantifier: (
         "lots/NNS/ROOT/0 of/IN/prep/0 boats/NNS/pobj/1 in/IN/prep/0",
         "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2 in/IN/prep/2",
+    ),
+    misreadings.lose_participle: (
+        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
+        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/lost/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
+    ),
+    misreadings.lose_passive: (
+        "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/prep/2 hill/NN/pobj/3",
+        "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/lost/2 hill/NN/pobj/3",
+    ),
+    misreadings.lose_relative: (
+        "cat/NN/ROOT/0 that/WDT/nsubj/3 is/VBZ/aux/3 sitting/VBG/relcl/0 on/IN/prep/3",
+        "cat/NN/ROOT/0 that/WDT/nsubj/3 is/VBZ/aux/3 sitting/VBG/relcl/0 on/IN/lost/3",
+    ),
+    misreadings.lose_close_up: (
+        "close/NN/ROOT/0 up/RP/prt/0 of/IN/prep/1 cat/NN/pobj/2",
+        "close/NN/ROOT/0 up/RP/prt/0 of/IN/lost/1 cat/NN/pobj/2",
+    ),
+    misreadings.misread_participle: (
+        "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
+        "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
+    ),
+    misreadings.misread_standing: (
+        "a/DT/det/1 dog/NN/ROOT/1 and/CC/cc/1 cat/NN/conj/1 standing/VBG/acl/3 on/IN/prep/4",
+        "a/DT/det/4 dog/NN/compound/4 and/CC/cc/4 cat/NN/compound/4 standing/NN/ROOT/4 on/IN/prep/4",
     ),
 }
 
@@ -153,8 +185,32 @@ def test_repairs(mend: repairs.Repair) -> None:
 
 
 def test_every_repair_has_an_example() -> None:
-    named = {*repairs.REPAIRS, *repairs.MISREADINGS}
+    named = {*repairs.REPAIRS, *misreadings.MISREADINGS, *repairs.JOININGS}
     assert {*REPAIRED, repairs.join_prepositions} == named
+
+
+@pytest.mark.parametrize(
+    ("mend", "text"),
+    [
+        (
+            misreadings.lose_participle,
+            "man/NN/ROOT/0 walking/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2",
+        ),
+        (
+            misreadings.misread_standing,
+            "man/NN/ROOT/0 standing/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2",
+        ),
+        (
+            misreadings.lose_passive,
+            "cars/NNS/ROOT/0 parked/VBN/acl/0 on/IN/prep/1 hill/NN/pobj/2",
+        ),
+    ],
+    ids=["a participle it knows", "a person", "no auxiliary"],
+)
+def test_what_is_read_right(mend: repairs.Repair, text: str) -> None:
+    tokens = read(text)
+    mend(tokens)
+    assert tokens == read(text)
 
 
 def test_groups_act_as_one() -> None:

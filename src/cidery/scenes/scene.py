@@ -83,17 +83,13 @@ class Scene:
         token = self.tree.tokens[place]
         if token.tag not in PRONOUNS:
             return None
-        for noun in self.objects:
-            if noun < place and self._agrees(token.word, noun):
-                return noun
-        return None
-
-    def _agrees(self, pronoun: str, noun: int) -> bool:
-        if pronoun in ("it", "its", "itself"):
-            return self.is_word(noun, "NN", "NNP")
-        if pronoun in ("they", "them", "their", "themselves"):
-            return True
-        return self.name(noun) in PEOPLE
+        before = [noun for noun in self.objects if noun < place]
+        if token.word in ("it", "its", "itself"):
+            before = [noun for noun in before if self.is_word(noun, "NN", "NNP")]
+        elif token.word not in ("they", "them", "their", "themselves"):
+            people = [noun for noun in before if self.name(noun) in PEOPLE]
+            before = people or before  # `a dog with her puppies`
+        return next(iter(before), None)
 
     def is_passive(self, verb: int) -> bool:
         """Tell whether a verb says what is done to its subject."""

@@ -11,6 +11,8 @@ VERBS = ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ")
 PRONOUNS = ("PRP", "PRP$")
 DROPPED = "dropped"
 """The role of a token that became part of another one."""
+LOST = "lost"
+"""The role of a token that nothing is said to lead to."""
 
 
 @dataclass(frozen=True)
