@@ -170,8 +170,8 @@ REPAIRED = {
         "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
     ),
     misreadings.misread_standing: (
-        "a/DT/det/1 dog/NN/ROOT/1 and/CC/cc/1 cat/NN/conj/1 standing/VBG/acl/3 on/IN/prep/4",
-        "a/DT/det/4 dog/NN/compound/4 and/CC/cc/4 cat/NN/compound/4 standing/NN/ROOT/4 on/IN/prep/4",
+        "cow/NN/ROOT/0 and/CC/cc/0 dog/NN/conj/0 standing/VBG/acl/2 on/IN/prep/3",
+        "cow/NN/compound/3 and/CC/cc/3 dog/NN/compound/3 standing/NN/ROOT/3 on/IN/prep/3",
     ),
 }
 
