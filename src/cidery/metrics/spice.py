@@ -62,7 +62,7 @@ class Spice(Metric):
     that kind have no score (nan), and are left out of the corpus score."""
     measure: Measure = "f"
     faithful: Faithful = "coco"
-    """coco: captions such as `a man holding a racquet` are misread as the original misreads them;
+    """coco: captions such as `a man sitting on a bench` are misread as the original misreads them;
     paper: they are read as they are meant."""
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
