@@ -35,7 +35,9 @@ RULES = {
     "one of the benches": "bench; bench one",
     "a couple of dogs": "couple; dog; couple of dog",
     "a group of people": "group; people; group of people",
-    "a group of people playing a game": ("group; people; game; group of people; group play game"),
+    "a group of people playing a game": (
+        "group; people; game; group of people; group play game; people play game"
+    ),
     # verbs
     "a dog chases a cat": "dog; cat; dog chase cat",
     "a man riding a wave": "man; wave; man ride wave",
@@ -164,6 +166,10 @@ REPAIRED = {
     misreadings.lose_close_up: (
         "close/NN/ROOT/0 up/RP/prt/0 of/IN/prep/1 cat/NN/pobj/2",
         "close/NN/ROOT/0 up/RP/prt/0 of/IN/lost/1 cat/NN/pobj/2",
+    ),
+    misreadings.misread_amount: (
+        "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2",
+        "lots/NNS/lost/2 of/IN/dropped/2 boats/NNS/ROOT/2",
     ),
     misreadings.misread_participle: (
         "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",

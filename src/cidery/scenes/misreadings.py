@@ -26,6 +26,7 @@ KNOWN_PARTICIPLES = frozenset(
 )
 """Participles that are not lost after a caption's first noun."""
 PREPOSITIONS = ("prep", "agent")
+AMOUNTS = ("lot", "lots", "plenty", "ton", "tons")
 
 
 def lose_participle(tokens: list[Token]) -> None:
@@ -63,6 +64,14 @@ def lose_close_up(tokens: list[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.word == "of" and token.role == "prep" and tokens[token.head].word == "up":
             tokens[place] = replace(token, role=LOST)
+
+
+def misread_amount(tokens: list[Token]) -> None:
+    """`lots of boats`: boats and, besides, a lot."""
+    for place, token in enumerate(tokens):
+        if token.role == "nummod" and token.word in AMOUNTS:
+            tag = "NNS" if token.word.endswith("s") else "NN"
+            tokens[place] = replace(token, tag=tag, role=LOST)
 
 
 def misread_participle(tokens: list[Token]) -> None:
@@ -135,6 +144,7 @@ MISREADINGS: tuple[Repair, ...] = (
     lose_passive,
     lose_relative,
     lose_close_up,
+    misread_amount,
     misread_participle,
     misread_standing,
 )

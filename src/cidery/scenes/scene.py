@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cidery.scenes.tree import DROPPED, PRONOUNS, Tree
-from cidery.scenes.words import PEOPLE
+from cidery.scenes.words import GROUPS, PEOPLE
 
 MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", DROPPED)
 RELATIVE = ("that", "which", "who", "whom")
@@ -124,6 +124,9 @@ class Scene:
     def _modified(self, noun: int) -> list[int]:
         """Return the nouns that a clause after the last of them describes."""
         head = self.tree.tokens[noun].head
+        if self.tree.tokens[noun].word in GROUPS:  # `a group of people playing a game`
+            members = [things for of, things in self.prepositions(noun) if of == "of"]
+            return [noun, *(thing for things in members for thing in things)]
         if self.tree.tokens[noun].role == "conj" and head in self.objects:
             return [head, noun]  # `a man and a woman riding horses`
         return [noun]
