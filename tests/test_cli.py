@@ -633,6 +633,21 @@ class TestTerminal:
         again = on_terminal(80, "score", "system_a.json", "references.json", "-m", "meteor")
         assert "compiling" not in again
 
+    @pytest.mark.usefixtures("parser")
+    def test_meta_shows_that_captions_are_parsed(
+        self, on_terminal: Callable[..., str], tmp_path: Path
+    ) -> None:
+        judged = [
+            {"image": "a", "references": ["a dog on a mat"]},
+            {"image": "a", "pair": ["a cat", "a dog"], "votes": [-1]},
+        ]
+        file = tmp_path / "mine.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in judged))
+        printed = on_terminal(80, "meta", "judgments", str(file), "-m", "spice", "--no-cache")
+        before, _, _ = printed.partition("in percent")
+        assert "parsing captions, percent" in before
+        assert "\x1b[2K" in before
+
     def test_no_progress_in_a_pipe(self, tmp_path: Path) -> None:
         big = tmp_path / "big.json"
         big.write_bytes(b'{"a": ["a dog", "a cat"]}' + b" " * BIG_FILE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import time
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ import pytest
 import cidery
 from cidery.data.shelf import Shelf
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
-from cidery.scenes import repairs
+from cidery.scenes import misreadings, repairs
+from cidery.scenes.crew import Crew, Helper
 from cidery.scenes.graph import SceneGraph, categories_of
 from cidery.scenes.keeping import SHELF
 from cidery.scenes.lemmas import Lemmatizer
 from cidery.scenes.matching import ReferenceScene, SceneCounts
-from cidery.scenes.pipeline import Parser, load_parser, split_words
+from cidery.scenes.pipeline import SHARE, Parser, load_parser, split_words
 from cidery.scenes.tree import Token
 
 RULES = {
@@ -33,7 +35,9 @@ RULES = {
     "one of the benches": "bench; bench one",
     "a couple of dogs": "couple; dog; couple of dog",
     "a group of people": "group; people; group of people",
-    "a group of people playing a game": ("group; people; game; group of people; group play game"),
+    "a group of people playing a game": (
+        "group; people; game; group of people; group play game; people play game"
+    ),
     # verbs
     "a dog chases a cat": "dog; cat; dog chase cat",
     "a man riding a wave": "man; wave; man ride wave",
@@ -63,11 +67,15 @@ RULES = {
     # possession and pronouns
     "the man 's hat": "man; hat; man have hat",
     "a girl with her doll": "girl; doll; girl have doll; girl with doll",
+    "a dog with her ball": "dog; ball; dog have ball; dog with ball",
     "a cake with a candle on it": "cake; candle; cake with candle; candle on cake",
     # prepositions
     "a cat next to a laptop": "cat; laptop; cat next to laptop",
     "a man sits at a table with a pizza": ("man; table; pizza; man sit at table; table with pizza"),
     "a bowl full of soup": "bowl; soup; bowl full; bowl of soup",
+    "a girl is ready to blow out a candle on a cake": (
+        "girl; candle; cake; girl ready; candle on cake"
+    ),
 }
 
 
@@ -90,6 +98,14 @@ REPAIRED = {
     repairs.restore_possessive: (
         "toy/NN/ROOT/0 in/IN/prep/0 it/PRP/nsubj/3 's/VBZ/pobj/1 mouth/NN/attr/3",
         "toy/NN/ROOT/0 in/IN/prep/0 it/PRP$/poss/4 's/POS/case/2 mouth/NN/pobj/1",
+    ),
+    repairs.restore_phrase: (
+        "bear/NN/nsubj/1 walking/VBG/ROOT/1 across/IN/prep/1 field/NN/pobj/2",
+        "bear/NN/ROOT/0 walking/VBG/acl/0 across/IN/prep/1 field/NN/pobj/2",
+    ),
+    repairs.restore_conjunct: (
+        "man/NN/ROOT/0 in/IN/prep/0 suit/NN/pobj/1 and/CC/cc/2 tie/VB/conj/2",
+        "man/NN/ROOT/0 in/IN/prep/0 suit/NN/pobj/1 and/CC/cc/2 tie/NN/conj/2",
     ),
     repairs.restore_bare_noun: (
         "cake/VB/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1",
@@ -127,10 +143,6 @@ REPAIRED = {
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
     ),
-    repairs.misread_participle: (
-        "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
-        "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
-    ),
     repairs.attach_conjunct: (
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/0",
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/2",
@@ -138,6 +150,34 @@ REPAIRED = {
     repairs.collapse_quantifier: (
         "lots/NNS/ROOT/0 of/IN/prep/0 boats/NNS/pobj/1 in/IN/prep/0",
         "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2 in/IN/prep/2",
+    ),
+    misreadings.lose_participle: (
+        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
+        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/lost/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
+    ),
+    misreadings.lose_passive: (
+        "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/prep/2 hill/NN/pobj/3",
+        "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/lost/2 hill/NN/pobj/3",
+    ),
+    misreadings.lose_relative: (
+        "cat/NN/ROOT/0 that/WDT/nsubj/3 is/VBZ/aux/3 sitting/VBG/relcl/0 on/IN/prep/3",
+        "cat/NN/ROOT/0 that/WDT/nsubj/3 is/VBZ/aux/3 sitting/VBG/relcl/0 on/IN/lost/3",
+    ),
+    misreadings.lose_close_up: (
+        "close/NN/ROOT/0 up/RP/prt/0 of/IN/prep/1 cat/NN/pobj/2",
+        "close/NN/ROOT/0 up/RP/prt/0 of/IN/lost/1 cat/NN/pobj/2",
+    ),
+    misreadings.misread_amount: (
+        "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2",
+        "lots/NNS/lost/2 of/IN/dropped/2 boats/NNS/ROOT/2",
+    ),
+    misreadings.misread_participle: (
+        "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
+        "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
+    ),
+    misreadings.misread_standing: (
+        "cow/NN/ROOT/0 and/CC/cc/0 dog/NN/conj/0 standing/VBG/acl/2 on/IN/prep/3",
+        "cow/NN/compound/3 and/CC/cc/3 dog/NN/compound/3 standing/NN/ROOT/3 on/IN/prep/3",
     ),
 }
 
@@ -151,8 +191,32 @@ def test_repairs(mend: repairs.Repair) -> None:
 
 
 def test_every_repair_has_an_example() -> None:
-    named = {*repairs.REPAIRS, *repairs.MISREADINGS}
+    named = {*repairs.REPAIRS, *misreadings.MISREADINGS, *repairs.JOININGS}
     assert {*REPAIRED, repairs.join_prepositions} == named
+
+
+@pytest.mark.parametrize(
+    ("mend", "text"),
+    [
+        (
+            misreadings.lose_participle,
+            "man/NN/ROOT/0 walking/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2",
+        ),
+        (
+            misreadings.misread_standing,
+            "man/NN/ROOT/0 standing/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2",
+        ),
+        (
+            misreadings.lose_passive,
+            "cars/NNS/ROOT/0 parked/VBN/acl/0 on/IN/prep/1 hill/NN/pobj/2",
+        ),
+    ],
+    ids=["a participle it knows", "a person", "no auxiliary"],
+)
+def test_what_is_read_right(mend: repairs.Repair, text: str) -> None:
+    tokens = read(text)
+    mend(tokens)
+    assert tokens == read(text)
 
 
 def test_groups_act_as_one() -> None:
@@ -380,6 +444,57 @@ def test_processes_share_a_shelf(own_cache: Path) -> None:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
     assert len(Shelf("shared").load(str(n).encode() for n in range(200))) == 100
+
+
+# --- shared work -------------------------------------------------------------------------------
+
+
+def test_work_is_shared_in_order(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    reply = f"lambda n: open({str(seen)!r}, 'w').close() or [n, 'there']"
+
+    def work(number: int) -> list[object]:
+        deadline = time.monotonic() + 60
+        while not seen.exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return [number, "here"]
+
+    code = f"from cidery.scenes.crew import answer; answer({reply})"
+    found = list(Crew(range(4), code, 1).run(work))
+    assert [number for number, _ in found] == [0, 1, 2, 3]
+    assert {where for _, where in found} == {"here", "there"}
+
+
+@pytest.mark.parametrize("code", ["raise SystemExit(1)", "print('no answer')", "1 +"])
+def test_what_a_process_does_not_do_is_done_here(code: str) -> None:
+    assert list(Crew(range(50), code, 2).run(lambda n: n + 1)) == list(range(1, 51))
+
+
+def test_a_process_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cidery.scenes.crew.PATIENCE", 0.05)
+    code = "import time; time.sleep(600)"
+    assert list(Crew(range(5), code, 1).run(lambda n: n)) == list(range(5))
+
+
+def test_another_process_parses_the_same(parser: Parser) -> None:
+    captions = [["a", "dog", "on", "a", "mat"], ["a", "man", "holding", "a", "racquet"]]
+    code = "from cidery.scenes.pipeline import help_parse; help_parse('auto', True)"
+    with Helper.start(code) as helper:
+        there = helper.exchange(captions)
+    here = load_parser(misread=True).find_tuples(captions)
+    assert [[tuple(t) for t in tuples] for tuples in there] == [list(tuples) for tuples in here]
+
+
+def test_many_captions_are_shared(parser: Parser) -> None:
+    assert parser.count_helpers(SHARE, 4) == 0
+    assert parser.count_helpers(3 * SHARE, 2) == 1
+    assert parser.count_helpers(3 * SHARE, 8) == 2
+    assert parser.count_helpers(10**6, 1) == 0
+    assert parser.count_helpers(10**6, 0) <= 3
+    assert fresh(parser).count_helpers(10**6, 4) == 0  # nothing that another process could load
+    captions = [["a", "dog", "and", str(number)] for number in range(2 * SHARE)]
+    shared = parser.parse(captions, threads=2)
+    assert shared == fresh(parser).parse(captions)
 
 
 # --- pictures ----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import math
 import sys
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import cidery
 from cidery import coco
@@ -215,13 +217,21 @@ def read_updown(shared: Path) -> tuple[dict[int, str], dict[int, list[str]], dic
     )
 
 
+def is_held_out(image: int) -> bool:
+    """Tell whether an image's captions were not looked at while rules were made."""
+    return int(hashlib.sha256(str(image).encode()).hexdigest(), 16) % 2 == 1
+
+
 def test_original_scores_caption_by_caption(shared: Path) -> None:
     candidates, references, original = read_updown(shared)
     table = cidery.score(candidates, references, metrics=["spice"])
     ours, theirs = table.each["spice"], np.array([original[image] for image in table.ids])
-    assert np.corrcoef(ours, theirs)[0, 1] > 0.90
-    assert np.abs(ours - theirs).mean() < 0.033
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.91
+    assert np.abs(ours - theirs).mean() < 0.03
     assert abs(ours.mean() - theirs.mean()) < 0.01
+    held_out = np.array([is_held_out(image) for image in table.ids])
+    assert np.corrcoef(ours[held_out], theirs[held_out])[0, 1] > 0.88
+    assert np.abs(ours - theirs)[held_out].mean() < 0.036
 
 
 def test_candidates_of_the_cider_r_paper(shared: Path) -> None:
@@ -242,9 +252,11 @@ def test_candidates_of_the_cider_r_paper(shared: Path) -> None:
         found = dict(zip(table.ids, table.each["spice"].tolist(), strict=True))
         ours += [found[int(row["key"])] for row in rows]
         theirs += [float(row[column]) / 100 for row in rows]
-    assert np.corrcoef(ours, theirs)[0, 1] > 0.93
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.98
+    assert stats.spearmanr(ours, theirs).statistic > 0.93
     orders = [
         np.sign(np.subtract(*np.split(np.round(scores, 9), 2)))  # right against wrong
         for scores in (ours, theirs)
     ]
-    assert (orders[0] == orders[1]).sum() == 12  # of 15
+    other = orders[0] != orders[1]
+    assert [row["key"] for row, differs in zip(rows, other, strict=True) if differs] == ["5", "11"]

@@ -96,17 +96,25 @@ class _Bar:
 
 @contextmanager
 def counted_progress() -> Iterator[Callable[[str, int, int], None]]:
-    """Yield a function that says what is being done, how much of it is done, and of how much."""
+    """Yield a function that says what is being done, how much of it is done, and of how much.
+
+    Where data are compiled or captions are parsed meanwhile, the bar shows that, in percent.
+    """
     if not sys.stderr.isatty():
         yield lambda _what, _done, _total: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    from cidery.data import report_to
+
     columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn())
     console = Console(stderr=True)
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
         task = bar.add_task("")
-        yield lambda what, done, total: bar.update(
-            task, description=what, completed=done, total=total
-        )
+
+        def report(what: str, done: int, total: int) -> None:
+            bar.update(task, description=what, completed=done, total=total, refresh=True)
+
+        with report_to(lambda what, share: report(f"{what}, percent", round(100 * share), 100)):
+            yield report

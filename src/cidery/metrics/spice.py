@@ -62,7 +62,7 @@ class Spice(Metric):
     that kind have no score (nan), and are left out of the corpus score."""
     measure: Measure = "f"
     faithful: Faithful = "coco"
-    """coco: captions such as `a man holding a racquet` are misread as the original misreads them;
+    """coco: captions such as `a man sitting on a bench` are misread as the original misreads them;
     paper: they are read as they are meant."""
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
@@ -95,7 +95,8 @@ class Spice(Metric):
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""
         parser, synsets = self._load_parser(), _load_synsets()
-        graphs = parser.parse(references.captions.captions.tokens(), keep=True)
+        words = references.captions.captions.tokens()
+        graphs = parser.parse(words, keep=True, threads=references.threads)
         offsets = references.image_offsets.tolist()
         scenes = [
             ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
@@ -158,9 +159,9 @@ class _PreparedSpice:
     parser: Parser
     scenes: Sequence[ReferenceScene]
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:  # noqa: ARG002
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
         """Return rows, float64[captions, 70]: scores and counts by category."""
-        graphs = self.parser.parse(candidates.captions.tokens())
+        graphs = self.parser.parse(candidates.captions.tokens(), threads=threads)
         rows = np.zeros((len(graphs), len(CATEGORIES) * _WIDTH))
         known: dict[tuple[int, SceneGraph], int] = {}
         for place, (graph, image) in enumerate(zip(graphs, images.tolist(), strict=True)):

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from cidery.scenes.tree import NOUNS
+from cidery.scenes.words import FUNCTION_WORDS
+
 BASE_TAGS = ("NN", "NNP", "VB", "VBP", "JJ", "RB", "RP")
 """Words with these tags are lemmas already."""
 PARTS = {"N": "noun", "V": "verb", "J": "adj", "R": "adv"}
@@ -54,7 +57,9 @@ class Lemmatizer:
         return self._lemmas[key]
 
     def correct(self, word: str, tag: str) -> str:
-        """Return a word's tag, or a noun's where the word can be nothing else: `hydrant`."""
+        """Return a word's tag; `hydrant` can be nothing but a noun, and `on` is none."""
+        if word in FUNCTION_WORDS and tag in NOUNS:
+            return "IN"
         if tag[:1] not in "VJR" or word not in self.known["noun"]:
             return tag
         if word not in self._only_nouns:

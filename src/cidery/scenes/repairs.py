@@ -6,16 +6,21 @@ learned from newspapers. Each repair takes the tokens and changes them in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeAlias
 
+from cidery.scenes.edits import (
+    NOMINAL_ROLES,
+    Repair,
+    find_child,
+    find_group,
+    find_last_child,
+    move_children,
+    take_over,
+)
+from cidery.scenes.misreadings import MISREADINGS
 from cidery.scenes.tree import DROPPED, NOUNS, Token
-from cidery.scenes.words import GROUPS, LEADING, NOUNS_IN_ING, QUANTIFIERS
+from cidery.scenes.words import LEADING, NOUNS_IN_ING, QUANTIFIERS
 
-Repair: TypeAlias = Callable[[list[Token]], None]
-
-NOMINAL_ROLES = ("ROOT", "nsubj", "nsubjpass", "dobj", "pobj", "attr", "conj", "appos")
 NOUN_PREPOSITIONS = ("on top of",)
 """As in Anderson et al. 2016; the original's scores show that `in front of` is none of them."""
 
@@ -23,10 +28,10 @@ NOUN_PREPOSITIONS = ("on top of",)
 def repair(tokens: list[Token], *, misread: bool = False) -> list[Token]:
     """Return the tokens after all repairs, which come in an order that lets them build up.
 
-    With `misread`, they are then read wrong where the original's scores show that it does.
+    With `misread`, they are read wrong where the original's scores show that it does.
     """
     repaired = list(tokens)
-    for mend in (*REPAIRS, *(MISREADINGS if misread else ())):
+    for mend in (*REPAIRS, *(MISREADINGS if misread else ()), *JOININGS):
         mend(repaired)
     return repaired
 
@@ -38,10 +43,23 @@ def restore_possessive(tokens: list[Token]) -> None:
         if token.word != "'s" or before.word != "it" or after.tag not in (*NOUNS, "JJ"):
             continue
         if after.head == place:
-            tokens[place + 1] = _take_over(token, place, after, place + 1)
-        _move_children(tokens, place, place + 1)
+            tokens[place + 1] = take_over(token, place, after, place + 1)
+        move_children(tokens, place, place + 1)
         tokens[place - 1] = replace(before, tag="PRP$", role="poss", head=place + 1)
         tokens[place] = replace(token, tag="POS", role="case", head=place - 1)
+
+
+def restore_phrase(tokens: list[Token]) -> None:
+    """`a brown bear walking across a field`: no sentence, which would want `is walking`."""
+    for place, token in enumerate(tokens):
+        if token.role != "ROOT" or token.tag != "VBG":
+            continue
+        noun = find_child(tokens, place, "nsubj")
+        if noun is None or noun > place or not tokens[noun].is_noun:
+            continue
+        if all(find_child(tokens, place, role) is None for role in ("aux", "auxpass", "expl")):
+            tokens[noun] = take_over(token, place, tokens[noun], noun)
+            tokens[place] = replace(token, role="acl", head=noun)
 
 
 def restore_bare_noun(tokens: list[Token]) -> None:
@@ -59,10 +77,10 @@ def restore_modifier(tokens: list[Token]) -> None:
     """`sliced fruit with bananas`: fruit that is sliced, not someone who sliced it."""
     if not tokens or tokens[0].role != "ROOT" or tokens[0].tag not in ("VBD", "VBN"):
         return
-    noun = _find_child(tokens, 0, "dobj")
+    noun = find_child(tokens, 0, "dobj")
     if noun is not None and tokens[noun].is_noun and not tokens[1].tag.startswith("DT"):
-        tokens[noun] = _take_over(tokens[0], 0, tokens[noun], noun)
-        _move_children(tokens, 0, noun)
+        tokens[noun] = take_over(tokens[0], 0, tokens[noun], noun)
+        move_children(tokens, 0, noun)
         tokens[0] = replace(tokens[0], tag="VBN", role="amod", head=noun)
 
 
@@ -75,10 +93,10 @@ def join_nouns(tokens: list[Token]) -> None:
         if any(t.head == place for t in tokens[: place - 1]):
             continue
         if token.role in ("appos", "npadvmod", "amod", "advmod"):
-            tokens[place] = _take_over(before, place - 1, token, place)
+            tokens[place] = take_over(before, place - 1, token, place)
         elif before.role != "nsubj" or before.head != place:
             continue
-        _move_children(tokens, place - 1, place)
+        move_children(tokens, place - 1, place)
         tokens[place - 1] = replace(before, role="compound", head=place)
 
 
@@ -87,9 +105,9 @@ def restore_object(tokens: list[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.role != "pcomp" or token.tag not in ("VBG", "VBN"):
             continue
-        noun = _find_child(tokens, place, "nsubj")
+        noun = find_child(tokens, place, "nsubj")
         if noun is None:
-            noun = _find_child(tokens, token.head, "pobj")
+            noun = find_child(tokens, token.head, "pobj")
         if noun is not None and noun < place and tokens[noun].is_noun:
             tokens[noun] = replace(tokens[noun], role="pobj", head=token.head)
             tokens[place] = replace(token, role="acl", head=noun)
@@ -109,6 +127,18 @@ def restore_noun(tokens: list[Token]) -> None:
             tokens[place] = replace(token, tag="NNS" if plural else "NN")
 
 
+def restore_conjunct(tokens: list[Token]) -> None:
+    """`a man in a suit and tie`: a second thing, not something that the suit does."""
+    for place, token in enumerate(tokens):
+        if token.role != "conj" or token.tag not in ("VB", "VBP", "VBZ"):
+            continue
+        if not tokens[token.head].is_noun or tokens[place - 1].tag not in ("CC", "JJ", "NN"):
+            continue
+        roles = {t.role for p, t in enumerate(tokens) if t.head == place and p != place}
+        if not roles & {"dobj", "nsubj", "aux", "xcomp", "prt"}:
+            tokens[place] = replace(token, tag="NNS" if token.tag == "VBZ" else "NN")
+
+
 def restore_verb(tokens: list[Token]) -> None:
     """`a bus waits by a curb`, `the dog chases cats`: verbs, though they look like plurals.
 
@@ -118,10 +148,10 @@ def restore_verb(tokens: list[Token]) -> None:
         token, noun = tokens[place], tokens[place - 1]
         if token.tag != "NNS" or noun.tag != "NN" or noun.head != place:
             continue
-        acts = noun.role == "nsubj" and _find_child(tokens, place, "dobj") is not None
+        acts = noun.role == "nsubj" and find_child(tokens, place, "dobj") is not None
         one = any(t.word in ("a", "an") and t.head in (place - 1, place) for t in tokens[:place])
         if acts or (one and noun.role in ("nsubj", "compound")):
-            _move_children(tokens, place, place - 1, before=place - 1)
+            move_children(tokens, place, place - 1, before=place - 1)
             tokens[place - 1] = replace(noun, role="nsubj")
             tokens[place] = replace(token, tag="VBZ")
 
@@ -137,9 +167,9 @@ def restore_participle(tokens: list[Token]) -> None:
         if noun.head != place or noun.role not in ("compound", "amod"):
             continue
         if noun.is_noun or (noun.tag == "JJ" and token.tag == "VBG"):
-            _move_children(tokens, place, place - 1, before=place - 1)
+            move_children(tokens, place, place - 1, before=place - 1)
             named = replace(noun, tag=noun.tag if noun.is_noun else "NN")
-            tokens[place - 1] = _take_over(token, place, named, place - 1)
+            tokens[place - 1] = take_over(token, place, named, place - 1)
             tokens[place] = replace(token, tag="VBG", role="acl", head=place - 1)
 
 
@@ -153,7 +183,7 @@ def attach_participle(tokens: list[Token]) -> None:
     nearest = None
     for place, token in enumerate(tokens):
         if token.is_noun and token.role in NOMINAL_ROLES:
-            group = _find_group(tokens, token)
+            group = find_group(tokens, token)
             nearest = place if group is None else group
         elif token.tag == "VBG" and token.role in ("acl", "advcl") and nearest is not None:
             tokens[place] = replace(token, role="acl", head=nearest)
@@ -164,33 +194,10 @@ def attach_with(tokens: list[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.role != "prep" or token.word != "with" or not tokens[token.head].is_verb:
             continue
-        before = _find_last_child(tokens[:place], token.head, "prep")
-        noun = _find_last_child(tokens[:place], before, "pobj") if before is not None else None
+        before = find_last_child(tokens[:place], token.head, "prep")
+        noun = find_last_child(tokens[:place], before, "pobj") if before is not None else None
         if noun is not None:
             tokens[place] = replace(token, head=noun)
-
-
-def misread_participle(tokens: list[Token]) -> None:
-    """`a man holding a racquet`: (holding, man) and a racquet.
-
-    Scores of the original's on captions that begin so come out with this reading, and not with the
-    right one; with `riding` it is the other way round.
-    """
-    if len(tokens) < 4 or tokens[2].tag != "VBG" or tokens[2].word == "riding":
-        return
-    noun, verb = tokens[1], tokens[2]
-    thing = _find_child(tokens, 2, "dobj")
-    if not noun.is_noun or verb.role != "acl" or verb.head != 1 or tokens[3].tag != "DT":
-        return
-    if thing is None or noun.role not in NOMINAL_ROLES:
-        return
-    for place, token in enumerate(tokens):
-        if place > thing and token.head == 2 and token.role == "prep":
-            tokens[place] = replace(token, head=thing)
-    _move_children(tokens, 1, 2)
-    tokens[2] = replace(_take_over(noun, 1, verb, 2), tag="NN")
-    tokens[1] = replace(noun, role="compound", head=2)
-    tokens[thing] = replace(tokens[thing], role="appos", head=2)
 
 
 def attach_conjunct(tokens: list[Token]) -> None:
@@ -210,12 +217,12 @@ def collapse_quantifier(tokens: list[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.tag != "CD" and token.word not in QUANTIFIERS:
             continue
-        of = _find_child(tokens, place, "prep", "of")
-        noun = _find_child(tokens, of, "pobj") if of is not None else None
+        of = find_child(tokens, place, "prep", "of")
+        noun = find_child(tokens, of, "pobj") if of is not None else None
         if of is None or noun is None or not tokens[noun].is_noun:
             continue
-        tokens[noun] = _take_over(token, place, tokens[noun], noun)
-        _move_children(tokens, place, noun)
+        tokens[noun] = take_over(token, place, tokens[noun], noun)
+        move_children(tokens, place, noun)
         tokens[of] = replace(tokens[of], role=DROPPED)
         tokens[place] = replace(token, tag="CD", role="nummod", head=noun)
 
@@ -226,12 +233,12 @@ def join_prepositions(tokens: list[Token]) -> None:
         token = tokens[place]
         if token.role not in ("prep", "advmod", "prt"):
             continue
-        noun = _find_child(tokens, place, "pobj")
+        noun = find_child(tokens, place, "pobj")
         if noun is None:
-            _lead(tokens, place, _find_child(tokens, place, "prep"))
+            _lead(tokens, place, find_child(tokens, place, "prep"))
             continue
         tokens[place] = replace(token, role="prep")
-        of = _find_child(tokens, noun, "prep", "of")
+        of = find_child(tokens, noun, "prep", "of")
         if of is not None and f"{token.word} {tokens[noun].word} of" in NOUN_PREPOSITIONS:
             _absorb(tokens, place, noun)
             _absorb(tokens, place, of)
@@ -250,50 +257,17 @@ def _lead(tokens: list[Token], place: int, preposition: int | None) -> None:
 def _absorb(tokens: list[Token], place: int, other: int) -> None:
     """Make two words one preposition."""
     word = f"{tokens[place].word} {tokens[other].word}"
-    _move_children(tokens, other, place)
+    move_children(tokens, other, place)
     tokens[other] = replace(tokens[other], tag="", role=DROPPED, head=place)
     tokens[place] = replace(tokens[place], word=word, tag="IN", role="prep")
 
 
-def _find_child(tokens: list[Token], place: int, role: str, word: str = "") -> int | None:
-    for child, token in enumerate(tokens):
-        below = child != place and token.head == place
-        if below and token.role == role and word in ("", token.word):
-            return child
-    return None
-
-
-def _find_last_child(tokens: list[Token], place: int, role: str) -> int | None:
-    found = (child for child, t in enumerate(tokens) if t.head == place and t.role == role)
-    return max(found, default=None)
-
-
-def _find_group(tokens: list[Token], noun: Token) -> int | None:
-    """Return the place of `group` in `a group of people`, given the people."""
-    of = tokens[noun.head]
-    is_part = noun.role == "pobj" and of.word == "of"
-    return of.head if is_part and tokens[of.head].word in GROUPS else None
-
-
-def _take_over(token: Token, place: int, noun: Token, noun_place: int) -> Token:
-    """Return the noun in the place that the token had in the tree."""
-    head = noun_place if token.head == place else token.head
-    return replace(noun, role=token.role, head=head)
-
-
-def _move_children(
-    tokens: list[Token], place: int, new_head: int, before: int | None = None
-) -> None:
-    """Give a token's children, or those left of a place, to another token."""
-    for child, token in enumerate(tokens[:before]):
-        if token.head == place and child not in (place, new_head):
-            tokens[child] = replace(token, head=new_head)
-
-
 REPAIRS: tuple[Repair, ...] = (
     restore_possessive,
+    restore_phrase,
     restore_bare_noun,
     restore_modifier,
+    restore_conjunct,
     restore_noun,
     restore_verb,
     join_nouns,
@@ -302,8 +276,6 @@ REPAIRS: tuple[Repair, ...] = (
     attach_participle,
     attach_conjunct,
     collapse_quantifier,
-    join_prepositions,
-    attach_with,
 )
-MISREADINGS: tuple[Repair, ...] = (misread_participle,)
-"""What the original's parser gets wrong so often that its scores show it."""
+JOININGS: tuple[Repair, ...] = (join_prepositions, attach_with)
+"""What comes after misreadings, some of which leave no preposition to join."""

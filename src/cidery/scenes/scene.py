@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cidery.scenes.tree import DROPPED, PRONOUNS, Tree
-from cidery.scenes.words import PEOPLE
+from cidery.scenes.words import GROUPS, PEOPLE
 
 MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", DROPPED)
 RELATIVE = ("that", "which", "who", "whom")
@@ -83,17 +83,13 @@ class Scene:
         token = self.tree.tokens[place]
         if token.tag not in PRONOUNS:
             return None
-        for noun in self.objects:
-            if noun < place and self._agrees(token.word, noun):
-                return noun
-        return None
-
-    def _agrees(self, pronoun: str, noun: int) -> bool:
-        if pronoun in ("it", "its", "itself"):
-            return self.is_word(noun, "NN", "NNP")
-        if pronoun in ("they", "them", "their", "themselves"):
-            return True
-        return self.name(noun) in PEOPLE
+        before = [noun for noun in self.objects if noun < place]
+        if token.word in ("it", "its", "itself"):
+            before = [noun for noun in before if self.is_word(noun, "NN", "NNP")]
+        elif token.word not in ("they", "them", "their", "themselves"):
+            people = [noun for noun in before if self.name(noun) in PEOPLE]
+            before = people or before  # `a dog with her puppies`
+        return next(iter(before), None)
 
     def is_passive(self, verb: int) -> bool:
         """Tell whether a verb says what is done to its subject."""
@@ -128,6 +124,9 @@ class Scene:
     def _modified(self, noun: int) -> list[int]:
         """Return the nouns that a clause after the last of them describes."""
         head = self.tree.tokens[noun].head
+        if self.tree.tokens[noun].word in GROUPS:  # `a group of people playing a game`
+            members = [things for of, things in self.prepositions(noun) if of == "of"]
+            return [noun, *(thing for things in members for thing in things)]
         if self.tree.tokens[noun].role == "conj" and head in self.objects:
             return [head, noun]  # `a man and a woman riding horses`
         return [noun]

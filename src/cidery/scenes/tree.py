@@ -11,6 +11,8 @@ VERBS = ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ")
 PRONOUNS = ("PRP", "PRP$")
 DROPPED = "dropped"
 """The role of a token that became part of another one."""
+LOST = "lost"
+"""The role of a token that nothing is said to lead to."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,6 @@ class Tree:
     def conjuncts(self, place: int) -> list[int]:
         """Return a token and what is coordinated with it: `cats and dogs`."""
         found = [place]
-        for token in found:  # grows while it is read: a chain may be thousands of words long
-            found += self.children(token, "conj")
+        for token in found:  # grows while it is read; what is misread may be a circle
+            found += [child for child in self.children(token, "conj") if child not in found]
         return found

@@ -53,6 +53,9 @@ NOUNS_IN_ING = _words(
 )
 """Words that look like participles and are things."""
 
+FUNCTION_WORDS = _words("a an and at by for from in into of on onto or the to with")
+"""Words that name no thing, whatever a parser says of them."""
+
 QUANTIFIERS = _words(
     """
     all both dozen dozens few hundreds lot lots many most plenty several some thousands ton tons
