@@ -19,7 +19,8 @@ from cidery.scenes.keeping import SHELF
 from cidery.scenes.lemmas import Lemmatizer
 from cidery.scenes.matching import ReferenceScene, SceneCounts
 from cidery.scenes.pipeline import SHARE, Parser, load_parser, split_words
-from cidery.scenes.tree import Token
+from cidery.scenes.rules import read_graph
+from cidery.scenes.tree import Token, Tree
 
 RULES = {
     # objects, compounds, modifiers
@@ -152,8 +153,8 @@ REPAIRED = {
         "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2 in/IN/prep/2",
     ),
     misreadings.lose_participle: (
-        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
-        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/lost/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
+        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/prep/1 a/DT/det/4 bed/NN/pobj/2 with/IN/prep/1",
+        "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/lost/1 a/DT/det/4 bed/NN/pobj/2 with/IN/prep/4",
     ),
     misreadings.lose_passive: (
         "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/prep/2 hill/NN/pobj/3",
@@ -170,6 +171,10 @@ REPAIRED = {
     misreadings.misread_amount: (
         "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2",
         "lots/NNS/lost/2 of/IN/dropped/2 boats/NNS/ROOT/2",
+    ),
+    misreadings.misread_outdoors: (
+        "two/CD/nummod/1 birds/NNS/ROOT/1 outdoors/RB/advmod/1",
+        "two/CD/nummod/2 birds/NNS/compound/2 outdoors/NNS/ROOT/2",
     ),
     misreadings.misread_participle: (
         "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
@@ -188,6 +193,32 @@ def test_repairs(mend: repairs.Repair) -> None:
     tokens = read(before)
     mend(tokens)
     assert tokens == read(after)
+
+
+def test_captions_without_articles_lose_more() -> None:
+    """`with` keeps what it names in `a cat looking into distance with a ball` alone."""
+    before = "looking/VBG/acl/0 into/IN/prep/1 distance/NN/pobj/2 with/IN/prep/3 ball/NN/pobj/4"
+    bare, worded = read(f"cat/NN/ROOT/0 {before}"), read(f"cat/NN/ROOT/0 {before} a/DT/det/5")
+    for tokens in (bare, worded):
+        misreadings.lose_participle(tokens)
+    assert [token.role for token in bare[2:5]] == ["lost", "pobj", "lost"]
+    assert [token.role for token in worded[2:5]] == ["lost", "pobj", "prep"]
+
+
+def test_places_of_what_stands() -> None:
+    tokens = read(
+        "cow/NN/ROOT/0 standing/VBG/acl/0 by/IN/prep/1 dog/NN/pobj/2 on/IN/prep/3 grass/NN/pobj/4"
+    )
+    misreadings.misread_standing(tokens)
+    assert tokens[4].head == 1
+
+
+def test_of_leads_to_one_thing_in_the_original() -> None:
+    text = "back/NN/ROOT/0 of/IN/prep/0 cow/NN/pobj/1 and/CC/cc/2 dog/NN/conj/2"
+    tree = Tree(read(text), lambda text, tag: text)  # noqa: ARG005
+    assert ("back", "of", "dog") in read_graph(tree).tuples
+    assert ("back", "of", "dog") not in read_graph(tree, misread=True).tuples
+    assert ("back", "of", "cow") in read_graph(tree, misread=True).tuples
 
 
 def test_every_repair_has_an_example() -> None:

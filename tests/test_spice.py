@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import cidery
 from cidery import coco
@@ -252,11 +251,10 @@ def test_candidates_of_the_cider_r_paper(shared: Path) -> None:
         found = dict(zip(table.ids, table.each["spice"].tolist(), strict=True))
         ours += [found[int(row["key"])] for row in rows]
         theirs += [float(row[column]) / 100 for row in rows]
-    assert np.corrcoef(ours, theirs)[0, 1] > 0.98
-    assert stats.spearmanr(ours, theirs).statistic > 0.93
+    assert sum(abs(one - other) < 1e-9 for one, other in zip(ours, theirs, strict=True)) >= 29
+    assert np.corrcoef(ours, theirs)[0, 1] > 0.999
     orders = [
         np.sign(np.subtract(*np.split(np.round(scores, 9), 2)))  # right against wrong
         for scores in (ours, theirs)
     ]
-    other = orders[0] != orders[1]
-    assert [row["key"] for row, differs in zip(rows, other, strict=True) if differs] == ["5", "11"]
+    assert orders[0].tolist() == orders[1].tolist()

@@ -26,6 +26,8 @@ KNOWN_PARTICIPLES = frozenset(
 )
 """Participles that are not lost after a caption's first noun."""
 PREPOSITIONS = ("prep", "agent")
+OUT_AND_IN = ("outdoors", "indoors")
+"""Adverbs that look like nouns of several things."""
 AMOUNTS = ("lot", "lots", "plenty", "ton", "tons")
 
 
@@ -33,7 +35,8 @@ def lose_participle(tokens: list[Token]) -> None:
     """`a man sitting on a bench`: a man and a bench, and no word of what is between them.
 
     So it is with most participles right after the first noun. What `with` names belongs to the noun
-    before it.
+    before it, but in captions without any article, `cat looking into distance with remote control`,
+    it is lost as well.
     """
     nouns = [p for p, token in enumerate(tokens) if token.is_noun and token.role in NOMINAL_ROLES]
     if not nouns or nouns[0] + 1 == len(tokens):
@@ -41,8 +44,16 @@ def lose_participle(tokens: list[Token]) -> None:
     verb = tokens[nouns[0] + 1]
     if verb.tag != "VBG" or verb.role != "acl" or verb.head != nouns[0]:
         return
-    if verb.word not in KNOWN_PARTICIPLES:
+    if verb.word in KNOWN_PARTICIPLES:
+        return
+    if any(token.tag == "DT" for token in tokens):
         _lose(tokens, nouns[0] + 1, (*PREPOSITIONS, "dobj"), nouns)
+        return
+    _lose(tokens, nouns[0] + 1, (*PREPOSITIONS, "dobj"))
+    for place, token in enumerate(tokens):
+        noun = tokens[token.head]
+        if token.word == "with" and noun.role == "pobj" and tokens[noun.head].role == LOST:
+            tokens[place] = replace(token, role=LOST)
 
 
 def lose_passive(tokens: list[Token]) -> None:
@@ -74,6 +85,14 @@ def misread_amount(tokens: list[Token]) -> None:
             tokens[place] = replace(token, tag=tag, role=LOST)
 
 
+def misread_outdoors(tokens: list[Token]) -> None:
+    """`two birds outdoors`: outdoors that are bird and two."""
+    for place in range(1, len(tokens)):
+        noun, adverb = tokens[place - 1], tokens[place]
+        if adverb.word in OUT_AND_IN and noun.is_noun and noun.role in NOMINAL_ROLES:
+            _join_noun(tokens, place, tag="NNS")
+
+
 def misread_participle(tokens: list[Token]) -> None:
     """`a man holding a racquet`: (holding, man) and a racquet."""
     if len(tokens) < 4 or tokens[2].tag != "VBG":
@@ -94,7 +113,10 @@ def misread_participle(tokens: list[Token]) -> None:
 
 
 def misread_standing(tokens: list[Token]) -> None:
-    """`a cow standing next to a dog`: (standing, cow), unless it is a person who stands."""
+    """`a cow standing by a dog on grass`: (standing, cow) by a dog, and on grass.
+
+    What follows tells where it stands, not where the dog is. People who stand are read right.
+    """
     for place in range(1, len(tokens)):
         verb, noun = tokens[place], tokens[place - 1]
         if verb.word != "standing" or verb.tag != "VBG" or verb.role not in ("acl", "advcl"):
@@ -103,17 +125,28 @@ def misread_standing(tokens: list[Token]) -> None:
             continue
         if find_group(tokens, noun) is None and not _has_auxiliary(tokens, place):
             _join_noun(tokens, place)
+            _gather_places(tokens, place)
 
 
-def _join_noun(tokens: list[Token], place: int) -> None:
-    """Make one noun of a participle and what is before it: `a dog`, or `a dog and bird`."""
+def _gather_places(tokens: list[Token], noun: int) -> None:
+    """Let a noun's prepositions take those of what they lead to."""
+    for place, token in enumerate(tokens):
+        thing = tokens[token.head]
+        if token.role != "prep" or token.word in ("of", "with") or thing.role != "pobj":
+            continue
+        if tokens[thing.head].head in (noun, noun + 1):  # `next`, of `next to`, may come between
+            tokens[place] = replace(token, head=noun)
+
+
+def _join_noun(tokens: list[Token], place: int, tag: str = "NN") -> None:
+    """Make one noun of a word and what is before it: `a dog`, or `a dog and bird`."""
     noun = tokens[place - 1]
     bare = find_child(tokens, place - 1, "det") is None
     pair = bare and noun.role == "conj" and tokens[noun.head].is_noun
     first = noun.head if pair and tokens[place - 2].tag == "CC" else place - 1
     for part in {first, place - 1}:
         move_children(tokens, part, place)
-    tokens[place] = replace(take_over(tokens[first], first, tokens[place], place), tag="NN")
+    tokens[place] = replace(take_over(tokens[first], first, tokens[place], place), tag=tag)
     for part in {first, place - 1}:
         tokens[part] = replace(tokens[part], role="compound", head=place)
 
@@ -145,6 +178,7 @@ MISREADINGS: tuple[Repair, ...] = (
     lose_relative,
     lose_close_up,
     misread_amount,
+    misread_outdoors,
     misread_participle,
     misread_standing,
 )

@@ -152,6 +152,6 @@ RULES: tuple[Rule, ...] = (
 
 def read_graph(tree: Tree, *, misread: bool = False) -> SceneGraph:
     """Return what all rules find; with `misread`, `the car is parked` says nothing of the car."""
-    scene = Scene(tree)
+    scene = Scene(tree, misread)
     rules = (rule for rule in RULES if not misread or rule is not describe_by_participles)
     return SceneGraph.from_tuples(found for rule in rules for found in rule(scene))

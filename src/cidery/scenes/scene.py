@@ -17,6 +17,8 @@ class Scene:
     """A tree whose tokens go by their places."""
 
     tree: Tree
+    misread: bool = False
+    """Whether to err where the original does."""
     _subjects: dict[int, list[int]] = field(default_factory=dict)
 
     def name(self, place: int) -> str:
@@ -71,11 +73,16 @@ class Scene:
         return found
 
     def prepositions(self, head: int) -> list[tuple[str, list[int]]]:
-        """Return the prepositions below a token and what they lead to."""
+        """Return the prepositions below a token and what they lead to.
+
+        In the original, `of` leads to one thing: `the back of a cow and a dog`.
+        """
         found = []
+        parts = not self.misread or self.tree.tokens[head].word in GROUPS
         for child in self.tree.children(head, "prep", "agent", "dative"):
             for place in self.tree.conjuncts(child):  # `in and around the house`
-                found.append((self.tree.tokens[place].word, self.things(place, "pobj")))
+                word, things = self.tree.tokens[place].word, self.things(place, "pobj")
+                found.append((word, things if parts or word != "of" else things[:1]))
         return found
 
     def resolve(self, place: int) -> int | None:
