@@ -53,7 +53,9 @@ def timed(owner: Any, name: str) -> Iterator[list[float]]:
         setattr(owner, name, function)
 
 
-def run_package(candidates: list[str], references: list[list[str]]) -> tuple[np.ndarray, float]:
+def run_package(
+    candidates: list[str], references: list[list[str]], batch_size: int = 64
+) -> tuple[np.ndarray, float]:
     """Return F of bert_score, and the seconds of its forward passes."""
     import bert_score
     from bert_score import utils
@@ -64,6 +66,7 @@ def run_package(candidates: list[str], references: list[list[str]]) -> tuple[np.
             references,
             model_type=str(data.find_model("minilm")),
             num_layers=LAYER,
+            batch_size=batch_size,
             device="cpu",
         )
     return found[2].numpy(), sum(forward)
@@ -97,6 +100,22 @@ def _seconds(work: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
+def check_scores(
+    ours: np.ndarray, theirs: np.ndarray, captions: list[str], references: list[list[str]]
+) -> tuple[int, float]:
+    """Return how many captions bert_score scores otherwise alone, and the largest difference then.
+
+    Beside a longer caption, bert_score counts a similarity below 0 as 0.
+    """
+    odd = np.flatnonzero(np.abs(ours - theirs) > 1e-5)
+    if len(odd):
+        alone = [captions[i] for i in odd], [references[i] for i in odd]
+        theirs[odd], _ = run_package(*alone, batch_size=1)
+    apart = float(np.abs(ours - theirs).max())
+    assert apart < 1e-5, f"scores differ by {apart}"
+    return len(odd), apart
+
+
 def compare_packages(images: int, rounds: int) -> None:
     candidates, known = workloads.small()
     ids = list(candidates)[:images]
@@ -113,14 +132,14 @@ def compare_packages(images: int, rounds: int) -> None:
         middle = time.perf_counter()
         theirs, their_forward = run_package(captions, references)
         end = time.perf_counter()
-        apart = np.abs(ours - theirs).max()
-        assert apart < 1e-5, f"scores differ by {apart}"
+        lonely, apart = check_scores(ours, theirs, captions, references)
         mine, package = middle - start, end - middle
         print(
             f"bert_score {package:6.1f} s (forward {their_forward:.1f} s)   "
             f"cidery {mine:6.1f} s (forward {forward:.1f} s, {forward / mine:.0%} of it; "
             f"{limit:.1f} s at the rate of a matrix product)   "
-            f"ratio {package / mine:.2f}, scores within {apart:.0e}"
+            f"ratio {package / mine:.2f}, scores within {apart:.0e}; "
+            f"{lonely} of them only when bert_score pads nothing"
         )
 
 

@@ -69,6 +69,23 @@ def test_equal_to_the_package(corpus, package_scores, layer, idf):
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
+def test_alone_the_package_does_not_pad():
+    """In company it counts a similarity below 0 as 0; so its score depends on other captions."""
+    bert_score = pytest.importorskip("bert_score", reason="bert_score is not installed")
+    folder = str(data.find_model("minilm"))
+    pair = "A teenager slides down a handrail.", "Two donkeys wear straw hats."
+    long = " ".join(["a very long caption of a dog"] * 8)
+
+    def score(*pairs):
+        candidates, references = map(list, zip(*pairs, strict=True))
+        found = bert_score.score(candidates, references, folder, num_layers=6, device="cpu")
+        return float(found[2][0])
+
+    (mine,) = cidery.score([pair[0]], [[pair[1]]], metrics=[BertScore(layer=6)]).each["bertscore"]
+    assert mine == pytest.approx(score(pair), abs=1e-5)
+    assert score(pair, (long, long)) > mine + 1e-4
+
+
 def test_rescaling_is_that_of_the_package(corpus, package_scores, tmp_path):
     path = tmp_path / "baseline.tsv"
     lines = [f"{layer},0.{layer}1,0.{layer}2,0.{layer}3" for layer in range(7)]
