@@ -46,7 +46,7 @@ def watch_memory() -> Iterator[list[float]]:
 
     def watch() -> None:
         while not over.wait(0.05):
-            listed = (file.read_text() for file in Path("/proc/self/task").glob("*/children"))
+            listed = map(read_line, Path("/proc/self/task").glob("*/children"))
             family = ["self", *(child for line in listed for child in line.split())]
             peak[0] = max(peak[0], sum(map(resident_megabytes, family)))
 
@@ -57,6 +57,14 @@ def watch_memory() -> Iterator[list[float]]:
     finally:
         over.set()
         thread.join()
+
+
+def read_line(file: Path) -> str:
+    """Return what a file says; nothing where its thread is over."""
+    try:
+        return file.read_text()
+    except OSError:
+        return ""
 
 
 def resident_megabytes(process: str) -> float:

@@ -68,7 +68,6 @@ def test_equal_to_the_package(corpus, package_scores, layer, idf):
     np.testing.assert_allclose(ours(corpus, layer=layer, idf=idf), expected, atol=1e-5)
 
 
-@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 def test_alone_the_package_does_not_pad():
     """In company it counts a similarity below 0 as 0; so its score depends on other captions."""
     bert_score = pytest.importorskip("bert_score", reason="bert_score is not installed")
@@ -86,6 +85,7 @@ def test_alone_the_package_does_not_pad():
     assert score(pair, (long, long)) > mine + 1e-4
 
 
+@pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
 def test_rescaling_is_that_of_the_package(corpus, package_scores, tmp_path):
     path = tmp_path / "baseline.tsv"
     lines = [f"{layer},0.{layer}1,0.{layer}2,0.{layer}3" for layer in range(7)]

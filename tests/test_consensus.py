@@ -14,7 +14,7 @@ import cidery
 from cidery import Consensus, examples
 from cidery.data import MODELS
 from cidery.encoders import find_lens, get_encoder
-from cidery.encoders.lenses import FOLDER
+from cidery.encoders.lens import FOLDER
 from cidery.errors import SettingError
 from cidery.formats import read_references
 from cidery.meta import evaluate, read_dataset
@@ -185,8 +185,9 @@ class TestLens:
         assert all("lens:none" in signature for signature in signatures[1:])
 
     def test_of_a_function_is_none(self):
-        metric = Consensus(encoder=spell)
-        assert score_one(metric, "a dog", ["a dog"]) == pytest.approx(1)
+        table = cidery.score(["a dog"], [["a dog"]], metrics=[Consensus(encoder=spell)])
+        assert "lens:none" in table.signatures["consensus"]
+        assert table.each["consensus"][0] == pytest.approx(1)
 
 
 def spell(captions):

@@ -1,13 +1,18 @@
 """tools/fit_lens.py: a lens learns what people look at, and shows it on captions it never saw."""
 
 import importlib.util
+import json
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from cidery.meta import read_dataset
+
 torch = pytest.importorskip("torch", reason="learning a lens needs torch")
+SHARED = Path(__file__).parents[2] / "shared" / "data"
 WIDTH, IMAGES, CAPTIONS = 24, 90, 4000
 
 
@@ -66,7 +71,8 @@ def test_a_lens_carries_over_to_other_images(tool, monkeypatch):
 
 def test_a_reference_that_is_not_there_counts_for_nothing(tool):
     """Rows are padded; what stands in the padding must not matter."""
-    vectors = torch.nn.functional.normalize(torch.randn(6, WIDTH), dim=1)
+    chance = torch.Generator().manual_seed(0)
+    vectors = torch.nn.functional.normalize(torch.randn(6, WIDTH, generator=chance), dim=1)
     lens = torch.zeros(2, WIDTH, 1)
     there = torch.tensor([[True, True, False]])
     scores = [
@@ -79,3 +85,21 @@ def test_a_reference_that_is_not_there_counts_for_nothing(tool):
     expected = torch.log(torch.exp(tool.SOFTNESS * cosines).mean()) / tool.SOFTNESS
     assert scores[0] == scores[1]
     assert float(scores[0]) == pytest.approx(float(expected), abs=1e-5)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
+def test_nothing_that_is_reported_teaches(tool):
+    crowd, pairs = tool.read_crowd(SHARED), tool.read_pairs(SHARED)
+    expert = read_dataset("flickr8k-expert", SHARED)
+
+    def name(dataset):
+        judged = dataset.judged
+        names = list(zip(judged.image_of_caption.tolist(), judged.captions, strict=True))
+        return {names[row] for row in dataset.rows.tolist()}
+
+    assert len(crowd) == 45_658
+    assert not name(crowd) & name(expert)
+    names = list(json.loads((SHARED / "pascal50s" / "refs50.json").read_text()))
+    images = set(pairs.judged.image_of_caption.tolist())
+    assert all(sha256(names[image].encode()).digest()[-1] % 2 == 0 for image in images)
+    assert 1_900 < len(pairs) < 2_100

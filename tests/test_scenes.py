@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -173,8 +174,8 @@ REPAIRED = {
         "lots/NNS/lost/2 of/IN/dropped/2 boats/NNS/ROOT/2",
     ),
     misreadings.misread_outdoors: (
-        "two/CD/nummod/1 birds/NNS/ROOT/1 outdoors/RB/advmod/1",
-        "two/CD/nummod/2 birds/NNS/compound/2 outdoors/NNS/ROOT/2",
+        "dog/NN/ROOT/0 with/IN/prep/0 birds/NNS/pobj/1 outdoors/RB/advmod/2",
+        "dog/NN/ROOT/0 with/IN/prep/0 birds/NNS/compound/3 outdoors/NNS/pobj/1",
     ),
     misreadings.misread_participle: (
         "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
@@ -219,6 +220,18 @@ def test_of_leads_to_one_thing_in_the_original() -> None:
     assert ("back", "of", "dog") in read_graph(tree).tuples
     assert ("back", "of", "dog") not in read_graph(tree, misread=True).tuples
     assert ("back", "of", "cow") in read_graph(tree, misread=True).tuples
+
+
+def test_pronouns_that_stand_for_nothing_named(parser: Parser) -> None:
+    """`you` is none of the things before it; `her` may be a dog."""
+    (graph, other) = parser.parse(
+        [
+            ["a", "cat", "on", "a", "bed", "looking", "at", "you"],
+            ["a", "dog", "with", "her", "puppies"],
+        ]
+    )
+    assert not any("look" in relation for _, relation, _ in graph.relations)
+    assert ("dog", "have", "puppy") in other.relations
 
 
 def test_every_repair_has_an_example() -> None:
@@ -496,15 +509,55 @@ def test_work_is_shared_in_order(tmp_path: Path) -> None:
     assert {where for _, where in found} == {"here", "there"}
 
 
-@pytest.mark.parametrize("code", ["raise SystemExit(1)", "print('no answer')", "1 +"])
-def test_what_a_process_does_not_do_is_done_here(code: str) -> None:
-    assert list(Crew(range(50), code, 2).run(lambda n: n + 1)) == list(range(1, 51))
+class Watched(Crew[int]):
+    """A crew that remembers which chunks were taken, by whom ever."""
+
+    taken: list[int]
+
+    def _take(self) -> int | None:
+        found = super()._take()
+        if found is not None:
+            self.taken.append(found)
+        return found
+
+
+def take_one_first(crew: Watched) -> Iterator[int]:
+    """Do chunks here only after a process has taken one, so that it is its failure that counts."""
+
+    def work(number: int) -> int:
+        deadline = time.monotonic() + 60
+        while len(crew.taken) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return number + 1
+
+    return crew.run(work)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "raise SystemExit(1)",
+        "1 +",
+        "sys.__stdout__.write('no answer\\n')",
+        "sys.__stdout__.write('[7, 1]\\n'); sys.__stdout__.flush(); sys.stdin.read()",
+    ],
+)
+def test_what_a_process_does_not_do_is_done_here(
+    code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cidery.scenes.crew.PATIENCE", 1e6)  # only giving back can end it
+    crew = Watched(range(6), code, 1)
+    crew.taken = []
+    assert list(take_one_first(crew)) == list(range(1, 7))
+    assert len(crew.taken) > 6
 
 
 def test_a_process_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cidery.scenes.crew.PATIENCE", 0.05)
-    code = "import time; time.sleep(600)"
-    assert list(Crew(range(5), code, 1).run(lambda n: n)) == list(range(5))
+    crew = Watched(range(5), "import time; time.sleep(600)", 1)
+    crew.taken = []
+    assert list(take_one_first(crew)) == list(range(1, 6))
+    assert len(crew.taken) == 5
 
 
 def test_another_process_parses_the_same(parser: Parser) -> None:

@@ -9,8 +9,9 @@ the soft maximum of its cosines with the references. Of two judged captions of F
 that people rate higher is to score higher, whatever their images (a smooth Kendall's τ); of a pair
 of PASCAL-50S the winner.
 
-To see how well it carries over, it is learnt on two thirds of the images and captions and judged on
-images *and* captions of the last third, three times. Needs torch.
+To see how well it carries over, it is learnt from judgments on two thirds of the images and two
+thirds of the captions, and judged by those on the last thirds, three times; a pair of PASCAL-50S
+goes with its image. A judged caption may still have been seen as somebody's reference. Needs torch.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import torch
 from torch.nn.functional import normalize, softplus
 
 from cidery.encoders import Encoder, get_encoder
-from cidery.encoders.lenses import FOLDER
+from cidery.encoders.lens import FOLDER
 from cidery.meta import Pairs, Ratings, read_dataset
 from cidery.meta.judgments import JudgedCaptions
 from cidery.statistics import Correlation
@@ -41,7 +42,7 @@ PAIRED = 0.6
 SOFTNESS = 8.0
 """The higher, the nearer the soft maximum is to the nearest reference."""
 STEEPNESS = {"rated": 10.0, "paired": 20.0}
-"""How far apart two scores have to be to count as ordered."""
+"""The higher, the smaller a difference of scores counts as an order."""
 THIRDS = 3
 
 

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 from cidery.data import MODELS, find_model
 from cidery.encoders.base import Encoder, Token, TokenStates
 from cidery.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
-from cidery.encoders.lenses import Lens, find_lens
+from cidery.encoders.lens import Lens, find_lens
 from cidery.errors import SettingError
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder

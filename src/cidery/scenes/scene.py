@@ -10,6 +10,7 @@ from cidery.scenes.words import GROUPS, PEOPLE
 
 MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", DROPPED)
 RELATIVE = ("that", "which", "who", "whom")
+ONE_PERSON = ("he", "him", "his", "himself", "she", "her", "hers", "herself")
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +94,11 @@ class Scene:
         before = [noun for noun in self.objects if noun < place]
         if token.word in ("it", "its", "itself"):
             before = [noun for noun in before if self.is_word(noun, "NN", "NNP")]
-        elif token.word not in ("they", "them", "their", "themselves"):
+        elif token.word in ONE_PERSON:
             people = [noun for noun in before if self.name(noun) in PEOPLE]
             before = people or before  # `a dog with her puppies`
+        elif token.word not in ("they", "them", "their", "theirs", "themselves"):
+            return None  # `a cat looking at you`
         return next(iter(before), None)
 
     def is_passive(self, verb: int) -> bool:

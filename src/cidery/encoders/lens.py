@@ -41,10 +41,15 @@ class Lens:
         return seen
 
 
-@lru_cache(maxsize=8)
 def find_lens(encoder: Encoder) -> Lens | None:
     """Return the lens that was fitted to exactly these weights, None if there is none."""
-    for file in FOLDER.glob(f"*-{encoder.fingerprint}.npy"):
-        inward, outward = np.load(file).astype(np.float64)
-        return Lens(inward, outward)
+    return _read_lens(encoder.fingerprint)
+
+
+@lru_cache(maxsize=8)
+def _read_lens(weights: str) -> Lens | None:
+    for file in FOLDER.glob("*.npy"):
+        if file.stem.rpartition("-")[2] == weights:
+            inward, outward = np.load(file).astype(np.float64)
+            return Lens(inward, outward)
     return None
