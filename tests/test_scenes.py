@@ -224,12 +224,8 @@ def test_of_leads_to_one_thing_in_the_original() -> None:
 
 def test_pronouns_that_stand_for_nothing_named(parser: Parser) -> None:
     """`you` is none of the things before it; `her` may be a dog."""
-    (graph, other) = parser.parse(
-        [
-            ["a", "cat", "on", "a", "bed", "looking", "at", "you"],
-            ["a", "dog", "with", "her", "puppies"],
-        ]
-    )
+    captions = ("a cat on a bed looking at you", "a dog with her puppies")
+    graph, other = parser.parse([caption.split() for caption in captions])
     assert not any("look" in relation for _, relation, _ in graph.relations)
     assert ("dog", "have", "puppy") in other.relations
 
