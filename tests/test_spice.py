@@ -171,6 +171,8 @@ def test_graph_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert found["matched"] == [{"caption": ["dog"], "references": ["dog"]}]
     assert ["kitten", "two"] in found["missing"]
     assert found["scores"]["size"] == {"precision": None, "recall": None, "f": None}
+    assert main(["graph", ""]) == 0
+    assert capsys.readouterr().out.strip() == "the caption names no object"
     assert main(["graph", "a dog", "-r", "a brown dog"]) == 0
     assert "missing           (dog, brown)" in capsys.readouterr().out
     assert main(["graph", "a dog", "--parser", "en_none"]) == 2

@@ -70,6 +70,8 @@ def graph(
         show_notes(*comparison.notes())
     else:
         show_tree(found.branches())
+        if not found.objects:
+            show_notes("the caption names no object")
         if picture:
             show_notes(f"drawn in {picture}")
 
