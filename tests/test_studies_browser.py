@@ -88,14 +88,14 @@ def test_a_telephone(owner: Visitor, browser: Browser) -> None:
     study = make_study(owner, items, judges_each=1)
     (link,) = make_links(owner, study)
     page = open_task(browser, link, viewport=PHONE, has_touch=True)
-    for _ in range(2):
+    for answered in range(2):
+        page.locator("#count").get_by_text(f"{answered} of 2").wait_for()
         wide = page.evaluate("document.documentElement.scrollWidth")
         assert wide <= PHONE["width"]  # nothing to scroll sideways
         box = page.locator(".choice").first.bounding_box()
         assert box is not None
         assert box["height"] >= 44 and box["width"] > 300  # room for a thumb
         page.locator(".choice").first.tap()
-        page.wait_for_function("document.querySelector('#count')?.textContent != '0 of 2'")
     page.get_by_role("heading", name="Thank you").wait_for()
     page.close()
 
@@ -121,9 +121,12 @@ def test_without_scripts(owner: Visitor, browser: Browser) -> None:
     study = make_study(owner, triplets(2), judges_each=1)
     (link,) = make_links(owner, study)
     page = open_task(browser, link, java_script_enabled=False)
+    count = page.locator("#count")
     page.locator(".choice").first.click()
+    count.get_by_text("1 of 2").wait_for()
     page.get_by_role("button", name="Take back the last answer").click()
-    for _ in range(2):
+    for answered in range(2):
+        count.get_by_text(f"{answered} of 2").wait_for()
         page.locator(".choice").last.click()
     page.get_by_role("heading", name="Thank you").wait_for()
     page.close()
