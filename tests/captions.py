@@ -10,10 +10,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-# Every example writes its file anew, so one directory serves all; disks may be slow.
-in_one_directory = settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+# Every example writes its file anew, so one directory serves all.
+in_one_directory = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 REFERENCES: dict[str, list[str]] = {
     "kitchen": ["a cat sleeps on the stove", "the cat is warm"],

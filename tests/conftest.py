@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 EXAMPLES = Path(cidery.__file__).parent / "examples"
 SHARED = Path(__file__).parents[2] / "shared"
+
+# A failure should be of the change at hand: the same examples in every run. Machines may be slow.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ class TestScore:
         forth, back = (score_one(consensus, "a dog shakes", order) for order in (told, told[::-1]))
         assert forth == pytest.approx(back, rel=1e-12)
 
-    @settings(deadline=None, max_examples=25)
+    @settings(max_examples=25)
     @given(words=CAPTION, data=st.data())
     def test_repetition_never_helps(self, consensus, words, data):
         """A caption of its own image, with some of its words said again."""

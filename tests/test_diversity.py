@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cidery
@@ -125,7 +125,6 @@ class TestPublished:
 
 class TestLaws:
     @pytest.mark.parametrize("kernel", KERNELS)
-    @settings(deadline=None)
     @given(caption_sets, st.randoms(use_true_random=False))
     def test_permutation_changes_nothing(self, kernel, captions, random):
         shuffled = list(captions)
@@ -133,7 +132,6 @@ class TestLaws:
         before = measure(captions, kernel=kernel)
         assert measure(shuffled, kernel=kernel) == pytest.approx(before, abs=1e-12)
 
-    @settings(deadline=None)
     @given(caption_sets)
     def test_in_range(self, captions):
         found = measure(captions)
@@ -142,7 +140,6 @@ class TestLaws:
             assert low <= value <= high
 
     @pytest.mark.parametrize("kernel", KERNELS)
-    @settings(deadline=None)
     @given(caption, st.integers(2, 12))
     def test_equal_captions_give_exactly_0(self, kernel, text, count):
         found = measure([text] * count, SPREADS, kernel=kernel)
@@ -156,7 +153,6 @@ class TestLaws:
             assert measure(captions, SPREADS, kernel=kernel) == dict.fromkeys(SPREADS, 1.0)
 
     @pytest.mark.parametrize("kernel", KERNELS)
-    @settings(deadline=None)
     @given(caption_sets, st.integers(2, 4))
     def test_repeating_the_set_leaves_r_unchanged(self, kernel, captions, times):
         m = len(captions)
@@ -282,7 +278,6 @@ class TestMeasures:
         with pytest.raises(SettingError, match="stop_words must be one of english"):
             Lsa("klingon")
 
-    @settings(deadline=None)
     @given(st.lists(st.lists(words, min_size=4, max_size=9).map(" ".join), min_size=2, max_size=6))
     def test_mbleu_by_score(self, captions):
         """BLEU of each caption against the others; coco's tiny constants add at most 1e-3."""
@@ -297,7 +292,6 @@ class TestMeasures:
             np.mean([found[f"mbleu-{n}"] for n in (1, 2, 3, 4)])
         )
 
-    @settings(deadline=None)
     @given(caption_sets)
     def test_distinct_unique_and_vocabulary(self, captions):
         cut = [c.split() for c in captions]
@@ -572,7 +566,6 @@ class TestLatent:
             map_captions({"a": ["x", "y"]}, dimensions=0)
 
 
-@settings(deadline=None)
 @given(caption_sets)
 def test_self_cider_never_calls_near_copies_equal(captions):
     """0 is for equal captions alone (as words)."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.errors import MismatchError, SettingError
+from cidery.errors import MismatchError, SettingError, UnreliableWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -35,6 +35,21 @@ def test_rows_follow_the_candidates(example):
     after = cidery.score(backwards, example.references, ["cider-d"])
     assert list(after.ids) == list(backwards)
     np.testing.assert_array_equal(after.each["cider-d"], before.each["cider-d"][::-1])
+
+
+def test_candidates_and_references_in_each_others_place_are_warned_of(example):
+    taken = [(image, text) for image, texts in example.references.items() for text in texts]
+    with pytest.warns(UnreliableWarning, match="b.json has one caption .* a.json several: are"):
+        cidery.score(
+            *(taken, {image: [text] for image, text in example.system_a.items()}, ["bleu-1"]),
+            candidates_name="a.json",
+            references_name="b.json",
+        )
+
+
+def test_several_candidates_for_one_image_are_no_matter_for_a_warning(recwarn):
+    cidery.score([(1, "a dog"), (1, "a cat")], {1: ["a dog"]}, ["bleu-1"])
+    assert not recwarn.list
 
 
 def test_lists_and_dicts_agree(example):

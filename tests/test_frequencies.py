@@ -43,7 +43,6 @@ def everything(frequencies):
     return found
 
 
-@settings(deadline=None)
 @given(collections)
 def test_counts_images_not_captions(references):
     frequencies = build(references)
@@ -56,14 +55,12 @@ def test_counts_images_not_captions(references):
     assert frequencies.count(["a"] * 9) == 0
 
 
-@settings(deadline=None)
 @given(collections)
 def test_a_cut_set_keeps_what_weighs(references):
     cut = build(references, min_count=2)
     assert everything(cut) == {g: n for g, n in count(references).items() if n >= 2}
 
 
-@settings(deadline=None)
 @given(collections, collections)
 def test_merging_equals_counting_together(one, other):
     other = {image + 100: captions for image, captions in other.items()}
@@ -72,7 +69,7 @@ def test_merging_equals_counting_together(one, other):
     assert merged.fingerprint == build(one | other).fingerprint
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(collections, st.integers(1, 2))
 def test_saving_and_loading(tmp_path_factory, references, min_count):
     path = tmp_path_factory.mktemp("df") / "set.df"

@@ -111,7 +111,7 @@ def fixed(name, references):
 
 
 @pytest.mark.parametrize("name", HERE)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(corpus=corpora())
 def test_scores_are_finite_and_in_range(name, corpus):
     table = cidery.score(*corpus, metrics=[name])
@@ -123,7 +123,7 @@ def test_scores_are_finite_and_in_range(name, corpus):
 
 
 @pytest.mark.parametrize("name", HERE)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(corpus=corpora())
 def test_split_equals_whole(name, corpus):
     candidates, references = corpus
@@ -140,7 +140,7 @@ def test_split_equals_whole(name, corpus):
 
 
 @pytest.mark.parametrize("name", HERE)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(corpus=corpora(), seed=st.randoms(use_true_random=False))
 def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
     candidates, references = corpus
@@ -157,7 +157,7 @@ def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
 
 
 @pytest.mark.parametrize("name", HERE)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(corpus=corpora(captions=caption), other=caption)
 def test_identity_scores_highest(name, corpus, other):
     _, references = corpus

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
@@ -43,7 +43,6 @@ def assert_equal(found, expected):
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
 
-@settings(deadline=None)
 @given(corpora(), st.sampled_from(["coco", "paper"]))
 def test_cider_d_and_r(corpus, faithful):
     candidates, references = corpus
@@ -57,7 +56,6 @@ def test_cider_d_and_r(corpus, faithful):
     assert_equal(corpus_score, np.mean(found))
 
 
-@settings(deadline=None)
 @given(corpora(), st.booleans(), st.booleans())
 def test_cider(corpus, best, idf):
     candidates, references = corpus
@@ -97,7 +95,6 @@ def test_cider_stems_words():
     assert (stemmed > plain).all()
 
 
-@settings(deadline=None)
 @given(corpora(), st.sampled_from(["closest", "shortest", "average"]))
 def test_bleu_rows_and_coco_constants(corpus, reference_length):
     candidates, references = corpus
@@ -159,7 +156,6 @@ def test_bleu_brevity_by_hand():
     assert_equal(found, [1.0])
 
 
-@settings(deadline=None)
 @given(corpora(), st.sampled_from([0, 1, 4, None]))
 def test_rouge(corpus, skip):
     pairs = list(zip(*corpus, strict=True))

@@ -79,6 +79,7 @@ def score(
         candidates_name=candidates_name,
         references_name=references_name,
     )
+    _warn_swapped(corpus, candidates_name, references_name)
     scorer = Scorer.build(
         corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
     )
@@ -170,6 +171,19 @@ class Scorer:
             for key, prepared in self.prepared.items()
         }
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
+
+
+def _warn_swapped(corpus: Corpus, candidates_name: str, references_name: str) -> None:
+    """Warn of references given as candidates: several for every image, against one each."""
+    images = len(corpus.images)
+    candidates = np.bincount(corpus.candidate_images, minlength=images)
+    if len(corpus.references) == images > 1 and candidates.min() > 1:
+        warnings.warn(
+            f"{references_name} has one caption per image and {candidates_name} several: are they "
+            "swapped? Candidates come first, then references",
+            UnreliableWarning,
+            stacklevel=3,
+        )
 
 
 def _warn_few_images(count: int) -> None:
