@@ -604,3 +604,7 @@ def test_parse_and_compare_are_public(parser: Parser) -> None:
     assert found.matched[("dog", "on", "sofa")] == ("dog", "on", "couch")
     assert found.missing == (("dog", "brown"),)
     assert found.count("colour").recall == 0.0
+    with pytest.raises(InputError, match="found one string"):
+        cidery.Spice().compare("a dog", "a brown dog")
+    with pytest.raises(InputError, match="is int, not a string"):
+        cidery.Spice().parse(5)  # type: ignore[arg-type]
