@@ -161,10 +161,6 @@ REPAIRED = {
         "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/prep/2 hill/NN/pobj/3",
         "cars/NNS/nsubjpass/2 are/VBP/auxpass/2 parked/VBN/ROOT/2 on/IN/lost/2 hill/NN/pobj/3",
     ),
-    misreadings.lose_relative: (
-        "cat/NN/ROOT/0 that/WDT/nsubj/3 is/VBZ/aux/3 sitting/VBG/relcl/0 on/IN/prep/3",
-        "cat/NN/ROOT/0 that/WDT/nsubj/3 is/VBZ/aux/3 sitting/VBG/relcl/0 on/IN/lost/3",
-    ),
     misreadings.lose_close_up: (
         "close/NN/ROOT/0 up/RP/prt/0 of/IN/prep/1 cat/NN/pobj/2",
         "close/NN/ROOT/0 up/RP/prt/0 of/IN/lost/1 cat/NN/pobj/2",

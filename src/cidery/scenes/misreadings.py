@@ -63,13 +63,6 @@ def lose_passive(tokens: list[Token]) -> None:
             _lose(tokens, place)
 
 
-def lose_relative(tokens: list[Token]) -> None:
-    """`a boat that is sitting in the water`: a boat and water."""
-    for place, token in enumerate(tokens):
-        if token.tag == "VBG" and token.role == "relcl":
-            _lose(tokens, place)
-
-
 def lose_close_up(tokens: list[Token]) -> None:
     """`a close up of a zebra`: a close and a zebra."""
     for place, token in enumerate(tokens):
@@ -175,7 +168,6 @@ def _has_auxiliary(tokens: list[Token], verb: int) -> bool:
 MISREADINGS: tuple[Repair, ...] = (
     lose_participle,
     lose_passive,
-    lose_relative,
     lose_close_up,
     misread_amount,
     misread_outdoors,
