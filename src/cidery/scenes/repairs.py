@@ -19,10 +19,13 @@ from cidery.scenes.edits import (
 )
 from cidery.scenes.misreadings import MISREADINGS
 from cidery.scenes.tree import DROPPED, NOUNS, Token
-from cidery.scenes.words import LEADING, NOUNS_IN_ING, QUANTIFIERS
+from cidery.scenes.words import LEADING, NOUNS_IN_ING, PATHS, QUANTIFIERS
 
 NOUN_PREPOSITIONS = ("on top of",)
 """As in Anderson et al. 2016; the original's scores show that `in front of` is none of them."""
+
+CONTINUED = ("pobj", "dobj", "conj")
+"""Roles of nouns that `and` continues, rather than what is farther to the left."""
 
 
 def repair(tokens: list[Token], *, misread: bool = False) -> list[Token]:
@@ -54,7 +57,8 @@ def restore_phrase(tokens: list[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.role != "ROOT" or token.tag != "VBG":
             continue
-        noun = find_child(tokens, place, "nsubj")
+        named = (find_child(tokens, place, role) for role in ("nsubj", "npadvmod"))
+        noun = next((child for child in named if child is not None), None)
         if noun is None or noun > place or not tokens[noun].is_noun:
             continue
         if all(find_child(tokens, place, role) is None for role in ("aux", "auxpass", "expl")):
@@ -98,6 +102,27 @@ def join_nouns(tokens: list[Token]) -> None:
             continue
         move_children(tokens, place - 1, place)
         tokens[place - 1] = replace(before, role="compound", head=place)
+
+
+def restore_preposition(tokens: list[Token]) -> None:
+    """`skiing down a slope`: down a slope, which nobody skis."""
+    for place, token in enumerate(tokens):
+        if token.role != "prt" or token.word not in PATHS:
+            continue
+        noun = find_child(tokens, token.head, "dobj")
+        if noun is not None and noun > place:
+            tokens[place] = replace(token, tag="IN", role="prep")
+            tokens[noun] = replace(tokens[noun], role="pobj", head=place)
+
+
+def restore_list(tokens: list[Token]) -> None:
+    """`walls a mirror and a sink`: a list without commas; what has an article is no modifier."""
+    for place, token in enumerate(tokens):
+        listed = token.role in ("appos", "npadvmod") and token.is_noun and token.head < place
+        if listed and tokens[token.head].is_noun:
+            article = find_child(tokens, place, "det")
+            if article is not None and tokens[article].word in ("a", "an"):
+                tokens[place] = replace(token, role="conj")
 
 
 def restore_object(tokens: list[Token]) -> None:
@@ -207,9 +232,9 @@ def attach_conjunct(tokens: list[Token]) -> None:
         token = tokens[place]
         if token.role != "conj" or token.head not in nouns:
             continue
-        ands = [p for p in range(token.head + 2, place) if tokens[p].role == "cc"]
-        if ands and tokens[ands[-1] - 1].is_noun and tokens[ands[-1] - 1].role in ("pobj", "dobj"):
-            tokens[place] = replace(token, head=ands[-1] - 1)
+        befores = [p - 1 for p in range(token.head + 2, place) if tokens[p].role == "cc"]
+        if befores and befores[-1] in nouns and tokens[befores[-1]].role in CONTINUED:
+            tokens[place] = replace(token, head=befores[-1])
 
 
 def collapse_quantifier(tokens: list[Token]) -> None:
@@ -271,6 +296,8 @@ REPAIRS: tuple[Repair, ...] = (
     restore_noun,
     restore_verb,
     join_nouns,
+    restore_preposition,
+    restore_list,
     restore_object,
     restore_participle,
     attach_participle,
