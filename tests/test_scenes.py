@@ -493,6 +493,14 @@ def test_a_damaged_file_is_begun_anew(parser: Parser, own_cache: Path) -> None:
     assert len(Shelf(SHELF).load([b"none"])) == 0
 
 
+@pytest.mark.parametrize("content", [b'[["dog"],["bro', b"7", b"\xff"])
+def test_damaged_graphs_are_parsed_anew(content: bytes, parser: Parser, own_cache: Path) -> None:
+    fresh(parser).parse([["a", "dog"]], keep=True)
+    with sqlite3.connect(Shelf(SHELF).path) as connection:
+        connection.execute("UPDATE contents SET content = ?", [content])
+    assert fresh(parser).parse([["a", "dog"]], keep=True)[0].objects == ("dog",)
+
+
 def test_a_file_that_cannot_be_written(parser: Parser, own_cache: Path) -> None:
     own_cache.write_text("a file, no folder")
     with pytest.warns(DataWarning, match="CIDERY_CACHE"):
