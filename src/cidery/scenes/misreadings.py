@@ -2,7 +2,8 @@
 
 F is a ratio of small numbers, so that a score tells how many tuples matched and, nearly always, how
 many there were. Each misreading brings these numbers closer to the original's on the captions that
-the rules were looked at with. Each takes the tokens and changes them in place.
+the rules were looked at with, but for two that rest on one score each: `misread_outdoors`, and what
+`lose_participle` does without articles. Each takes the tokens and changes them in place.
 """
 
 from __future__ import annotations
