@@ -32,6 +32,20 @@ OUT_AND_IN = ("outdoors", "indoors")
 AMOUNTS = ("lot", "lots", "plenty", "ton", "tons")
 
 
+def attach_participle(tokens: list[Token]) -> None:
+    """`a woman at a table holding a cup`: a participle belongs to the noun before it.
+
+    People would often take the farther noun. Groups still act as one: `a group of people playing`.
+    """
+    nearest = None
+    for place, token in enumerate(tokens):
+        if token.is_noun and token.role in NOMINAL_ROLES:
+            group = find_group(tokens, token)
+            nearest = place if group is None else group
+        elif token.tag == "VBG" and token.role in ("acl", "advcl") and nearest is not None:
+            tokens[place] = replace(token, role="acl", head=nearest)
+
+
 def lose_participle(tokens: list[Token]) -> None:
     """`a man sitting on a bench`: a man and a bench, and no word of what is between them.
 
@@ -167,6 +181,7 @@ def _has_auxiliary(tokens: list[Token], verb: int) -> bool:
 
 
 MISREADINGS: tuple[Repair, ...] = (
+    attach_participle,
     lose_participle,
     lose_passive,
     lose_close_up,

