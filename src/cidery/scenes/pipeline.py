@@ -78,7 +78,7 @@ def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
         raise MissingExtraError.to("parse captions for SPICE", package="spacy", extra="spice")
     if name == "auto":
         name = next((known for known in PIPELINES if find_spec(known)), "")
-    if not name or find_spec(name) is None:
+    if not name.isidentifier() or find_spec(name) is None:
         raise _missing_pipeline(name)
     return _misread(name) if misread else _load_pipeline(name)
 
