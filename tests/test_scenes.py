@@ -658,6 +658,7 @@ def test_pictures(tmp_path: Path) -> None:
 def test_parse_and_compare_are_public(parser: Parser) -> None:
     graph = cidery.Spice().parse("A brown dog chases two cats on the grass.")
     assert graph.objects == ("dog", "cat", "grass")
+    assert graph.relations == (("dog", "chase", "cat"), ("cat", "on", "grass"))
     found = cidery.Spice().compare("a dog on a sofa", ["a brown dog on a couch"])
     assert found.matched[("dog", "on", "sofa")] == ("dog", "on", "couch")
     assert found.missing == (("dog", "brown"),)
