@@ -175,8 +175,26 @@ def test_graph_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> No
     assert capsys.readouterr().out.strip() == "the caption names no object"
     assert main(["graph", "a dog", "-r", "a brown dog"]) == 0
     assert "missing           (dog, brown)" in capsys.readouterr().out
+    assert main(["graph", "a dog\udcff"]) == 2
+    assert "half of a surrogate pair" in capsys.readouterr().err
     assert main(["graph", "a dog", "--parser", "en_none"]) == 2
     assert "'en_none' is not installed" in capsys.readouterr().err
+
+
+def test_graph_command_says_how_it_reads(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    command = ["graph", "a man holding a racquet", "-r", "a man"]
+    picture = str(tmp_path / "man.svg")
+    assert main([*command, "--picture", picture]) == 0
+    out = capsys.readouterr().out
+    assert "missing                  (man)" in out
+    assert "errors included; --faithful paper: as meant" in out
+    assert f"drawn in {picture}" in out
+    assert main([*command, "--faithful", "paper"]) == 0
+    out = capsys.readouterr().out
+    assert "matched  (man)                 (man)" in out
+    assert "errors included" not in out
 
 
 # --- how close it is to the original -----------------------------------------------------------

@@ -52,6 +52,8 @@ def test_a_callable():
 def test_bad_input():
     with pytest.raises(InputError, match="caption 1 is int, not a string"):
         cidery.tokenize(["a", 5])
+    with pytest.raises(InputError, match="half of a surrogate pair"):
+        cidery.tokenize(["a dog\udcff"])
     with pytest.raises(InputError, match="found one string"):
         cidery.tokenize("a dog")
     with pytest.raises(InputError, match="must return strings"):

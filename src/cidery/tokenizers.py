@@ -107,7 +107,13 @@ def tokenize(
     for position, text in enumerate(texts):
         if not isinstance(text, str):
             raise InputError(f"caption {position} is {type(text).__name__}, not a string")
-    tokenized = get_tokenizer(tokenizer)(texts)
+    try:
+        tokenized = get_tokenizer(tokenizer)(texts)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"a caption has half of a surrogate pair, which is no character: {error.object!a}; the "
+            "text was cut or decoded wrongly"
+        ) from None
     return tokenized.form(stem_form(stemmer) if stemmer else "words").tokens()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from cidery.scenes.matching import SceneComparison
 
 app = parsing.new_app()
+
+_MISREAD = "read as the original reads captions, errors included; --faithful paper: as meant"
 
 
 @app.command(
@@ -49,13 +51,20 @@ def graph(
     parser: Annotated[
         str, typer.Option(help="A spaCy pipeline; auto: one that is installed.", metavar="NAME")
     ] = "auto",
+    faithful: Annotated[
+        Literal["coco", "paper"],
+        typer.Option(
+            help="How -r reads captions; coco: as they are scored, with the original's "
+            "misreadings; paper: as they are meant, which is also how graphs are drawn."
+        ),
+    ] = "coco",
     tokenizer: parsing.Tokenizer = "ptb",
     format: parsing.TableOrJson = "table",
 ) -> None:
-    """Show what a caption says as SPICE reads it: objects, attributes, relations."""
+    """Show what a caption says: objects, attributes and relations, of which SPICE is made."""
     from cidery import Spice
 
-    metric = Spice(parser=parser)
+    metric = Spice(parser=parser, faithful=faithful)
     with progress(2) as step:
         step("parsing")
         found = metric.parse(caption, tokenizer)
@@ -65,15 +74,16 @@ def graph(
             _draw(found, picture)
     if format == "json":
         show_json(_describe(found, comparison))
-    elif comparison is not None:
-        show_table(comparison.header(), comparison.lines(), left=range(3))
-        show_notes(*comparison.notes())
-    else:
+        return
+    notes = [f"drawn in {picture}"] if picture else []
+    if comparison is None:
         show_tree(found.branches())
-        if not found.objects:
-            show_notes("the caption names no object")
-        if picture:
-            show_notes(f"drawn in {picture}")
+        notes += [] if found.objects else ["the caption names no object"]
+    else:
+        show_table(comparison.header(), comparison.lines(), left=range(3))
+        notes += [*comparison.notes(), *([_MISREAD] if faithful == "coco" else [])]
+    if notes:
+        show_notes(*notes)
 
 
 def _draw(found: SceneGraph, picture: str) -> None:

@@ -29,7 +29,7 @@ from cidery.scenes.graph import CATEGORIES, Category, SceneGraph
 from cidery.scenes.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
 from cidery.scenes.pipeline import RULES_VERSION, Parser, load_parser
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
+from cidery.tokenizers import TokenizedCaptions, TokenizerLike, tokenize
 
 Measure: TypeAlias = Literal["f", "precision", "recall"]
 MEASURES: tuple[Measure, ...] = ("f", "precision", "recall")
@@ -130,7 +130,7 @@ class Spice(Metric):
         Spice().parse("a man riding a wave").relations   # (("man", "ride", "wave"),)
         ```
         """
-        return load_parser(self.parser).parse(_split([caption], tokenizer))[0]
+        return load_parser(self.parser).parse(tokenize([caption], tokenizer))[0]
 
     def compare(
         self, candidate: str, references: Sequence[str], tokenizer: TokenizerLike = "ptb"
@@ -142,7 +142,8 @@ class Spice(Metric):
         found.matched, found.extra, found.missing, found.count("object").recall
         ```
         """
-        graphs = self._load_parser().parse(_split([candidate, *references], tokenizer))
+        words = tokenize([candidate], tokenizer) + tokenize(references, tokenizer)
+        graphs = self._load_parser().parse(words)
         return ReferenceScene.build(graphs[1:], _load_synsets()).compare(graphs[0])
 
     @staticmethod
@@ -174,10 +175,6 @@ class _PreparedSpice:
                 rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
         rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption that says nothing scores 0
         return rows
-
-
-def _split(captions: list[str], tokenizer: TokenizerLike) -> list[list[str]]:
-    return get_tokenizer(tokenizer)(captions, 1).captions.tokens()
 
 
 def _row(counts: SceneCounts) -> list[float]:

@@ -43,7 +43,7 @@ class SceneGraph:
 
     ```python
     graph = Spice().parse("a brown dog chases two cats on the grass")
-    graph.relations     # (("dog", "chase", "cat"), ("dog", "chase on", "grass"))
+    graph.relations     # (("dog", "chase", "cat"), ("cat", "on", "grass"))
     print(graph)
     ```
     """

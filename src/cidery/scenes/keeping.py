@@ -22,8 +22,8 @@ class KeptGraphs:
     def load(self, captions: Iterable[tuple[str, ...]]) -> dict[tuple[str, ...], SceneGraph]:
         """Return the graphs that are kept of these captions."""
         by_key = {self._key(caption): caption for caption in captions}
-        found = Shelf(SHELF).load(by_key)
-        return {by_key[key]: _decode(content) for key, content in found.items()}
+        found = {key: _decode(content) for key, content in Shelf(SHELF).load(by_key).items()}
+        return {by_key[key]: graph for key, graph in found.items() if graph is not None}
 
     def save(self, graphs: Mapping[tuple[str, ...], SceneGraph]) -> None:
         """Keep graphs by their captions."""
@@ -37,5 +37,9 @@ def _encode(graph: SceneGraph) -> bytes:
     return json.dumps(graph.tuples, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _decode(content: bytes) -> SceneGraph:
-    return SceneGraph.from_tuples(map(tuple, json.loads(content)))
+def _decode(content: bytes) -> SceneGraph | None:
+    """Return the graph; None where bytes went bad, which SQLite does not notice."""
+    try:
+        return SceneGraph.from_tuples(map(tuple, json.loads(content)))
+    except (TypeError, ValueError):
+        return None

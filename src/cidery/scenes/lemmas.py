@@ -15,7 +15,8 @@ from cidery.scenes.tree import NOUNS
 from cidery.scenes.words import FUNCTION_WORDS
 
 BASE_TAGS = ("NN", "NNP", "VB", "VBP", "JJ", "RB", "RP")
-"""Words with these tags are lemmas already."""
+"""Words with these tags are lemmas already, but for those of `BE`."""
+BE = ("am", "are")
 PARTS = {"N": "noun", "V": "verb", "J": "adj", "R": "adv"}
 ENDINGS = {
     "noun": ("ches:ch", "shes:sh", "sses:ss", "xes:x", "ies:y", "ves:f", "men:man", "s:", "es:"),
@@ -74,6 +75,8 @@ class Lemmatizer:
 
     def _find(self, word: str, tag: str) -> str:
         part = PARTS.get(tag[:1])
+        if tag == "VBP" and word in BE:
+            return "be"
         if part is None or tag in BASE_TAGS:
             return word
         if word in self.irregular[part]:
@@ -92,8 +95,10 @@ def _undo_endings(word: str, part: str) -> Iterator[str]:
         if not word.endswith(inflected):
             continue
         stem = word.removesuffix(inflected) + base
-        silent_e = _wants_silent_e(stem) and inflected in ("ed", "ing", "er", "est")
-        yield from (stem + "e", stem) if silent_e else (stem, stem + "e")
+        if inflected not in ("ed", "ing", "er", "est"):
+            yield stem
+        else:
+            yield from (stem + "e", stem) if _wants_silent_e(stem) else (stem, stem + "e")
 
 
 def _wants_silent_e(stem: str) -> bool:

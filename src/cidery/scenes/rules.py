@@ -47,12 +47,13 @@ def describe_by_copulas(scene: Scene) -> Iterator[SceneTuple]:
     """`the bench is empty`, `the man is a surfer` -> (bench, empty), (man, be, surfer)."""
     for verb in scene.verbs:
         complements = scene.tree.children(verb, "acomp", "attr", "oprd")
-        for subject in scene.subjects(verb):
+        subjects = scene.subjects(verb)
+        for subject in subjects:
             for complement in (c for first in complements for c in scene.tree.conjuncts(first)):
                 if scene.is_word(complement, "JJ", "JJR", "JJS", "VBN", "VBG"):
                     yield scene.name(subject), scene.name(complement)
                     yield from _relate(scene, subject, complement)
-                elif complement in scene.objects and complement != subject:
+                elif complement in scene.objects and complement not in subjects:
                     yield scene.name(subject), scene.name(verb), scene.name(complement)
 
 

@@ -8,8 +8,10 @@ from functools import cached_property
 from cidery.scenes.tree import DROPPED, PRONOUNS, Tree
 from cidery.scenes.words import GROUPS, PEOPLE
 
-MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", DROPPED)
+MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", "nummod", "quantmod", DROPPED)
 RELATIVE = ("that", "which", "who", "whom")
+RELATIVE_TAGS = ("WDT", "WP", "WP$")
+SEVERAL = ("they", "them", "their", "theirs", "themselves")
 ONE_PERSON = ("he", "him", "his", "himself", "she", "her", "hers", "herself")
 
 
@@ -67,10 +69,7 @@ class Scene:
         found: list[int] = []
         for child in self.tree.children(place, role):
             for conjunct in self.tree.conjuncts(child):
-                if conjunct in self.objects:
-                    found.append(conjunct)
-                elif (antecedent := self.resolve(conjunct)) is not None:
-                    found.append(antecedent)
+                found += [conjunct] if conjunct in self.objects else self.resolve(conjunct)
         return found
 
     def prepositions(self, head: int) -> list[tuple[str, list[int]]]:
@@ -86,20 +85,36 @@ class Scene:
                 found.append((word, things if parts or word != "of" else things[:1]))
         return found
 
-    def resolve(self, place: int) -> int | None:
-        """Return what a pronoun stands for: the first thing before it that it may stand for."""
+    def resolve(self, place: int) -> list[int]:
+        """Return what a pronoun stands for: the first thing before it that it may stand for.
+
+        `their` may stand for several: `a man and a woman walk their dogs`.
+        """
         token = self.tree.tokens[place]
+        if token.tag in RELATIVE_TAGS:
+            return self._find_described(place)
         if token.tag not in PRONOUNS:
-            return None
+            return []
         before = [noun for noun in self.objects if noun < place]
         if token.word in ("it", "its", "itself"):
             before = [noun for noun in before if self.is_word(noun, "NN", "NNP")]
         elif token.word in ONE_PERSON:
             people = [noun for noun in before if self.name(noun) in PEOPLE]
             before = people or before  # `a dog with her puppies`
-        elif token.word not in ("they", "them", "their", "theirs", "themselves"):
-            return None  # `a cat looking at you`
-        return next(iter(before), None)
+        elif token.word not in SEVERAL:
+            return []  # `a cat looking at you`
+        elif before:
+            return [noun for noun in self.tree.conjuncts(before[0]) if noun in before]
+        return before[:1]
+
+    def _find_described(self, place: int) -> list[int]:
+        """Return what the relative clause around a token describes: `a dog that he walks`."""
+        for _ in range(len(self.tree)):  # what is misread may be a circle
+            token = self.tree.tokens[place]
+            if token.role == "relcl":
+                return [token.head] if token.head in self.objects else []
+            place = token.head
+        return []
 
     def is_passive(self, verb: int) -> bool:
         """Tell whether a verb says what is done to its subject."""
@@ -125,8 +140,11 @@ class Scene:
             return self.things(verb, "attr")
         if token.role in ("acl", "relcl") and head in self.objects:
             return self._modified(head)
-        if token.role in ("conj", "xcomp") and self.tree.tokens[head].is_verb:
+        roles = ("conj", "xcomp", *(("advcl", "dobj") if token.tag == "VBG" else ()))
+        if token.role in roles and self.tree.tokens[head].is_verb:  # `sits reading a book`
             return self.subjects(head)
+        if token.role == "xcomp" and self.tree.tokens[head].role == "acomp" and not self.misread:
+            return self.subjects(self.tree.tokens[head].head)  # `a man is ready to ride a horse`
         if token.role == "conj" and head in self.objects and token.tag in ("VBG", "VBN"):
             return [head]
         return []

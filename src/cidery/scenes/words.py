@@ -58,7 +58,8 @@ FUNCTION_WORDS = _words("a an and at by for from in into of on onto or the to wi
 
 QUANTIFIERS = _words(
     """
-    all both dozen dozens few hundreds lot lots many most plenty several some thousands ton tons
+    all both dozen dozens each few hundreds lot lots many most none plenty several some thousands
+    ton tons
     """
 )
 """Words that say how much there is of what follows: `lots of boats`."""
@@ -73,3 +74,6 @@ LEADING = _words(
     """
 )
 """Words that make one preposition with the next: `next to`, `out of`."""
+
+PATHS = _words("across along around down over past through")
+"""Words that are prepositions where a thing follows, not parts of verbs: `skiing down a slope`."""
