@@ -8,8 +8,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TARGETS = sorted(path.stem for path in (ROOT / "native" / "fuzz").glob("fuzz_*.cpp"))
-# Compiling takes much longer than running: one worker does it, and the compiler may not optimise.
-pytestmark = pytest.mark.xdist_group("native")
 SANITIZERS = {"address,undefined": 400, "thread": 100}
 
 
@@ -37,6 +35,7 @@ def core(tmp_path_factory):
 
 
 def compile_to(folder: Path, sanitizer: str, arguments: list[str]) -> None:
+    # Not optimised: compiling takes much longer than running.
     command = [
         compiler(), "-std=c++20", "-O0", "-g1", "-pthread", f"-fsanitize={sanitizer}",
         "-fno-sanitize-recover=all", f"-I{ROOT / 'native'}", *arguments,
