@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from attacking import World
+from serving import PATIENCE_SECONDS
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 EXAMPLES = 4
@@ -47,7 +48,7 @@ def attack(operation: Any, headers: dict[str, str]) -> None:
         case.headers = {
             key: value for key, value in (case.headers or {}).items() if key != "Authorization"
         }
-        answer = case.call(headers=headers)
+        answer = case.call(headers=headers, timeout=PATIENCE_SECONDS)
         assert answer.status_code < 500, (case.as_curl_command(), answer.text)
         if answer.status_code < 300:
             operation.validate_response(answer)

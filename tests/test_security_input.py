@@ -21,7 +21,15 @@ import pytest
 
 from attacking import IMAGES, OTHER, PAYLOAD, TEAM, World, make_challenge, results, submit
 from cidery.errors import InputError
-from serving import PASSWORD, Installation, Visitor, free_port, running, wait_until
+from serving import (
+    PASSWORD,
+    Installation,
+    Visitor,
+    free_port,
+    running,
+    wait_for_morning,
+    wait_until,
+)
 from studying import make_links, make_study
 
 INJECTIONS = (
@@ -70,14 +78,15 @@ def test_forged_requests_are_refused(world: World, path: str) -> None:
 
 
 def test_a_token_needs_no_csrf_token(world: World) -> None:
-    url = f"{world.app.url}/api/account"
-    assert httpx.post(url, json={}, headers=world.bearer("team")).status_code == 201
+
+    def post(headers: dict[str, str]) -> int:
+        return world.app.visitor().http.post("/api/account", json={}, headers=headers).status_code
+
+    assert post(world.bearer("team")) == 201
     # A wrong token is not a way round the check for a session that comes along.
     cookie = f"sessionid={world['team'].http.cookies['sessionid']}"
-    headers = {"Authorization": "Bearer wrong", "Cookie": cookie}
-    assert httpx.post(url, json={}, headers=headers).status_code == 401
-    headers = {"Authorization": "Basic d3Jvbmc=", "Cookie": cookie}
-    assert httpx.post(url, json={}, headers=headers).status_code == 403
+    assert post({"Authorization": "Bearer wrong", "Cookie": cookie}) == 401
+    assert post({"Authorization": "Basic d3Jvbmc=", "Cookie": cookie}) == 403
 
 
 # Scripts
@@ -463,6 +472,7 @@ def test_limits_hold_in_bursts(strict: Installation) -> None:
             headers=bearer,
         )
 
+    wait_for_morning()
     assert burst(strict, send) == {201: 3, 400: 1, 429: 16}
     # Every pair costs a worker seconds: who asks for all of them is told to wait.
     numbers = [

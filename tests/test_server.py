@@ -19,7 +19,7 @@ import pytest
 import cidery
 from cidery import examples
 from cidery.formats import read_candidates, read_references
-from serving import Installation, Visitor, wait_until
+from serving import Installation, Visitor, wait_for_morning, wait_until
 
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 CHALLENGE: dict[str, Any] = {
@@ -241,6 +241,7 @@ def test_limits_hold_when_many_come_at_once(orchard: Orchard) -> None:
     team = orchard.app.visitor()
     team.sign_up("Eager")
     content = orchard.results("system_a.json")
+    wait_for_morning()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: orchard.submit(team, content, to="limited"), range(8)))
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [400] * 5

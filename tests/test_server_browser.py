@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browsing import open_page
 from cidery import examples
 from serving import PASSWORD, running
 
@@ -34,15 +35,14 @@ def test_a_team_finds_itself_on_the_leaderboard(
     )
     with running(tmp_path) as app:
         app.run("challenge", "create", str(tmp_path / "challenge.json"))
-        context = browser.new_context(base_url=app.url, java_script_enabled=scripts)
-        page = context.new_page()
+        page = open_page(browser, base_url=app.url, java_script_enabled=scripts)
         asked: list[str] = []
         problems: list[str] = []
         page.on("request", lambda request: note(request, asked))
         page.on("console", lambda message: problems.append(message.text))
         sign_up_and_submit(page, tmp_path / "system_a.json")
         # Scoring goes on while the page shows its progress, then reloads itself.
-        page.get_by_role("cell", name="rouge-l", exact=True).wait_for(timeout=60_000)
+        page.get_by_role("cell", name="rouge-l", exact=True).wait_for()
         page.get_by_role("link", name="Orchard captions").click()
         page.wait_for_url("**/challenges/orchard")
         row = page.get_by_role("row").filter(has_text="Apple pickers")
@@ -50,7 +50,7 @@ def test_a_team_finds_itself_on_the_leaderboard(
         assert row.get_attribute("class") == "mine"
         page.get_by_role("link", name="c5 bleu-4").click()
         page.locator("th[aria-sort]").get_by_text("c5 bleu-4").wait_for()
-        context.close()
+        page.close()
         assert all(url.startswith(app.url) for url in asked)
         assert problems == []
 
@@ -77,15 +77,15 @@ def sign_up_and_submit(page: Page, results: Path) -> None:
 
 def test_pages_work_by_keyboard(browser: Browser, tmp_path: Path) -> None:
     with running(tmp_path, workers=0) as app:
-        context = browser.new_context(base_url=app.url)
-        page = context.new_page()
+        page = open_page(browser, base_url=app.url)
         page.goto("/sign-up")
         page.keyboard.press("Tab")
         assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
         page.keyboard.press("Enter")
+        page.locator("main:focus").wait_for()
         for text in ("Keyboard only", PASSWORD, "someone@example.org"):
             page.keyboard.press("Tab")
             page.keyboard.type(text)
         page.keyboard.press("Enter")
         page.get_by_role("heading", name="Keyboard only").wait_for()
-        context.close()
+        page.close()

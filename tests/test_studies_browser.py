@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browsing import open_page
 from serving import PASSWORD, Installation, Visitor, running
 from studying import make_links, make_study, triplets
 
@@ -30,7 +31,7 @@ def owner(app: Installation) -> Visitor:
 
 def open_task(browser: Browser, link: str, **settings: object) -> Page:
     """Join a study as a person does, by mouse."""
-    page = browser.new_page(**settings)  # type: ignore[arg-type]
+    page = open_page(browser, **settings)
     page.goto(link)
     page.get_by_label("I have read this and agree").check()
     page.get_by_role("button", name="Begin").click()
@@ -41,7 +42,7 @@ def open_task(browser: Browser, link: str, **settings: object) -> Page:
 def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser: Browser) -> None:
     study = make_study(owner, triplets(4), judges_each=1, title="Dogs or cats?")
     (link,) = make_links(owner, study)
-    page = browser.new_page()
+    page = open_page(browser)
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -188,7 +189,7 @@ def test_the_owner_makes_a_study_with_a_form(
     app: Installation, browser: Browser, owner: Visitor
 ) -> None:
     examples = Path(__file__).parent.parent / "src" / "cidery" / "examples"
-    page = browser.new_page()
+    page = open_page(browser)
     page.goto(f"{app.url}/sign-in")
     page.get_by_label("Name").fill("owner")
     page.get_by_label("Password").fill(PASSWORD)

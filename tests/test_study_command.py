@@ -53,15 +53,19 @@ class Command:
         return self("study", "create", "study.json", status=status)
 
 
-@pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    folder = tmp_path_factory.mktemp("studies")
+def new_command(folder: Path) -> Command:
     for name in ("system_a.json", "system_b.json", "references.json"):
         shutil.copy(EXAMPLES / name, folder)
     return Command(folder)
 
 
-def test_a_study_from_a_file(command: Command) -> None:
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    return new_command(tmp_path_factory.mktemp("studies"))
+
+
+def test_a_study_from_a_file(tmp_path: Path) -> None:
+    command = new_command(tmp_path)
     said = command.create()
     assert said.startswith("closer: 8 items for 3 judges each, 1 attention checks")
     (listed,) = json.loads(command("study", "list", "--format", "json"))

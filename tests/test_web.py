@@ -11,7 +11,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import httpx
 import pytest
 
 from cidery.errors import SettingError
@@ -65,7 +64,7 @@ def test_tokens(installation: Installation) -> None:
     visitor.sign_up("Bramley")
     token = visitor.make_token()
     bearer = {"Authorization": f"Bearer {token}"}
-    shown = httpx.get(f"{installation.url}/api/account", headers=bearer).json()
+    shown = installation.visitor().get("/api/account", headers=bearer).json()
     assert "new_token" not in shown
     assert token not in json.dumps(shown)
     key = shown["tokens"][0]["key"]
@@ -74,17 +73,13 @@ def test_tokens(installation: Installation) -> None:
     assert stranger.post(f"/api/account/tokens/{key}/revoke", json={}).status_code == 404
     assert visitor.post(f"/api/account/tokens/{key}/revoke", json={}).status_code == 204
     for value in (token, "nonsense", "\xff\xfe"):
-        answer = httpx.get(
-            f"{installation.url}/api/account",
-            headers={b"Authorization": b"Bearer " + value.encode("latin-1")},
-        )
-        assert answer.status_code == 401
+        headers = {b"Authorization": b"Bearer " + value.encode("latin-1")}
+        assert installation.visitor().get("/api/account", headers=headers).status_code == 401
 
 
 def test_forged_requests_are_refused(installation: Installation) -> None:
-    answer = httpx.post(
-        f"{installation.url}/api/sign-up", json={"name": "Forger", "password": PASSWORD}
-    )
+    forged = {"name": "Forger", "password": PASSWORD}
+    answer = installation.visitor().http.post("/api/sign-up", json=forged)
     assert answer.status_code == 403
     assert "CSRF" in answer.json()["detail"]
 
@@ -111,7 +106,7 @@ def test_the_owner_suspends_a_team(installation: Installation) -> None:
     number = next(account["id"] for account in accounts if account["name"] == "Wormy")
     owner.post("/api/accounts", json={"account": number, "action": "suspend"})
     assert team.get("/api/account").status_code == 401
-    assert httpx.get(f"{installation.url}/api/account", headers=bearer).status_code == 401
+    assert installation.visitor().get("/api/account", headers=bearer).status_code == 401
     link = owner.post("/api/accounts", json={"account": number, "action": "link"}).json()["link"]
     assert "/set-password/" in link
 
@@ -244,10 +239,11 @@ def test_processes_that_die_are_started_again(tmp_path: Path) -> None:
 def test_nothing_outlives_the_supervisor(tmp_path: Path) -> None:
     with running(tmp_path, workers=1) as app:
         assert app.process is not None
-        children = children_of(app.process.pid)
+        family = family_of(app.process.pid)
+        assert len(family) == 3  # two and, of gunicorn, one that answers
         app.process.kill()
         app.process.wait()
-        wait_until(lambda: not any(map(is_running, children)), what="ending without a parent")
+        wait_until(lambda: not any(map(is_running, family)), what="ending without a parent")
         app.start()
         assert app.visitor().get("/api/health").status_code == 200
 
@@ -296,8 +292,19 @@ def children_of(process: int) -> set[int]:
     return set(map(int, listed.read_text().split()))
 
 
+def family_of(process: int) -> set[int]:
+    """Return the children of a process, and theirs."""
+    children = children_of(process)
+    return children.union(*map(children_of, children))
+
+
 def is_running(process: int) -> bool:
-    return Path(f"/proc/{process}").exists()
+    """Tell whether a process lives; one whose new parent does not ask after it is dead, too."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
 
 
 def test_settings_that_cannot_be(tmp_path: Path) -> None:
