@@ -165,6 +165,16 @@ def test_openapi_describes_the_twins(installation: Installation) -> None:
     assert "POST /api/sign-up" in guide
 
 
+def test_the_description_of_the_api_listens_to_nobody(installation: Installation) -> None:
+    """A version that was asked for stood in a header, and a line's end in it was a failure."""
+    plain, asked = (
+        installation.visitor().get("/openapi.json", params=query)
+        for query in ({}, {"version": "2\nX-Header: 1", "lang": "fr"})
+    )
+    assert (plain.status_code, asked.status_code) == (200, 200)
+    assert asked.text == plain.text
+
+
 def test_unknown_addresses(installation: Installation) -> None:
     visitor = installation.visitor()
     assert "There is no such page." in visitor.get("/nowhere").text
