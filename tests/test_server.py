@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -183,6 +184,13 @@ def test_the_chart_is_a_picture(orchard: Orchard) -> None:
     assert "<i>" not in answer.text
 
 
+def test_long_names_leave_room_in_the_chart(local_app: None) -> None:
+    from cidery.server.charts import LONGEST_NAME, shorten
+
+    assert shorten("Apple pickers") == "Apple pickers"
+    assert shorten("W" * 60) == "W" * (LONGEST_NAME - 1) + "…"
+
+
 def test_two_submissions_compared(orchard: Orchard) -> None:
     one, other = (entry["submission"] for entry in entries(orchard)[:2])
 
@@ -255,10 +263,13 @@ def test_dates(orchard: Orchard) -> None:
     assert answer.json()["errors"]["file"] == [
         "The challenge opens on 01 January 2999 at 00:00 UTC."
     ]
+    listed = orchard.good.get("/challenges").text
+    assert "opens later" in listed and "1 January 2999, 00:00 UTC" in listed
     orchard.create("yesterday")
     assert orchard.app.run("challenge", "close", "yesterday") == "closed yesterday\n"
     answer = orchard.submit(orchard.good, b"[]", to="yesterday")
     assert answer.json()["errors"]["file"][0].startswith("The challenge closed on ")
+    assert ">closed<" in orchard.good.get("/challenges/yesterday").text
 
 
 def test_visibility(orchard: Orchard) -> None:
@@ -328,6 +339,9 @@ def test_the_owners_forms(orchard: Orchard) -> None:
         "more_references": ("f.json.gz", gzip.compress(orchard.results("fewer.json"))),
     }
     assert orchard.good.get("/new-challenge").status_code == 403
+    empty = orchard.owner.get("/new-challenge").text
+    assert re.search(r'name="leaderboard_open"[^>]* checked', empty)  # as it is by default
+    assert re.search(r'name="per_day"[^>]* value="5"', empty)
     refused = orchard.owner.post(
         "/new-challenge", data=fields | {"metrics": "clairvoyance"}, files=files
     )
@@ -344,6 +358,10 @@ def test_the_owners_forms(orchard: Orchard) -> None:
         "/api/challenges/from-a-form/settings", json={"title": "Renamed", "per_day": 7}
     )
     assert (changed.json()["title"], changed.json()["per_day"]) == ("Renamed", 7)
+    path = "/api/challenges/from-a-form/settings"
+    assert orchard.owner.post(path, json={"opens": "2030-01-01T00:00Z"}).status_code == 200
+    refused = orchard.owner.post(path, json={"closes": "2029-01-01T00:00Z"})
+    assert refused.json()["errors"] == {"closes": ["It must close after it opens."]}
     form = orchard.owner.get("/challenges/from-a-form/settings").text
     assert 'value="Renamed"' in form
 

@@ -323,6 +323,16 @@ def test_collection(installation: Installation, owner: Visitor) -> None:
     assert rejected["sentence"] not in {a["caption"] for a in found["annotations"]}
 
 
+def test_a_reviewer_sees_images_from_elsewhere(installation: Installation, owner: Visitor) -> None:
+    address = "https://images.example.org/{image}.jpg"
+    study = make_study(owner, [{"image": "a b"}], design="collection", images=address)
+    (link,) = make_links(owner, study)
+    join(installation, link, study).answer_all(lambda _: "A brown dog runs over a green lawn.")
+    (row,) = owner.get(f"/api/studies/{study}/review").json()["sentences"]
+    assert row["picture"] == "https://images.example.org/a%20b.jpg"
+    assert f'src="{row["picture"]}"' in owner.get(f"/studies/{study}/review").text
+
+
 def test_a_sentence_is_collected_once(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, [{"image": "x"}], design="collection", judges_each=2)
     (link,) = make_links(owner, study)
@@ -339,6 +349,8 @@ def test_a_sentence_is_collected_once(installation: Installation, owner: Visitor
 
 def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_path: Path) -> None:
     study = make_study(owner, triplets(5))
+    told = owner.get(f"/api/studies/{study}/accuracy").json()["problem"]
+    assert told == "There are no answers to count yet."
     (link,) = make_links(owner, study)
     for choose in (choose_dog, choose_dog, choose_cat):
         join(installation, link, study).answer_all(choose)

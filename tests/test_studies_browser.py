@@ -118,6 +118,18 @@ def test_what_a_screen_reader_hears(owner: Visitor, browser: Browser) -> None:
     page.close()
 
 
+def test_an_image_that_does_not_load(owner: Visitor, browser: Browser) -> None:
+    pair = {"image": "1", "pair": ["a dog", "a cat"]}
+    images = "https://127.0.0.1:1/{image}.jpg"  # nobody answers there
+    study = make_study(owner, [pair], design="pairwise", judges_each=1, images=images)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    page.get_by_role("alert").get_by_text("The image does not load.").wait_for()
+    assert page.get_by_role("button", name="A: a ").count() == 1
+    assert page.get_by_role("button", name="B: a ").count() == 1
+    page.close()
+
+
 def test_without_scripts(owner: Visitor, browser: Browser) -> None:
     study = make_study(owner, triplets(2), judges_each=1)
     (link,) = make_links(owner, study)

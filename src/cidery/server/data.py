@@ -26,8 +26,8 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
         model = Challenge
         fields = (
             *("slug", "title", "description", "metrics", "frequencies", "reference_sets"),
-            *("image_count", "opens", "closes", "is_open", "per_day", "in_all", "visibility"),
-            *("leaderboard_open", "image_scores_open"),
+            *("image_count", "opens", "closes", "is_open", "is_to_come", "per_day", "in_all"),
+            *("visibility", "leaderboard_open", "image_scores_open"),
         )
 
     def get_metrics(self, challenge: Challenge) -> list[str]:
@@ -46,7 +46,7 @@ class ListedChallenge(serializers.ModelSerializer[Challenge]):
         """What helps to choose."""
 
         model = Challenge
-        fields = ("slug", "title", "opens", "closes", "is_open", "visibility")
+        fields = ("slug", "title", "opens", "closes", "is_open", "is_to_come", "visibility")
 
 
 class ChallengesData(serializers.Serializer[Any]):

@@ -63,17 +63,25 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
             },
             "per_day": {
                 "label": "Submissions per team and day",
+                "initial": 5,
                 "min_value": 1,
                 "max_value": 10**6,
             },
-            "in_all": {"label": "Submissions per team in all", "min_value": 1, "max_value": 10**6},
-            "leaderboard_open": {"label": "Everyone sees the leaderboard"},
+            "in_all": {
+                "label": "Submissions per team in all",
+                "initial": 50,
+                "min_value": 1,
+                "max_value": 10**6,
+            },
+            "leaderboard_open": {"label": "Everyone sees the leaderboard", "initial": True},
             "image_scores_open": {"label": "Teams see the scores of single images"},
         }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """See that it closes after it opens."""
-        opens, closes = attrs.get("opens"), attrs.get("closes")
+        """See that it closes after it opens, also where only one of the two is changed."""
+        opens, closes = (
+            attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
+        )
         if opens is not None and closes is not None and closes <= opens:
             raise serializers.ValidationError({"closes": ["It must close after it opens."]})
         return attrs
