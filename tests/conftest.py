@@ -52,6 +52,20 @@ class Example:
         return candidates, references
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep tests that share a running app in one process: starting it takes longer than they do."""
+    for item in items:
+        fixtures: list[str] = getattr(item, "fixturenames", [])
+        if "world" in fixtures:
+            item.add_marker(pytest.mark.xdist_group("world"))
+        elif "installation" in fixtures:
+            database = item.callspec.params["installation"]  # type: ignore[attr-defined]
+            item.add_marker(pytest.mark.xdist_group(f"installation on {database}"))
+        elif {"app", "strict", "command"} & set(fixtures):
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A cache directory of the tests' own, which the processes of one run share."""
@@ -140,9 +154,14 @@ def database(request: pytest.FixtureRequest) -> str:
     return server.new_database()
 
 
-@pytest.fixture(scope="module")
-def installation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """The real app, running on either database; the tests of a module share it."""
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def installation(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """The real app, running on either database; all tests that need no other share it."""
+    database = ""
+    if request.param == "postgresql":
+        database = request.getfixturevalue("postgresql").new_database()
     with running(tmp_path_factory.mktemp("installation"), database) as app:
         yield app
 

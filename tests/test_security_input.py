@@ -226,7 +226,12 @@ def test_enormous_bodies_are_refused(world: World) -> None:
     for sent in ({"data": many}, {"data": many, "files": {"file": b"x"}}):
         assert world["team"].post("/api/challenges/orchard/submissions", **sent).status_code == 400
     large = {"content": b" " * (6 * 2**20), "headers": {"Content-Type": "application/json"}}
-    assert world["stranger"].post("/api/sign-in", **large).status_code == 413
+    refused = world["stranger"].post("/api/sign-in", **large)
+    assert (refused.status_code, refused.json()) == (413, {"detail": "This is larger than 5 MB."})
+    page = world["stranger"].post("/sign-in", **large)
+    assert page.status_code == 413
+    assert "<h1>That did not work</h1>" in page.text
+    assert "This is larger than 5 MB." in page.text
     assert world["stranger"].post("/api/sign-in", json={"name": "x" * 10**6}).status_code == 400
 
 
@@ -435,6 +440,11 @@ def test_bursts_are_counted_one_by_one(strict: Installation) -> None:
         return visitor.post("/api/sign-up", json=content, headers=from_address(1))
 
     assert burst(strict, sign_in) == {400: 6, 429: 14}
+    visitor, wrong = strict.visitor(), {"name": "someone", "password": "wrong password"}
+    page = visitor.post("/sign-in", data=wrong, headers=from_address(1))
+    assert (page.status_code, int(page.headers["retry-after"]) > 60) == (429, True)
+    assert "Too often" in page.text
+    assert visitor.get("/sign-in", headers=from_address(1)).status_code == 200
     assert burst(strict, sign_up) == {400: 3, 429: 17}
 
 

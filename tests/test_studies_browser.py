@@ -59,6 +59,8 @@ def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser
         count = page.locator("#count")
         count.get_by_text(f"{number} of 4").wait_for()
         shown.append(page.locator("#reference").inner_text())
+        if number == 0:  # there is nothing to take back yet
+            page.keyboard.press("u")
         if number == 2:  # take the last answer back, and give it again
             page.keyboard.press("u")
             count.get_by_text("1 of 4").wait_for()

@@ -83,11 +83,7 @@ class EntryData(serializers.Serializer[Any]):
     submission = serializers.IntegerField(source="submission.pk")
     title = serializers.CharField(source="submission.title")
     created = serializers.DateTimeField(source="submission.created")
-    cells = serializers.SerializerMethodField()
-
-    def get_cells(self, entry: Any) -> list[dict[str, Any]]:
-        """Return the scores in the order of the columns."""
-        return [dict(CellData(cell).data) for cell in entry.cells.values()]
+    cells = CellData(source="scores", many=True, help_text="In the order of the columns.")
 
 
 class LeaderboardData(serializers.Serializer[Any]):

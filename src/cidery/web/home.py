@@ -138,15 +138,16 @@ class OpenApi(SpectacularJSONAPIView):
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     """Answer an address that leads nowhere."""
-    return _fail(request, 404, "There is no such page.")
+    return fail(request, 404, "There is no such page.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer after a failure, without a word about it: the log has the traceback."""
-    return _fail(request, 500, "Something went wrong here. It has been noted.")
+    return fail(request, 500, "Something went wrong here. It has been noted.")
 
 
-def _fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    """Say what is wrong: to a program as JSON, to a person on a page."""
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": detail}, status=status)
     context = {"status": status, "detail": detail}

@@ -94,7 +94,8 @@
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.key === "u" || event.key === "U") {
-      undoForm.requestSubmit(undoForm.querySelector("button"));
+      const takeBack = undoForm.querySelector("button");
+      if (!takeBack.disabled) undoForm.requestSubmit(takeBack);
       return;
     }
     const buttons = [...answerForm.querySelectorAll("button[name=answer]")];
