@@ -23,7 +23,7 @@ test: $(VENV)/.test $(VENV)/.services
 	$(BIN)/ruff check src tests tools benchmarks examples
 	$(BIN)/clang-format --dry-run --Werror $(CPP)
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2
 
 $(VENV)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; set PYTHON=")'

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -52,18 +52,12 @@ class Example:
         return candidates, references
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep tests that share a running app in one process: starting it takes longer than they do."""
-    for item in items:
-        fixtures: list[str] = getattr(item, "fixturenames", [])
-        if "world" in fixtures:
-            item.add_marker(pytest.mark.xdist_group("world"))
-        elif "installation" in fixtures:
-            database = item.callspec.params["installation"]  # type: ignore[attr-defined]
-            item.add_marker(pytest.mark.xdist_group(f"installation on {database}"))
-        elif {"app", "strict", "command"} & set(fixtures):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Say how tests are spread over processes: starting the app takes longer than most of them."""
+    from scheduling import Sharing
+
+    return Sharing(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -70,7 +70,8 @@ class CellData(serializers.Serializer[Any]):
     low = serializers.FloatField(source="score.low", help_text="Of the 95 % bootstrap interval.")
     high = serializers.FloatField(source="score.high")
     mark = serializers.ChoiceField(
-        list(Mark), help_text="tied: no significant difference from the best was found."
+        [mark.value for mark in Mark],
+        help_text="tied: no significant difference from the best was found.",
     )
     p = serializers.FloatField(allow_null=True)
 
