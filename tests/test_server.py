@@ -382,9 +382,14 @@ def test_the_command_line(orchard: Orchard) -> None:
     message = orchard.app.run("submit", "orchard", str(wrong), *where, status=2)
     assert "error: results.json" in message
     message = orchard.app.run("submit", "nowhere", str(file), *where, status=2)
-    assert message == "error: No Challenge matches the given query.\n"
+    assert message == "error: There is no such challenge.\n"
     message = orchard.app.run("submit", "orchard", str(file), *where[:3], "cidery_wrong", status=2)
     assert message == "error: Invalid token.\n"
+    large = orchard.folder / "large.json"
+    with large.open("wb") as sparse:
+        sparse.truncate(51 * 2**20)
+    message = orchard.app.run("submit", "orchard", str(large), *where, status=2)
+    assert message == f"error: {large}: larger than 50 MB; pack it as .gz or .zip\n"
     listed = orchard.app.run("challenge", "list")
     assert "orchard" in listed
     board = list(

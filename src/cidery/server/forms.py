@@ -11,8 +11,8 @@ from rest_framework import serializers
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
+from cidery.server.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.server.models import Challenge
-from cidery.server.uploads import LARGEST_UPLOAD, MEGABYTE
 
 LOCAL_TIME = "%Y-%m-%dT%H:%M"
 """As browsers want it in a field; all times are UTC."""
