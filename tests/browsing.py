@@ -5,10 +5,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from serving import PATIENCE_SECONDS
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 QUIET = [
     *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
@@ -20,6 +22,13 @@ def find_chromium() -> str | None:
     """Return the path of the system's Chromium."""
     names = ("chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if (path := shutil.which(name))), None)
+
+
+def open_page(browser: Browser, **settings: Any) -> Page:
+    """Return a page of its own, without others' cookies, that is as patient as other tests are."""
+    page = browser.new_page(**settings)
+    page.set_default_timeout(1000 * PATIENCE_SECONDS)
+    return page
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import numpy as np
@@ -56,6 +56,14 @@ class Example:
             for image, captions in references.items()
         }
         return candidates, references
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Say how tests are spread over processes: starting the app takes longer than most of them."""
+    from scheduling import Sharing
+
+    return Sharing(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -146,9 +154,14 @@ def database(request: pytest.FixtureRequest) -> str:
     return server.new_database()
 
 
-@pytest.fixture(scope="module")
-def installation(database: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """The real app, running on either database; the tests of a module share it."""
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def installation(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """The real app, running on either database; all tests that need no other share it."""
+    database = ""
+    if request.param == "postgresql":
+        database = request.getfixturevalue("postgresql").new_database()
     with running(tmp_path_factory.mktemp("installation"), database) as app:
         yield app
 

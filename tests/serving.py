@@ -15,13 +15,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 CIDERY = str(Path(sys.executable).parent / "cidery")
-START_SECONDS = 60
+PATIENCE_SECONDS = 180
+"""A busy machine is slow, not wrong: only what never happens fails."""
 GENEROUS = ",".join(
     f"{name}=10000/min" for name in ("sign-in", "sign-in-account", "sign-up", "submit", "join")
 )
@@ -30,20 +32,32 @@ PASSWORD = "cider in the evening"
 
 
 def free_port() -> int:
-    """Return a port below those that the system gives to clients, who might take it meanwhile."""
+    """Return a port below those that the system gives to clients, who might take it meanwhile.
+
+    Each process of a test run chooses among ports of its own.
+    """
+    first = 20_000 + 3_000 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4)
     while True:
-        port = secrets.randbelow(12_000) + 20_000
+        port = first + secrets.randbelow(3_000)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
 
 
-def wait_until(done: Any, seconds: float = START_SECONDS, *, what: str = "it") -> None:
+def wait_until(done: Any, seconds: float = PATIENCE_SECONDS, *, what: str = "it") -> None:
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
             raise TimeoutError(f"{what} took more than {seconds} seconds")
         time.sleep(0.05)
+
+
+def wait_for_morning() -> None:
+    """Where submissions of a day are counted, let no day end meanwhile."""
+    now = datetime.now(timezone.utc)
+    tomorrow = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    if tomorrow - now < timedelta(minutes=1):
+        time.sleep((tomorrow - now).total_seconds() + 1)
 
 
 @dataclass
@@ -54,7 +68,7 @@ class Visitor:
     http: httpx.Client = field(init=False)
 
     def __post_init__(self) -> None:
-        self.http = httpx.Client(base_url=self.url, timeout=60)
+        self.http = httpx.Client(base_url=self.url, timeout=PATIENCE_SECONDS)
 
     def get(self, path: str, **settings: Any) -> httpx.Response:
         return self.http.get(path, **settings)
@@ -129,7 +143,7 @@ class Installation:
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(40)
+            self.process.wait(PATIENCE_SECONDS)
         self.process = None
         for visitor in self.visitors:
             visitor.http.close()

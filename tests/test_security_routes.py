@@ -86,15 +86,19 @@ EXPECTED: Mapping[str, Expected] = {
 
 def addresses(world: World) -> dict[str, dict[str, object]]:
     """Return what stands in for the parameters of each address."""
+    # Keys of items are in random order: those of images that there are not are left out.
+    pictured = (
+        "SELECT min(id) FROM studies_item WHERE study_id = (SELECT id FROM studies_study WHERE "
+        "name = 'local') AND content LIKE '%.png%' AND content NOT LIKE '%secret%' AND id"
+    )
     (given,) = world.ask(
-        "SELECT min(item_id) FROM studies_assignment WHERE judge_id = "
-        "(SELECT id FROM studies_judge WHERE worker = 'J1')"
+        f"{pictured} IN (SELECT item_id FROM studies_assignment WHERE judge_id = "
+        "(SELECT id FROM studies_judge WHERE worker = 'J1'))"
     )
     (unseen,) = world.ask(
-        "SELECT min(id) FROM studies_item WHERE study_id = (SELECT id FROM studies_study WHERE "
-        "name = 'local') AND content LIKE '%.png%' AND content NOT LIKE '%secret%' AND id NOT IN "
-        "(SELECT item_id FROM studies_assignment WHERE judge_id IS NOT NULL)"
+        f"{pictured} NOT IN (SELECT item_id FROM studies_assignment WHERE judge_id IS NOT NULL)"
     )
+    assert given[0] and unseen[0]
     (judge,) = world.ask("SELECT min(id) FROM studies_judge")
     local = {"name": "local"}
     found: dict[str, dict[str, object]] = {
@@ -215,7 +219,9 @@ def test_what_is_not_ones_own_looks_like_nothing(world: World) -> None:
         assert answers[0].status_code == answers[1].status_code == 404
         assert answers[0].json() == answers[1].json()
     listed = world["team"].get("/api/challenges").json()["challenges"]
-    assert {challenge["slug"] for challenge in listed} == {"orchard", "attic", "spare"}
+    slugs = {challenge["slug"] for challenge in listed}
+    assert {"orchard", "attic", "spare"} <= slugs
+    assert "cellar" not in slugs
     assert world["team"].get("/api/challenges/attic").json()["leaderboard"] is None
     choices = world["team"].get("/api/challenges/attic/compare").json()["choices"]
     assert choices == []
@@ -226,11 +232,10 @@ def test_what_is_not_ones_own_looks_like_nothing(world: World) -> None:
 def test_tokens_admit_as_sessions_do(world: World) -> None:
     """The owner's pages, asked with a team's token, and the other way round."""
     for role, status in (("team", 403), ("owner", 200)):
-        answer = httpx.get(f"{world.app.url}/api/accounts", headers=world.bearer(role))
+        answer = world.app.visitor().get("/api/accounts", headers=world.bearer(role))
         assert answer.status_code == status
-    other = httpx.get(
-        f"{world.app.url}/api/submissions/{world.submissions['secret']}",
-        headers=world.bearer("team"),
+    other = world.app.visitor().get(
+        f"/api/submissions/{world.submissions['secret']}", headers=world.bearer("team")
     )
     assert other.status_code == 404
 

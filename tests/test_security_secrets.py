@@ -109,17 +109,17 @@ def test_logs_and_broker_hold_no_canary(world: World) -> None:
 
 def test_a_failure_in_a_worker_logs_no_captions(world: World) -> None:
     """Scoring stumbles over what was stored; the log says which submission, not what is in it."""
-    number = submit(world["other"], "attic", results(CAPTION)).json()["id"]
+    make_challenge(world["owner"], "broken")
+    number = submit(world["other"], "broken", results(CAPTION)).json()["id"]
     world.wait_for(number)
-    (before,) = world.ask(f"SELECT packed_captions FROM server_submission WHERE id = {number}")
-    world.ask(
-        f"UPDATE server_submission SET packed_captions = x'00', state = 'queued', "
-        f"hinted = '2020-01-01' WHERE id = {number}"
-    )
-    second = submit(world["other"], "attic", results(CAPTION)).json()["id"]
+    world.ask(f"UPDATE server_submission SET packed_captions = x'00' WHERE id = {number}")
+    assert world["owner"].post("/api/challenges/broken/rescore", json={}).status_code == 204
+    tried = f"SELECT attempts FROM server_submission WHERE id = {number} AND state = 'scoring'"
+    wait_until(lambda: world.ask(tried))
+    second = submit(world["other"], "broken", results(CAPTION)).json()["id"]
     world.wait_for(second)  # the worker lives on
-    assert before
     log = world.app.log.read_text()
+    assert "Unhandled exception in task" in log
     assert not any(canary in log for canary in CANARIES)
     world.ask(f"UPDATE server_submission SET state = 'failed' WHERE id = {number}")
 
@@ -225,11 +225,7 @@ def test_a_session_is_new_after_signing_in(world: World) -> None:
     visitor.sign_in(OTHER)
     keys = [c.value for c in visitor.http.cookies.jar if c.name == "sessionid"]
     assert keys[-1] != "plantedplantedplantedplantedplan"
-    planted = httpx.get(
-        f"{world.app.url}/api/account",
-        headers={"Cookie": "sessionid=plantedplantedplantedplantedplan"},
-    )
-    assert planted.status_code == 401
+    assert visit_with(world, "plantedplantedplantedplantedplan") == 401
     before = world.app.visitor()
     before.sign_up("Fixated")
     first = before.http.cookies["sessionid"]
@@ -238,8 +234,12 @@ def test_a_session_is_new_after_signing_in(world: World) -> None:
     second = before.http.cookies["sessionid"]
     assert before.post("/api/sign-out", json={}).status_code == 204
     for key in (first, second):
-        old = httpx.get(f"{world.app.url}/api/account", headers={"Cookie": f"sessionid={key}"})
-        assert old.status_code == 401
+        assert visit_with(world, key) == 401
+
+
+def visit_with(world: World, session: str) -> int:
+    headers = {"Cookie": f"sessionid={session}"}
+    return world.app.visitor().get("/api/account", headers=headers).status_code
 
 
 def test_a_new_password_ends_other_sessions(world: World) -> None:
@@ -272,6 +272,6 @@ def test_a_restored_copy_goes_on_scoring(world: World) -> None:
         wait_until(lambda: owner.get(path).json()["submission"]["state"] == "scored")
         assert owner.get(path).json()["scores"] == before
         bearer = world.bearer("team")
-        assert httpx.get(f"{restored.url}/api/account", headers=bearer).status_code == 200
+        assert restored.visitor().get("/api/account", headers=bearer).status_code == 200
         judges = owner.get("/api/studies/local").json()["judges"]
         assert "J1" in {judge["worker"] for judge in judges}

@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ import pytest
 import cidery
 from cidery import examples
 from cidery.formats import read_candidates, read_references
-from serving import Installation, Visitor, wait_until
+from serving import Installation, Visitor, wait_for_morning, wait_until
 
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 CHALLENGE: dict[str, Any] = {
@@ -183,6 +184,13 @@ def test_the_chart_is_a_picture(orchard: Orchard) -> None:
     assert "<i>" not in answer.text
 
 
+def test_long_names_leave_room_in_the_chart(local_app: None) -> None:
+    from cidery.server.charts import LONGEST_NAME, shorten
+
+    assert shorten("Apple pickers") == "Apple pickers"
+    assert shorten("W" * 60) == "W" * (LONGEST_NAME - 1) + "…"
+
+
 def test_two_submissions_compared(orchard: Orchard) -> None:
     one, other = (entry["submission"] for entry in entries(orchard)[:2])
 
@@ -241,6 +249,7 @@ def test_limits_hold_when_many_come_at_once(orchard: Orchard) -> None:
     team = orchard.app.visitor()
     team.sign_up("Eager")
     content = orchard.results("system_a.json")
+    wait_for_morning()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: orchard.submit(team, content, to="limited"), range(8)))
     assert sorted(answer.status_code for answer in answers) == [201] * 3 + [400] * 5
@@ -254,10 +263,13 @@ def test_dates(orchard: Orchard) -> None:
     assert answer.json()["errors"]["file"] == [
         "The challenge opens on 01 January 2999 at 00:00 UTC."
     ]
+    listed = orchard.good.get("/challenges").text
+    assert "opens later" in listed and "1 January 2999, 00:00 UTC" in listed
     orchard.create("yesterday")
     assert orchard.app.run("challenge", "close", "yesterday") == "closed yesterday\n"
     answer = orchard.submit(orchard.good, b"[]", to="yesterday")
     assert answer.json()["errors"]["file"][0].startswith("The challenge closed on ")
+    assert ">closed<" in orchard.good.get("/challenges/yesterday").text
 
 
 def test_visibility(orchard: Orchard) -> None:
@@ -327,6 +339,9 @@ def test_the_owners_forms(orchard: Orchard) -> None:
         "more_references": ("f.json.gz", gzip.compress(orchard.results("fewer.json"))),
     }
     assert orchard.good.get("/new-challenge").status_code == 403
+    empty = orchard.owner.get("/new-challenge").text
+    assert re.search(r'name="leaderboard_open"[^>]* checked', empty)  # as it is by default
+    assert re.search(r'name="per_day"[^>]* value="5"', empty)
     refused = orchard.owner.post(
         "/new-challenge", data=fields | {"metrics": "clairvoyance"}, files=files
     )
@@ -343,6 +358,10 @@ def test_the_owners_forms(orchard: Orchard) -> None:
         "/api/challenges/from-a-form/settings", json={"title": "Renamed", "per_day": 7}
     )
     assert (changed.json()["title"], changed.json()["per_day"]) == ("Renamed", 7)
+    path = "/api/challenges/from-a-form/settings"
+    assert orchard.owner.post(path, json={"opens": "2030-01-01T00:00Z"}).status_code == 200
+    refused = orchard.owner.post(path, json={"closes": "2029-01-01T00:00Z"})
+    assert refused.json()["errors"] == {"closes": ["It must close after it opens."]}
     form = orchard.owner.get("/challenges/from-a-form/settings").text
     assert 'value="Renamed"' in form
 
@@ -363,9 +382,14 @@ def test_the_command_line(orchard: Orchard) -> None:
     message = orchard.app.run("submit", "orchard", str(wrong), *where, status=2)
     assert "error: results.json" in message
     message = orchard.app.run("submit", "nowhere", str(file), *where, status=2)
-    assert message == "error: No Challenge matches the given query.\n"
+    assert message == "error: There is no such challenge.\n"
     message = orchard.app.run("submit", "orchard", str(file), *where[:3], "cidery_wrong", status=2)
     assert message == "error: Invalid token.\n"
+    large = orchard.folder / "large.json"
+    with large.open("wb") as sparse:
+        sparse.truncate(51 * 2**20)
+    message = orchard.app.run("submit", "orchard", str(large), *where, status=2)
+    assert message == f"error: {large}: larger than 50 MB; pack it as .gz or .zip\n"
     listed = orchard.app.run("challenge", "list")
     assert "orchard" in listed
     board = list(

@@ -33,13 +33,11 @@ def test_submissions_survive_the_queue(tmp_path: Path) -> None:
     pytest.importorskip("redis", reason="the package redis is not installed")
     port = free_port()
     settings = {"CIDERY_QUEUE": f"redis://127.0.0.1:{port}", "CIDERY_LEASE": "4"}
-    with running_redis(program, port, tmp_path), running(tmp_path, settings=settings) as app:
-        team = open_challenge(app)
-        first = submit(app, team)
-        wait_until(lambda: state_of(team, first) == "scored")
     with running(tmp_path, settings=settings) as app:
-        team = app.visitor()
-        team.sign_in("Sender")
+        team = open_challenge(app)
+        with running_redis(program, port, tmp_path):
+            first = submit(app, team)
+            wait_until(lambda: state_of(team, first) == "scored")
         number = submit(app, team)  # while there is no Redis
         assert state_of(team, number) == "queued"
         with running_redis(program, port, tmp_path):

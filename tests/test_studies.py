@@ -8,6 +8,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_sides_are_swapped_and_recorded(installation: Installation, owner: Visit
     (link,) = make_links(owner, study)
     tasks = join(installation, link, study).answer_all(choose_dog)
     first = sum("dog" in task["sentences"][0] for task in tasks)
-    assert 15 < first < 45  # 60 fair coins: 30, standard deviation 3.9
+    assert 7 < first < 53  # 60 fair coins: 30, standard deviation 3.9; once in 10^9 it is not so
     answers = owner.get(f"/studies/{study}/export/answers").text
     rows = list(csv.DictReader(io.StringIO(answers)))
     assert {row["value"] for row in rows} == {"1"}  # whatever side the dog was on
@@ -298,8 +299,9 @@ def test_collection(installation: Installation, owner: Visitor) -> None:
         refused = one.try_answer(task, sentence)
         assert refused.status_code == 400
         assert problem in refused.json()["errors"]["answer"][0]
-    one.answer_all(lambda task: f"A dog runs on lawn {task['assignment'] % 997}")
-    two.answer_all(lambda task: f"Somewhere a dog plays happily {task['assignment'] % 997}")
+    lawns = count(1)
+    one.answer_all(lambda _: f"A dog runs on lawn {next(lawns)}")
+    two.answer_all(lambda _: f"Somewhere a dog plays happily {next(lawns)}")
     review = f"/api/studies/{study}/review"
     queue = owner.get(review).json()["sentences"]
     assert len(queue) == 4
@@ -321,6 +323,16 @@ def test_collection(installation: Installation, owner: Visitor) -> None:
     assert rejected["sentence"] not in {a["caption"] for a in found["annotations"]}
 
 
+def test_a_reviewer_sees_images_from_elsewhere(installation: Installation, owner: Visitor) -> None:
+    address = "https://images.example.org/{image}.jpg"
+    study = make_study(owner, [{"image": "a b"}], design="collection", images=address)
+    (link,) = make_links(owner, study)
+    join(installation, link, study).answer_all(lambda _: "A brown dog runs over a green lawn.")
+    (row,) = owner.get(f"/api/studies/{study}/review").json()["sentences"]
+    assert row["picture"] == "https://images.example.org/a%20b.jpg"
+    assert f'src="{row["picture"]}"' in owner.get(f"/studies/{study}/review").text
+
+
 def test_a_sentence_is_collected_once(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, [{"image": "x"}], design="collection", judges_each=2)
     (link,) = make_links(owner, study)
@@ -337,6 +349,8 @@ def test_a_sentence_is_collected_once(installation: Installation, owner: Visitor
 
 def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_path: Path) -> None:
     study = make_study(owner, triplets(5))
+    told = owner.get(f"/api/studies/{study}/accuracy").json()["problem"]
+    assert told == "There are no answers to count yet."
     (link,) = make_links(owner, study)
     for choose in (choose_dog, choose_dog, choose_cat):
         join(installation, link, study).answer_all(choose)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from browsing import open_page
 from serving import PASSWORD, Installation, Visitor, running
 from studying import make_links, make_study, triplets
 
@@ -30,7 +31,7 @@ def owner(app: Installation) -> Visitor:
 
 def open_task(browser: Browser, link: str, **settings: object) -> Page:
     """Join a study as a person does, by mouse."""
-    page = browser.new_page(**settings)  # type: ignore[arg-type]
+    page = open_page(browser, **settings)
     page.goto(link)
     page.get_by_label("I have read this and agree").check()
     page.get_by_role("button", name="Begin").click()
@@ -41,7 +42,7 @@ def open_task(browser: Browser, link: str, **settings: object) -> Page:
 def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser: Browser) -> None:
     study = make_study(owner, triplets(4), judges_each=1, title="Dogs or cats?")
     (link,) = make_links(owner, study)
-    page = browser.new_page()
+    page = open_page(browser)
     errors: list[str] = []
     page.on("console", lambda message: errors.append(message.text))
     page.on("pageerror", lambda error: errors.append(str(error)))
@@ -58,6 +59,8 @@ def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser
         count = page.locator("#count")
         count.get_by_text(f"{number} of 4").wait_for()
         shown.append(page.locator("#reference").inner_text())
+        if number == 0:  # there is nothing to take back yet
+            page.keyboard.press("u")
         if number == 2:  # take the last answer back, and give it again
             page.keyboard.press("u")
             count.get_by_text("1 of 4").wait_for()
@@ -114,6 +117,18 @@ def test_what_a_screen_reader_hears(owner: Visitor, browser: Browser) -> None:
     page.locator("#count").get_by_text("1 of 2").wait_for()
     # The next item is read from its question on.
     assert page.evaluate("document.activeElement.id") == "question"
+    page.close()
+
+
+def test_an_image_that_does_not_load(owner: Visitor, browser: Browser) -> None:
+    pair = {"image": "1", "pair": ["a dog", "a cat"]}
+    images = "https://127.0.0.1:1/{image}.jpg"  # nobody answers there
+    study = make_study(owner, [pair], design="pairwise", judges_each=1, images=images)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    page.get_by_role("alert").get_by_text("The image does not load.").wait_for()
+    assert page.get_by_role("button", name="A: a ").count() == 1
+    assert page.get_by_role("button", name="B: a ").count() == 1
     page.close()
 
 
@@ -188,7 +203,7 @@ def test_the_owner_makes_a_study_with_a_form(
     app: Installation, browser: Browser, owner: Visitor
 ) -> None:
     examples = Path(__file__).parent.parent / "src" / "cidery" / "examples"
-    page = browser.new_page()
+    page = open_page(browser)
     page.goto(f"{app.url}/sign-in")
     page.get_by_label("Name").fill("owner")
     page.get_by_label("Password").fill(PASSWORD)

@@ -53,15 +53,19 @@ class Command:
         return self("study", "create", "study.json", status=status)
 
 
-@pytest.fixture(scope="module")
-def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    folder = tmp_path_factory.mktemp("studies")
+def new_command(folder: Path) -> Command:
     for name in ("system_a.json", "system_b.json", "references.json"):
         shutil.copy(EXAMPLES / name, folder)
     return Command(folder)
 
 
-def test_a_study_from_a_file(command: Command) -> None:
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    return new_command(tmp_path_factory.mktemp("studies"))
+
+
+def test_a_study_from_a_file(tmp_path: Path) -> None:
+    command = new_command(tmp_path)
     said = command.create()
     assert said.startswith("closer: 8 items for 3 judges each, 1 attention checks")
     (listed,) = json.loads(command("study", "list", "--format", "json"))
@@ -145,19 +149,17 @@ PREFERENCES = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "csv"])
-def test_what_is_imported_is_exported(command: Command, kind: str) -> None:
+def test_what_is_imported_is_exported(command: Command) -> None:
     lines = "".join(json.dumps(line) + "\n" for line in PREFERENCES)
     (command.folder / "old.jsonl").write_text(lines)
-    said = command("study", "import", "old.jsonl", "--name", f"old-{kind}")
-    assert said == f"old-{kind}: 2 items, up to 3 answers each\n"
-    command("study", "export", f"old-{kind}", "--format", kind, "-o", f"new.{kind}")
-    old, new = (
-        meta.read_dataset("judgments", command.folder / name)
-        for name in ("old.jsonl", f"new.{kind}")
-    )
-    assert old.fingerprint == new.fingerprint
-    refused = command("study", "export", f"old-{kind}", "--format", "coco", status=2)
+    said = command("study", "import", "old.jsonl", "--name", "old")
+    assert said == "old: 2 items, up to 3 answers each\n"
+    old = meta.read_dataset("judgments", command.folder / "old.jsonl")
+    for kind in ("jsonl", "csv"):
+        command("study", "export", "old", "--format", kind, "-o", f"new.{kind}")
+        new = meta.read_dataset("judgments", command.folder / f"new.{kind}")
+        assert old.fingerprint == new.fingerprint
+    refused = command("study", "export", "old", "--format", "coco", status=2)
     assert "collects no sentences; export its judgments instead" in refused
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import cycle, islice
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
@@ -47,6 +48,8 @@ _STYLE = {
     "svg.fonttype": "none",
     "svg.hashsalt": "cidery",  # the same data make the same file
 }
+_DRAWING = RLock()
+"""matplotlib's settings are the whole process's: of two threads one would restore the other's."""
 
 
 def plot_tradeoff(
@@ -316,12 +319,12 @@ def save_figures(
 
 @contextmanager
 def _style() -> Iterator[None]:
-    """Draw and write in this module's style; others' settings stay theirs."""
+    """Draw and write in this module's style, one at a time; others' settings stay theirs."""
     try:
         import matplotlib
     except ImportError:
         raise MissingExtraError.to("draw", package="matplotlib", extra="plots") from None
-    with matplotlib.rc_context(_STYLE):  # type: ignore[arg-type]
+    with _DRAWING, matplotlib.rc_context(_STYLE):  # type: ignore[arg-type]
         yield
 
 

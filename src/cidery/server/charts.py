@@ -9,6 +9,7 @@ from django.http import HttpResponse, HttpResponseBase
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
+from cidery.plots import new_figure
 from cidery.server.challenges import ChallengePage, get_challenge
 from cidery.server.ranking import Leaderboard, rank
 from cidery.web.roles import Role
@@ -17,6 +18,7 @@ MOST_TEAMS = 30
 INK = "#8a8378"
 """Grey enough to be read on light and dark paper."""
 ACCENT = "#c4681a"
+LONGEST_NAME = 28
 
 
 class Chart(ChallengePage):
@@ -36,35 +38,38 @@ class Chart(ChallengePage):
 
 def draw(leaderboard: Leaderboard) -> bytes:
     """Draw scores and intervals of the best teams, the best on top."""
-    from matplotlib.figure import Figure  # a second to import: not before someone looks
-
     column = leaderboard.columns[0]
     entries = leaderboard.entries[:MOST_TEAMS][::-1]
     scores = [entry.cells[column].score for entry in entries]
-    figure = Figure(figsize=(8, 0.9 + 0.32 * max(len(entries), 1)), layout="constrained")
-    axes = figure.add_subplot()
-    axes.errorbar(
-        [score.value for score in scores],
-        range(len(scores)),
-        xerr=[
-            [score.value - score.low for score in scores],
-            [score.high - score.value for score in scores],
-        ],
-        fmt="o",
-        color=ACCENT,
-        ecolor=INK,
-        capsize=3,
-    )
-    names = [entry.submission.team.name for entry in entries]
-    # Names are people's: a dollar sign does not start a formula.
-    axes.set_yticks(range(len(entries)), names, parse_math=False)
-    axes.set_xlabel(f"{column[0]} {column[1]}, 95 % interval")
-    for side in ("top", "right", "left"):
-        axes.spines[side].set_visible(False)
-    axes.spines["bottom"].set_color(INK)
-    axes.tick_params(colors=INK, left=False)
-    axes.xaxis.label.set_color(INK)
-    axes.grid(axis="x", color=INK, alpha=0.25)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="svg", transparent=True)
-    return drawn.getvalue()
+    with new_figure(8, 0.9 + 0.32 * max(len(entries), 1)) as figure:
+        axes = figure.add_subplot()
+        axes.errorbar(
+            [score.value for score in scores],
+            range(len(scores)),
+            xerr=[
+                [score.value - score.low for score in scores],
+                [score.high - score.value for score in scores],
+            ],
+            fmt="o",
+            color=ACCENT,
+            ecolor=INK,
+            capsize=3,
+        )
+        names = [shorten(entry.submission.team.name) for entry in entries]
+        # Names are people's: a dollar sign does not start a formula.
+        axes.set_yticks(range(len(entries)), names, parse_math=False)
+        axes.set_xlabel(f"{column[0]} {column[1]}, 95 % interval")
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        axes.spines["bottom"].set_color(INK)
+        axes.tick_params(colors=INK, left=False)
+        axes.xaxis.label.set_color(INK)
+        axes.grid(axis="x", color=INK, alpha=0.25)
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format="svg", transparent=True)
+        return drawn.getvalue()
+
+
+def shorten(name: str) -> str:
+    """Return a name of which the chart's other half is left for the scores."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

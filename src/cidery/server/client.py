@@ -21,6 +21,9 @@ from cidery.errors import InputError
 
 Report: TypeAlias = Callable[[str, int, int], None]
 """Hears what is being done, how much of it is done, and of how much."""
+MEGABYTE = 1024 * 1024
+LARGEST_UPLOAD = 50 * MEGABYTE
+"""What the server takes; it hangs up on whoever sends more."""
 BLOCK = 1 << 16
 TIMEOUT = 60
 POLL_SECONDS = 1.0
@@ -46,6 +49,9 @@ class Client:
 
     def submit(self, challenge: str, path: Path, title: str, report: Report = _ignore) -> int:
         """Send a file of results, plain or packed, and return the submission's number."""
+        if path.stat().st_size > LARGEST_UPLOAD:
+            most = LARGEST_UPLOAD // MEGABYTE
+            raise InputError(f"{path}: larger than {most} MB; pack it as .gz or .zip")
         boundary = uuid4().hex
         head, tail = _frame(boundary, title, path.name)
         content = path.read_bytes()

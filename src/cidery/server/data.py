@@ -26,8 +26,8 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
         model = Challenge
         fields = (
             *("slug", "title", "description", "metrics", "frequencies", "reference_sets"),
-            *("image_count", "opens", "closes", "is_open", "per_day", "in_all", "visibility"),
-            *("leaderboard_open", "image_scores_open"),
+            *("image_count", "opens", "closes", "is_open", "is_to_come", "per_day", "in_all"),
+            *("visibility", "leaderboard_open", "image_scores_open"),
         )
 
     def get_metrics(self, challenge: Challenge) -> list[str]:
@@ -46,7 +46,7 @@ class ListedChallenge(serializers.ModelSerializer[Challenge]):
         """What helps to choose."""
 
         model = Challenge
-        fields = ("slug", "title", "opens", "closes", "is_open", "visibility")
+        fields = ("slug", "title", "opens", "closes", "is_open", "is_to_come", "visibility")
 
 
 class ChallengesData(serializers.Serializer[Any]):
@@ -70,7 +70,8 @@ class CellData(serializers.Serializer[Any]):
     low = serializers.FloatField(source="score.low", help_text="Of the 95 % bootstrap interval.")
     high = serializers.FloatField(source="score.high")
     mark = serializers.ChoiceField(
-        list(Mark), help_text="tied: no significant difference from the best was found."
+        [mark.value for mark in Mark],
+        help_text="tied: no significant difference from the best was found.",
     )
     p = serializers.FloatField(allow_null=True)
 
@@ -83,11 +84,7 @@ class EntryData(serializers.Serializer[Any]):
     submission = serializers.IntegerField(source="submission.pk")
     title = serializers.CharField(source="submission.title")
     created = serializers.DateTimeField(source="submission.created")
-    cells = serializers.SerializerMethodField()
-
-    def get_cells(self, entry: Any) -> list[dict[str, Any]]:
-        """Return the scores in the order of the columns."""
-        return [dict(CellData(cell).data) for cell in entry.cells.values()]
+    cells = CellData(source="scores", many=True, help_text="In the order of the columns.")
 
 
 class LeaderboardData(serializers.Serializer[Any]):

@@ -11,8 +11,8 @@ from rest_framework import serializers
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
+from cidery.server.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.server.models import Challenge
-from cidery.server.uploads import LARGEST_UPLOAD, MEGABYTE
 
 LOCAL_TIME = "%Y-%m-%dT%H:%M"
 """As browsers want it in a field; all times are UTC."""
@@ -63,17 +63,25 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
             },
             "per_day": {
                 "label": "Submissions per team and day",
+                "initial": 5,
                 "min_value": 1,
                 "max_value": 10**6,
             },
-            "in_all": {"label": "Submissions per team in all", "min_value": 1, "max_value": 10**6},
-            "leaderboard_open": {"label": "Everyone sees the leaderboard"},
+            "in_all": {
+                "label": "Submissions per team in all",
+                "initial": 50,
+                "min_value": 1,
+                "max_value": 10**6,
+            },
+            "leaderboard_open": {"label": "Everyone sees the leaderboard", "initial": True},
             "image_scores_open": {"label": "Teams see the scores of single images"},
         }
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """See that it closes after it opens."""
-        opens, closes = attrs.get("opens"), attrs.get("closes")
+        """See that it closes after it opens, also where only one of the two is changed."""
+        opens, closes = (
+            attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
+        )
         if opens is not None and closes is not None and closes <= opens:
             raise serializers.ValidationError({"closes": ["It must close after it opens."]})
         return attrs

@@ -114,6 +114,11 @@ class Challenge(models.Model):
             self.closes is None or now < self.closes
         )
 
+    @property
+    def is_to_come(self) -> bool:
+        """Whether it opens later."""
+        return self.opens is not None and timezone.now() < self.opens
+
     def shows_leaderboard_to(self, account: Any) -> bool:
         """Tell whether an account sees how the others do."""
         return self.leaderboard_open or (account.is_authenticated and account.is_owner)

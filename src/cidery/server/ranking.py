@@ -55,6 +55,11 @@ class Entry:
     submission: Submission
     cells: Mapping[Column, Cell]
 
+    @property
+    def scores(self) -> list[Cell]:
+        """The cells, in the order of the columns."""
+        return list(self.cells.values())
+
 
 @dataclass(frozen=True)
 class Leaderboard:

@@ -14,9 +14,8 @@ from typing import IO
 from cidery.corpus import Corpus, ImageId, Rows
 from cidery.errors import CideryError, InputError
 from cidery.formats import read_candidates
+from cidery.server.client import LARGEST_UPLOAD, MEGABYTE
 
-MEGABYTE = 1024 * 1024
-LARGEST_UPLOAD = 50 * MEGABYTE
 LARGEST_CONTENT = 200 * MEGABYTE
 LONGEST_CAPTION = 2000
 """Characters; no honest caption is longer, and aligning words takes time."""

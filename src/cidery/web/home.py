@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -10,6 +11,8 @@ from django.shortcuts import render
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from cidery.web.models import Account
 from cidery.web.pages import Page
@@ -86,7 +89,7 @@ class ApiGuide(Page):
 
     def show(self) -> Any:
         """Return the operations of the description, grouped."""
-        schema = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+        schema = describe_api()
         rooms: dict[str, list[dict[str, Any]]] = {}
         for path, methods in schema["paths"].items():
             for method, operation in methods.items():
@@ -115,6 +118,12 @@ def _list_inputs(operation: Any, schema: Any) -> Iterator[dict[str, Any]]:
             }
 
 
+@cache
+def describe_api() -> Any:
+    """Return the description of the API, which is the same for everyone for as long as it runs."""
+    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+
+
 class OpenApi(SpectacularJSONAPIView):
     """The description of the API, for programs."""
 
@@ -122,18 +131,23 @@ class OpenApi(SpectacularJSONAPIView):
     permission_classes = ()
     authentication_classes = ()
 
+    def get(self, _request: Request) -> Response:
+        """Send it; drf-spectacular would describe everything anew and name a version asked for."""
+        return Response(describe_api())
+
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     """Answer an address that leads nowhere."""
-    return _fail(request, 404, "There is no such page.")
+    return fail(request, 404, "There is no such page.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer after a failure, without a word about it: the log has the traceback."""
-    return _fail(request, 500, "Something went wrong here. It has been noted.")
+    return fail(request, 500, "Something went wrong here. It has been noted.")
 
 
-def _fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    """Say what is wrong: to a program as JSON, to a person on a page."""
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": detail}, status=status)
     context = {"status": status, "detail": detail}

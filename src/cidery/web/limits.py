@@ -8,7 +8,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from rest_framework.exceptions import Throttled
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.throttling import (
@@ -16,6 +16,8 @@ from rest_framework.throttling import (
     SimpleRateThrottle,
     UserRateThrottle,
 )
+
+from cidery.web.home import fail
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -102,5 +104,5 @@ class SizeLimit:
             length = 0
         if length > largest:
             detail = f"This is larger than {largest // MEGABYTE} MB."
-            return JsonResponse({"detail": detail}, status=413)
+            return fail(request, 413, detail)
         return self.get_response(request)

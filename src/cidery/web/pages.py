@@ -7,22 +7,27 @@ is in its twin, and what a twin may not show no template can leak.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from django.contrib import messages
-from django.http import HttpResponseBase, HttpResponseRedirect
+from django.http import Http404, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.utils.http import urlencode
 from rest_framework import status
-from rest_framework.exceptions import NotAuthenticated, ParseError, ValidationError
+from rest_framework.exceptions import NotAuthenticated, NotFound, ParseError, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import Serializer
 from rest_framework.views import APIView, exception_handler
 
 from cidery.web.roles import Role
+
+_NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
+"""Django's words, which are for programmers."""
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class Page(APIView):
@@ -139,6 +144,8 @@ class FormPage(Page):
 
 def explain(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """Turn errors into `{"detail": …}`, or `{"errors": {field: [messages]}}` for a form."""
+    if isinstance(exc, Http404) and (unfound := _NOT_FOUND.fullmatch(str(exc))):
+        exc = NotFound(f"There is no such {_CAPITAL.sub(' ', unfound[1]).lower()}.")
     response = exception_handler(exc, dict(context))
     if response is not None and isinstance(exc, ValidationError):
         response.data = {"detail": "The form has errors.", "errors": _by_field(response.data)}

@@ -186,6 +186,10 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api",
     "PREPROCESSING_HOOKS": ["cidery.web.openapi.keep_twins"],
     "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "StudyState": "cidery.studies.models.Study.State",
+        "SubmissionState": "cidery.server.models.Submission.State",
+    },
 }
 
 LOGGING: dict[str, Any] = {

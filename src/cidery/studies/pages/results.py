@@ -51,6 +51,8 @@ class Accuracy(StudyOwnerPage):
         shown: dict[str, Any] = {"study": count.study, "protocol": "", "header": [], "lines": []}
         shown |= {"signatures": {}, "problem": "", "winners": []}
         shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
+        if not count.values:
+            return shown | {"problem": "There are no answers to count yet."}
         try:
             winners = count.winners()
             results = count.evaluate(self.request.query_params.getlist("metric") or None)

@@ -11,6 +11,7 @@ from rest_framework import serializers
 from cidery.studies.models import Assignment, Study
 from cidery.studies.moderation import review_sentence
 from cidery.studies.pages.creating import StudySummary
+from cidery.studies.pages.judging import image_address
 from cidery.studies.pages.managing import StudyOwnerPage
 from cidery.web.pages import FormPage
 
@@ -21,13 +22,20 @@ class SentenceData(serializers.ModelSerializer[Assignment]):
     """A sentence that waits for a reviewer."""
 
     image = serializers.CharField(source="item.content.image")
+    picture = serializers.SerializerMethodField(
+        help_text="The image's address; empty where none is shown."
+    )
     judge = serializers.CharField(source="judge.worker")
 
     class Meta:
         """What a reviewer needs to know."""
 
         model = Assignment
-        fields: ClassVar[list[str]] = ["id", "item", "image", "judge", "sentence", "answered"]
+        fields: ClassVar[list[str]] = ["id", "image", "picture", "judge", "sentence", "answered"]
+
+    def get_picture(self, assignment: Assignment) -> str:
+        """Return where the image is, here or elsewhere."""
+        return image_address(assignment)
 
 
 class ReviewData(serializers.Serializer[Any]):
@@ -36,7 +44,6 @@ class ReviewData(serializers.Serializer[Any]):
     study = StudySummary()
     pending = serializers.IntegerField()
     sentences = SentenceData(many=True)
-    has_images = serializers.BooleanField()
 
 
 class ReviewForm(serializers.Serializer[Any]):
@@ -68,7 +75,6 @@ class Review(StudyOwnerPage, FormPage):
             "study": study,
             "pending": pending.count(),
             "sentences": pending[:REVIEWED_AT_ONCE],
-            "has_images": bool(study.images),
         }
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -86,6 +92,6 @@ def pending_sentences(study: Study) -> Any:
     """Return the sentences that wait for a reviewer, the oldest first."""
     return (
         Assignment.objects.filter(study=study, review=Assignment.Review.PENDING)
-        .select_related("item", "judge")
+        .select_related("item", "judge", "study")
         .order_by("answered", "pk")
     )

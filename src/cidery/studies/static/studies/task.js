@@ -14,9 +14,15 @@
     problem.hidden = !text;
   };
 
+  const image = document.getElementById("image");
+  const missing = () => tell("The image does not load. Please reload the page, or tell who invited you.");
+  if (image) {
+    if (image.complete && !image.naturalWidth) missing();
+    image.addEventListener("error", missing);
+  }
+
   const fill = (shown) => {
     assignment.value = shown.assignment;
-    const image = document.getElementById("image");
     if (image) image.src = shown.image;
     const reference = document.getElementById("reference");
     if (reference) reference.textContent = shown.reference;
@@ -88,7 +94,8 @@
     }
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.key === "u" || event.key === "U") {
-      undoForm.requestSubmit(undoForm.querySelector("button"));
+      const takeBack = undoForm.querySelector("button");
+      if (!takeBack.disabled) undoForm.requestSubmit(takeBack);
       return;
     }
     const buttons = [...answerForm.querySelectorAll("button[name=answer]")];
