@@ -55,8 +55,8 @@ LONG = {"meteor": 2_000}
 """Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
 
 
-FEWER = {"contextual": 600}
-"""Images for metrics of an extra that are slow: a language model's forward pass comes first."""
+FEWER = {"contextual": 150, "spice": 600}
+"""Images for metrics of an extra that are slow: a language model or a parser comes first."""
 
 
 def what_is_missing(extra):
