@@ -214,6 +214,44 @@ def test_functions_word_by_word():
         encoder.tokens(["a"], layer=1)
 
 
+@pytest.mark.parametrize(
+    ("give", "message"),
+    [
+        (lambda _: None, r"must return something for each caption, not None$"),
+        (lambda _: [(["a"], np.ones((1, 4)))] * 3, r"gave 3 rows for 2 captions$"),
+        (lambda _: ["", ""], r"must return, for each caption, its words and an array"),
+        (
+            lambda _: [(["a", "dog"], np.ones((1, 4)))] * 2,
+            r"\[2, width\] for 'a dog', not \[1, 4\]$",
+        ),
+        (lambda _: [(["a", "dog"], np.ones(4))] * 2, r"\[2, width\] for 'a dog', not \[4\]$"),
+        (lambda _: [(["a"], [["x"]])] * 2, r"for 'a dog': could not convert"),
+        (lambda _: [([1], np.ones((1, 4)))] * 2, r"not all words are texts$"),
+        (lambda _: [(["a"], np.full((1, 4), np.nan))] * 2, r"but it holds NaN or infinity$"),
+        (
+            lambda _: [(["a"], np.ones((1, n))) for n in (4, 3)],
+            r"of 3 numbers for 'cat', of 4 for a caption before it$",
+        ),
+    ],
+)
+def test_functions_that_return_something_else(give, message):
+    with pytest.raises(InputError, match=rf"^callable:.*{message}"):
+        get_encoder(give).tokens(["a dog", "cat"])
+
+
+def test_functions_that_embed_something_else():
+    with pytest.raises(InputError, match=r"an array \[captions, width\], not \[2, 1, 1\]$"):
+        get_encoder(lambda _: np.ones((2, 1, 1))).embed(["a", "b"])
+    with pytest.raises(InputError, match=r"but it holds NaN or infinity$"):
+        get_encoder(lambda _: [[np.inf], [1.0]]).embed(["a", "b"])
+
+    def by_word(captions):  # pairs may come as lists, one after another
+        return ([c.split(), [[1.0, 2.0] for _ in c.split()]] for c in captions)
+
+    found = get_encoder(by_word).embed(["a dog", ""])
+    np.testing.assert_allclose(found, [[0.2**0.5, 0.8**0.5], [0, 0]], rtol=1e-6)
+
+
 def test_calibrated_values(tmp_path, minilm):
     assert choose_layer(minilm) == choose_layer(minilm, None) and choose_layer(minilm, 2) == 2
     assert 0 < choose_beta(minilm) < 1 and choose_beta(minilm, 0.7) == 0.7
