@@ -33,6 +33,8 @@ def choose_layer(encoder: Encoder, layer: int | None = None) -> int | None:
 def choose_beta(encoder: Encoder, beta: float | None = None) -> float:
     """Return the threshold asked for, or the encoder's."""
     if beta is not None:
+        if not -1 <= beta <= 1:
+            raise SettingError(f"beta is a cosine: it must lie between -1 and 1, not {beta}")
         return beta
     if _model_of(encoder) not in BETAS:
         raise SettingError(
