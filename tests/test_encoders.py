@@ -135,6 +135,17 @@ def test_tokens_know_their_characters(tmp_path):
         assert [word.strip() for word in words.values()] == ["The", "dogs", ",", "dog"]
 
 
+def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path):
+    for kind in ("bert", "roberta"):
+        make_model(kind, tmp_path / kind)
+        encoder = get_encoder(tmp_path / kind)
+        ids = encoder.tokens(["dogs, dog"]).ids[1:-1]
+        assert [encoder.vocabulary[i] for i in ids] == {
+            "bert": ["dog", "##s", "[UNK]", "dog"],
+            "roberta": ["dog", "##s", ",", "dog"],
+        }[kind]
+
+
 def change(files, name, alter):
     """Return weights of which one array is altered."""
     arrays = safetensors.numpy.load(files["model.safetensors"])
@@ -267,6 +278,16 @@ def test_a_known_model_with_other_weights_is_refused(minilm, tmp_path, monkeypat
         DataError, match=r"are not those of minilm: their SHA-256 is .*; fetch them with: cidery da"
     ):
         get_encoder("minilm")
+
+
+def test_what_is_no_list_of_captions(tmp_path):
+    make_model("bert", tmp_path)
+    for encoder in (get_encoder(tmp_path), get_encoder(np.ones)):
+        for captions in ("a dog", ["a dog", 3]):
+            with pytest.raises(
+                InputError, match=r"^expected a list of captions, each a text, not "
+            ):
+                encoder.embed(captions)
 
 
 def test_layers_and_names_that_are_not(tmp_path):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from cidery.errors import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -97,6 +99,8 @@ class Encoder(ABC):
 
 def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
     """Return the distinct captions and, for each caption given, its place among them."""
+    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
+        raise InputError(f"expected a list of captions, each a text, not {captions!r}")
     places: dict[str, int] = {}
     numbers = np.fromiter(
         (places.setdefault(caption, len(places)) for caption in captions), np.int64, len(captions)

@@ -45,6 +45,6 @@ def choose_beta(encoder: Encoder, beta: float | None = None) -> float:
 
 
 def _model_of(encoder: Encoder) -> str:
-    """Return the model's name: that of its folder, without what follows `bert-base`."""
+    """Return the model's name: that of its folder, whether cased or not."""
     name = encoder.name.removeprefix("folder:")
     return name.removesuffix("-uncased").removesuffix("-cased")

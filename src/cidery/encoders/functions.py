@@ -115,6 +115,7 @@ class FunctionEncoder(Encoder):
         if not _is_by_word(found):
             raise InputError(
                 f"{self.name} must return, for each caption, its words and an array [words, width]"
+                "; an array [captions, width] is enough for embed alone"
             )
         read = []
         for caption, (words, states) in zip(captions, found, strict=True):

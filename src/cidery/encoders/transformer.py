@@ -59,10 +59,12 @@ class TransformerEncoder(Encoder):
 
     @cached_property
     def vocabulary(self) -> Sequence[str]:
-        """The tokens' texts by id; RoBERTa's mark of a blank is left out."""
+        """The tokens' texts by id, as BERT's vocabulary has them."""
         texts = [""] * len(self._model.words)
         for text, place in self._tokenizer.get_vocab().items():
-            texts[place] = text.removeprefix("Ġ")
+            # RoBERTa marks the blank before a word, not that there is none.
+            continues = self._model.naming.blank and text[:1].isalnum() and text[0] != "Ġ"
+            texts[place] = f"##{text}" if continues else text.removeprefix("Ġ")
         return texts
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
