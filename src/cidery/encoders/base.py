@@ -99,8 +99,11 @@ class Encoder(ABC):
 
 def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
     """Return the distinct captions and, for each caption given, its place among them."""
-    if isinstance(captions, str) or not all(isinstance(caption, str) for caption in captions):
-        raise InputError(f"expected a list of captions, each a text, not {captions!r}")
+    if isinstance(captions, str):
+        raise InputError(f"expected a list of captions, not one: {captions!r}")
+    for number, caption in enumerate(captions, 1):
+        if not isinstance(caption, str):
+            raise InputError(f"caption {number} is {caption!r}, expected text")
     places: dict[str, int] = {}
     numbers = np.fromiter(
         (places.setdefault(caption, len(places)) for caption in captions), np.int64, len(captions)
