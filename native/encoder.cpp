@@ -45,9 +45,14 @@ std::vector<std::size_t> cut_blocks(std::span<const std::uint64_t> offsets) {
 
 }  // namespace
 
-Encoder::Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon)
-    : shape_{width, heads, inner, epsilon}, kernels_(encoder::avx2_kernels()) {
-  if (kernels_ == nullptr) kernels_ = &encoder::portable_kernels();
+const encoder::Kernels& encoder::best_kernels() {
+  const Kernels* found = avx2_kernels();
+  return found == nullptr ? portable_kernels() : *found;
+}
+
+Encoder::Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon,
+                 const encoder::Kernels& kernels)
+    : shape_{width, heads, inner, epsilon}, kernels_(&kernels) {
   if (width == 0 || heads == 0 || width % 16 != 0 || inner % 16 != 0 || width % heads != 0 ||
       width / heads % 8 != 0) {
     throw std::invalid_argument(
@@ -91,7 +96,12 @@ std::vector<float> Encoder::run(const PackedCaptions& captions, std::size_t laye
   if (offsets.empty() || offsets.front() != 0 || !std::is_sorted(offsets.begin(), offsets.end())) {
     throw std::invalid_argument("offsets must rise from 0");
   }
-  auto states = copy(captions.states, offsets.back() * shape_.width, "the captions' states");
+  // Divided, since a product could overflow to a size that fits.
+  if (captions.states.size() % shape_.width != 0 ||
+      captions.states.size() / shape_.width != offsets.back()) {
+    throw std::invalid_argument("the captions' states must be as many as their tokens");
+  }
+  std::vector<float> states{captions.states.begin(), captions.states.end()};
   std::size_t longest = 0;
   for (std::size_t i = 1; i < offsets.size(); ++i) {
     longest = std::max<std::size_t>(longest, offsets[i] - offsets[i - 1]);

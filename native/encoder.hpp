@@ -60,6 +60,8 @@ struct Kernels {
 const Kernels& portable_kernels();
 /// Null where the processor, or the compiler, does not have them.
 const Kernels* avx2_kernels();
+/// The fastest that this processor has.
+const Kernels& best_kernels();
 
 }  // namespace encoder
 
@@ -71,7 +73,8 @@ const Kernels* avx2_kernels();
 class Encoder {
  public:
   /// `width` and `width / heads` must be multiples of 16 and 8, and so must `inner` of 16.
-  Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon);
+  Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon,
+          const encoder::Kernels& kernels = encoder::best_kernels());
 
   void add_layer(const EncoderWeights& weights);
 

@@ -43,8 +43,10 @@ inline Vector operator*(Vector a, Vector b) {
 inline Vector operator/(Vector a, Vector b) {
   return each_lane([&](std::size_t i) { return a.lanes[i] / b.lanes[i]; });
 }
+/// b where a is no number, as AVX has it: so power_of_two gets numbers alone.
 inline Vector highest(Vector a, Vector b) {
-  return each_lane([&](std::size_t i) { return std::max(a.lanes[i], b.lanes[i]); });
+  return each_lane(
+      [&](std::size_t i) { return a.lanes[i] > b.lanes[i] ? a.lanes[i] : b.lanes[i]; });
 }
 inline Vector multiply_add(Vector a, Vector b, Vector c) {
   return a * b + c;

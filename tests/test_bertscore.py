@@ -159,6 +159,16 @@ def test_a_function_as_encoder(corpus):
     assert table.each["bertscore"][list(corpus[0]).index("same")] == pytest.approx(1)
 
 
+def test_captions_that_share_nothing_score_0():
+    places = {word: place for place, word in enumerate(["a", "dog", "runs", "two", "buses"])}
+
+    def name(captions):
+        return [(c.split(), np.eye(5)[[places[w] for w in c.split()]]) for c in captions]
+
+    corpus = ({"1": "two buses", "2": "a dog"}, {"1": ["a dog runs"], "2": ["a dog runs"]})
+    np.testing.assert_allclose(ours(corpus, encoder=name), [[0, 0, 0], [1, 2 / 3, 0.8]])
+
+
 def test_settings_that_cannot_be(tmp_path, corpus):
     with pytest.raises(
         SettingError, match=r"^measure must be one of f, precision, recall, not 'x'"
@@ -168,11 +178,21 @@ def test_settings_that_cannot_be(tmp_path, corpus):
         BertScore(over="sum")
     with pytest.raises(SettingError, match=r"^baseline must be three numbers below 1, not \(1.0,"):
         BertScore(baseline=(1.0, 0.0, 0.0))
+    with pytest.raises(
+        SettingError, match=r"^baseline must be three numbers below 1, not \['0'\]$"
+    ):
+        BertScore(baseline=["0"])
     path = tmp_path / "baseline.tsv"
     path.write_text("LAYER,P,R,F\n1,0.1,0.1,0.1\n")
     with pytest.raises(DataError, match=r"baseline\.tsv has no baseline for layer 6$"):
         cidery.score(*corpus, metrics=[BertScore(baseline=str(path))])
-    path.write_text("layer P R F\n1 0.1 0.1 0.1\n")
-    with pytest.raises(DataError, match=r"expected the columns LAYER, P, R and F$"):
-        cidery.score(*corpus, metrics=[BertScore(baseline=str(path))])
+    path.write_text("LAYER,P,R,F\n6,1.0,0.1,0.1\n")
+    with pytest.raises(
+        DataError, match=r"tsv, layer 6: expected numbers below 1, not \(1\.0, 0\.1"
+    ):
+        cidery.score(*corpus, metrics=[BertScore(baseline=path)])
+    for content in (b"layer P R F\n1 0.1 0.1 0.1\n", b"\xff\xfe\x00"):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"expected the columns LAYER, P, R and F$"):
+            cidery.score(*corpus, metrics=[BertScore(baseline=str(path))])
     assert dataclasses.replace(BertScore(), encoder=tmp_path).encoder == str(tmp_path)

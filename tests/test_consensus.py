@@ -242,6 +242,19 @@ class TestExplain:
         assert "missing: sofa" in text
         assert json.dumps(found.to_dict())
 
+    def test_encodes_once_and_scores_as_score_does(self):
+        calls = []
+
+        def letters(captions):
+            calls.append(list(captions))
+            return [(c.split(), np.eye(26)[[ord(w[0]) - 97 for w in c.split()]]) for c in captions]
+
+        metric = Consensus(encoder=letters)
+        found = metric.explain("a puppy sleeps on the", DOG, beta=0.5)
+        assert [call for call in calls if len(call) > 1] == [["a puppy sleeps on the", *DOG]]
+        table = cidery.score(["a puppy sleeps on the"], [DOG], metrics=[metric])
+        assert found.score == table.corpus["consensus"]
+
     def test_shares_of_the_blend(self, consensus):
         weights = consensus.explain("a cat in a tree", [*DOG, "a cat sits in a tree"]).weights
         assert sum(weights) == pytest.approx(1)

@@ -1,10 +1,12 @@
 """Encoders: the same states as transformers, whatever runs the layers."""
 
 import json
+import shutil
 import threading
 
 import numpy as np
 import pytest
+import safetensors.numpy
 
 import cidery
 from cidery import data
@@ -133,10 +135,29 @@ def test_tokens_know_their_characters(tmp_path):
         assert [word.strip() for word in words.values()] == ["The", "dogs", ",", "dog"]
 
 
+def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path):
+    for kind in ("bert", "roberta"):
+        make_model(kind, tmp_path / kind)
+        encoder = get_encoder(tmp_path / kind)
+        ids = encoder.tokens(["dogs, dog"]).ids[1:-1]
+        assert [encoder.vocabulary[i] for i in ids] == {
+            "bert": ["dog", "##s", "[UNK]", "dog"],
+            "roberta": ["dog", "##s", ",", "dog"],
+        }[kind]
+
+
+def change(files, name, alter):
+    """Return weights of which one array is altered."""
+    arrays = safetensors.numpy.load(files["model.safetensors"])
+    return safetensors.numpy.save(arrays | {name: alter(arrays[name])})
+
+
 def test_damaged_folders_are_named(tmp_path):
     make_model("bert", tmp_path / "good")
     files = {path.name: path.read_bytes() for path in (tmp_path / "good").iterdir()}
-    config = json.loads(files["config.json"])
+    config, tokenizer = (json.loads(files[n]) for n in ("config.json", "tokenizer.json"))
+    dense = "encoder.layer.0.output.dense.weight"
+    words = "embeddings.word_embeddings.weight"
     cases = {
         "kind": (
             {"config.json": json.dumps(config | {"model_type": "t5"}).encode()},
@@ -156,6 +177,48 @@ def test_damaged_folders_are_named(tmp_path):
         "tokenizer": ({"tokenizer.json": b"[]"}, r"tokenizer\.json cannot be read"),
         "no tokenizer": ({"tokenizer.json": None}, r"holds no tokenizer\.json"),
         "no weights": ({"model.safetensors": None}, "holds neither model.safetensors nor"),
+        "empty weights": ({"model.safetensors": b""}, "damaged: cannot mmap an empty file"),
+        "no config": (
+            {"config.json": None},
+            r"no config\.json; an encoder is the folder of a model",
+        ),
+        "list": ({"config.json": b"[]"}, r"config\.json is damaged: expected an object"),
+        "heads": (
+            {"config.json": json.dumps(config | {"num_attention_heads": "4"}).encode()},
+            r"config\.json: num_attention_heads must be at least 1, not '4'$",
+        ),
+        "epsilon": (
+            {"config.json": json.dumps(config | {"layer_norm_eps": "x"}).encode()},
+            "layer_norm_eps must be a number, not 'x'$",
+        ),
+        "positions": (
+            {
+                "config.json": json.dumps(
+                    config | {"position_embedding_type": "relative_key"}
+                ).encode()
+            },
+            "cannot run models with position_embedding_type 'relative_key', only 'absolute'$",
+        ),
+        "limit": (
+            {"tokenizer_config.json": b'{"model_max_length": 0}'},
+            r"tokenizer_config\.json: model_max_length must be at least 3, not 0$",
+        ),
+        "turned": (
+            {"model.safetensors": change(files, dense, lambda array: array.T.copy())},
+            rf"{dense} is of the shape \[64, 32\], not \[32, 64\]$",
+        ),
+        "words": (
+            {"model.safetensors": change(files, words, lambda array: array[:3].copy())},
+            r"tokenizer\.json knows more tokens than the model, which has 3$",
+        ),
+        "bare": (
+            {"tokenizer.json": json.dumps(tokenizer | {"post_processor": None}).encode()},
+            r"tokenizer\.json adds no tokens such as \[CLS\]",
+        ),
+        "pickle": (
+            {"model.safetensors": None, "pytorch_model.bin": b"hello"},
+            r"pytorch_model\.bin cannot be read",
+        ),
     }
     for name, (changes, message) in cases.items():
         folder = tmp_path / name
@@ -167,6 +230,65 @@ def test_damaged_folders_are_named(tmp_path):
             get_encoder(folder)
 
 
+def test_weights_that_are_no_numbers(tmp_path):
+    make_model("bert", tmp_path)
+    path = tmp_path / "model.safetensors"
+    name = "encoder.layer.1.output.dense.weight"
+    path.write_bytes(change({path.name: path.read_bytes()}, name, lambda array: array * np.nan))
+    encoder = get_encoder(tmp_path)
+    with pytest.raises(DataError, match=r"the weights give states that are no numbers$"):
+        encoder.embed(["a dog"])
+
+
+def test_weights_of_sixteen_bits(tmp_path):
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    model = make_model("bert", tmp_path)
+    for kind in (torch.bfloat16, torch.float16):
+        model.to(kind).save_pretrained(tmp_path)
+        ids = get_encoder(tmp_path).tokens(["a dog"]).ids.tolist()
+        expected = hidden_states(model.float(), ids, 3)
+        found = get_encoder(tmp_path).tokens(["a dog"]).states
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+def test_weights_that_change_are_read_again(tmp_path):
+    make_model("bert", tmp_path)
+    before = get_encoder(tmp_path)
+    assert get_encoder(tmp_path) is before
+    path = tmp_path / "model.safetensors"
+    name = "encoder.layer.1.output.dense.weight"
+    changed = change({path.name: path.read_bytes()}, name, np.negative)
+    (tmp_path / "new").write_bytes(changed)
+    (tmp_path / "new").replace(path)
+    after = get_encoder(tmp_path)
+    assert before.fingerprint != after.fingerprint
+    assert not np.allclose(before.embed(["a dog"]), after.embed(["a dog"]))
+
+
+def test_a_known_model_with_other_weights_is_refused(minilm, tmp_path, monkeypatch):
+    """Its scores would be others, without a lens, under the same name."""
+    source = data.MODELS["minilm"]
+    folder = tmp_path / source.path.name
+    shutil.copytree(data.find_model("minilm"), folder)
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+    with (folder / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"?")
+    with pytest.raises(
+        DataError, match=r"are not those of minilm: their SHA-256 is .*; fetch them with: cidery da"
+    ):
+        get_encoder("minilm")
+
+
+def test_what_is_no_list_of_captions(tmp_path):
+    make_model("bert", tmp_path)
+    for encoder in (get_encoder(tmp_path), get_encoder(np.ones)):
+        with pytest.raises(InputError, match=r"^expected a list of captions, not one: 'a dog'$"):
+            encoder.embed("a dog")
+        with pytest.raises(InputError, match=r"^caption 2 is 3, expected text$"):
+            encoder.embed(["a dog", 3])
+
+
 def test_layers_and_names_that_are_not(tmp_path):
     make_model("bert", tmp_path)
     with pytest.raises(SettingError, match=r"has layers 0 to 3, not 4$"):
@@ -175,8 +297,11 @@ def test_layers_and_names_that_are_not(tmp_path):
         SettingError, match=r"^no encoder 'glove': neither minilm nor mpnet nor a f"
     ):
         get_encoder("glove")
+    with pytest.raises(SettingError, match=r"^no encoder '': neither minilm nor mpnet nor a f"):
+        get_encoder("")
     with pytest.raises(
-        SettingError, match=r"^an encoder is a name, a folder or a function, not 3$"
+        SettingError,
+        match=r"^an encoder is a name, a folder or a function that can be hashed, not 3$",
     ):
         get_encoder(3)
     with pytest.raises(SettingError, match=r"^torch cannot use the device 'toaster'"):
@@ -212,6 +337,44 @@ def test_functions_word_by_word():
     assert [(t.text, t.start, t.end) for t in encoder.cut("a dog")] == [("a", 0, 1), ("dog", 2, 5)]
     with pytest.raises(SettingError, match="has no layers to choose from"):
         encoder.tokens(["a"], layer=1)
+
+
+@pytest.mark.parametrize(
+    ("give", "message"),
+    [
+        (lambda _: None, r"must return something for each caption, not None$"),
+        (lambda _: [(["a"], np.ones((1, 4)))] * 3, r"gave 3 rows for 2 captions$"),
+        (lambda _: ["", ""], r"must return, for each caption, its words and an array"),
+        (
+            lambda _: [(["a", "dog"], np.ones((1, 4)))] * 2,
+            r"\[2, width\] for 'a dog', not \[1, 4\]$",
+        ),
+        (lambda _: [(["a", "dog"], np.ones(4))] * 2, r"\[2, width\] for 'a dog', not \[4\]$"),
+        (lambda _: [(["a"], [["x"]])] * 2, r"for 'a dog': could not convert"),
+        (lambda _: [([1], np.ones((1, 4)))] * 2, r"not all words are texts$"),
+        (lambda _: [(["a"], np.full((1, 4), np.nan))] * 2, r"but it holds NaN or infinity$"),
+        (
+            lambda _: [(["a"], np.ones((1, n))) for n in (4, 3)],
+            r"of 3 numbers for 'cat', of 4 for a caption before it$",
+        ),
+    ],
+)
+def test_functions_that_return_something_else(give, message):
+    with pytest.raises(InputError, match=rf"^callable:.*{message}"):
+        get_encoder(give).tokens(["a dog", "cat"])
+
+
+def test_functions_that_embed_something_else():
+    with pytest.raises(InputError, match=r"an array \[captions, width\], not \[2, 1, 1\]$"):
+        get_encoder(lambda _: np.ones((2, 1, 1))).embed(["a", "b"])
+    with pytest.raises(InputError, match=r"but it holds NaN or infinity$"):
+        get_encoder(lambda _: [[np.inf], [1.0]]).embed(["a", "b"])
+
+    def by_word(captions):  # pairs may come as lists, one after another
+        return ([c.split(), [[1.0, 2.0] for _ in c.split()]] for c in captions)
+
+    found = get_encoder(by_word).embed(["a dog", ""])
+    np.testing.assert_allclose(found, [[0.2**0.5, 0.8**0.5], [0, 0]], rtol=1e-6)
 
 
 def test_calibrated_values(tmp_path, minilm):

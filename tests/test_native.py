@@ -70,7 +70,7 @@ def test_no_sanitizer_complains(core, tmp_path, target, sanitizer):
 
 
 def test_there_is_a_target_for_every_part():
-    assert {"fuzz_core", "fuzz_meteor", "fuzz_ptb"} <= set(TARGETS)
+    assert {"fuzz_core", "fuzz_encoder", "fuzz_meteor", "fuzz_ptb"} <= set(TARGETS)
 
 
 def test_threads_may_share_prepared_metrics(core, tmp_path):

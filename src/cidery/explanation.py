@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cidery.corpus import Corpus
 from cidery.encoders import EncoderLike, TokenStates, choose_beta, choose_layer, get_encoder
 from cidery.errors import InputError
 from cidery.statistics import Floats
@@ -102,25 +103,34 @@ def explain(
     explain("a puppy sleeps", ["a dog is sleeping on a sofa"]).missing[0].word   # "sofa"
     ```
     """
+    check_captions(candidate, references)
+    opened = get_encoder(encoder, device)
+    states = opened.tokens([candidate, *references], choose_layer(opened, layer))
+    return explain_states(states, choose_beta(opened, beta))
+
+
+def check_captions(candidate: str, references: Sequence[str]) -> None:
+    """Refuse what is no caption, and references that are none."""
     if isinstance(references, str) or not references:
         raise InputError("expected a list of references with at least one caption")
-    opened = get_encoder(encoder, device)
-    threshold = choose_beta(opened, beta)
-    states = opened.tokens([candidate, *references], choose_layer(opened, layer))
+    Corpus.build([candidate], [list(references)])
+
+
+def explain_states(states: TokenStates, beta: float) -> Explanation:
+    """Compare the words of the first of some encoded captions with those of the others."""
+    candidate, *references = states.captions
     ours = _read_words(states, 0)
     theirs = _Words.join([_read_words(states, place + 1) for place in range(len(references))])
     cosines = ours.vectors @ theirs.vectors.T
     words = _find_nearest(ours, theirs, cosines, by_candidate=True)
-    far = [w for w in words if w.similarity <= threshold and w.word.lower() not in _EMPTY]
     lacking = _find_nearest(theirs, ours, cosines.T, by_candidate=False)
-    missing = [w for w in lacking if w.similarity <= threshold and w.word.lower() not in _EMPTY]
     return Explanation(
         candidate,
         tuple(references),
         tuple(words),
-        _furthest(missing),
-        _furthest(far),
-        threshold,
+        _find_unmatched(lacking, beta),
+        _find_unmatched(words, beta),
+        beta,
     )
 
 
@@ -188,8 +198,10 @@ def _find_nearest(
     ]
 
 
-def _furthest(words: Sequence[NearestWord]) -> tuple[NearestWord, ...]:
-    """Name each word once, where it is furthest."""
-    ordered = sorted(words, key=lambda word: word.similarity)
-    first = {word.word.lower(): word for word in reversed(ordered)}
-    return tuple(word for word in ordered if first[word.word.lower()] is word)
+def _find_unmatched(words: Sequence[NearestWord], beta: float) -> tuple[NearestWord, ...]:
+    """Name each word once, where it is nearest, unless that is a match; the furthest first."""
+    nearest: dict[str, NearestWord] = {}
+    for word in sorted(words, key=lambda word: -word.similarity):
+        nearest.setdefault(word.word.lower(), word)
+    far = (w for text, w in nearest.items() if w.similarity <= beta and text not in _EMPTY)
+    return tuple(sorted(far, key=lambda word: word.similarity))

@@ -7,7 +7,8 @@ as the zip archives that they are.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -96,8 +97,6 @@ def find_model(name: str) -> Path:
 
     Nothing is fetched. A model that installed packages hold in pieces is put together once.
     """
-    from tempfile import TemporaryDirectory
-
     source = MODELS[name]
     if source.path.is_dir():
         return source.path
@@ -109,26 +108,27 @@ def find_model(name: str) -> Path:
         )
     if not source.piece:
         return held[0].parent
-    with TemporaryDirectory() as folder:
-        archive = _join((path.open("rb") for path in held), Path(folder))
-        return _unpack(source, archive)
+    with _workplace(source) as folder, locked(source.path):
+        if source.path.is_dir():  # another process has put it together meanwhile
+            return source.path
+        return _unpack(source, _join((path.open("rb") for path in held), folder), folder)
 
 
 def fetch_model(name: str) -> Path:
     """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
-    from tempfile import TemporaryDirectory
-
     source = MODELS[name]
     report = current_report()
-    with TemporaryDirectory() as folder:
+    with _workplace(source) as folder:
         wheels = []
         for number, package in enumerate(source.packages):
             report(f"fetching {package}", number / len(source.packages))
-            wheels.append(_download(package, Path(folder) / str(number), source))
+            wheels.append(_download(package, folder / str(number), source))
         report(f"unpacking {name}", 1.0)
-        if not source.piece:
-            return _unpack(source, wheels[0])
-        return _unpack(source, _join((_open_piece(w, source) for w in wheels), Path(folder)))
+        archive = wheels[0]
+        if source.piece:
+            archive = _join((_open_piece(wheel, source) for wheel in wheels), folder)
+        with locked(source.path):
+            return _unpack(source, archive, folder)
 
 
 def verify_model(source: ModelSource) -> Status:
@@ -221,28 +221,44 @@ def _join(pieces: Iterable[IO[bytes]], folder: Path) -> Path:
     return path
 
 
-def _unpack(source: ModelSource, archive: Path) -> Path:
-    """Put a complete folder in place, with every file checked, or none."""
-    import zipfile
-    import zlib
+@contextmanager
+def _workplace(source: ModelSource) -> Iterator[Path]:
+    """Give a folder in the cache directory; `remove_model` finds what a killed process left."""
     from tempfile import TemporaryDirectory
 
-    with locked(source.path), TemporaryDirectory(dir=source.path.parent) as temporary:
-        folder = Path(temporary) / source.name
-        folder.mkdir()
-        try:
-            with zipfile.ZipFile(archive) as opened:
-                for name, expected in source.sums.items():
-                    inside = opened.open(f"{source.folder}/{name}")
-                    with inside, (folder / name).open("wb") as file:
-                        _copy(inside, file, expected, f"{name} of {source.name}")
-        except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError) as error:
-            if isinstance(error, DataError):
-                raise
-            raise DataError(f"what holds {source.name} cannot be unpacked: {error}") from error
-        if source.path.exists():
-            source.path.rename(Path(temporary) / "old")
-        folder.rename(source.path)
+    place = source.path.parent
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        temporary = TemporaryDirectory(dir=place, prefix=f"{source.name}-part-")
+    except OSError as error:
+        raise DataError(
+            f"{source.name} cannot be kept in {place} ({error.strerror}); set CIDERY_CACHE to a "
+            "directory that can be written"
+        ) from error
+    with temporary as folder:
+        yield Path(folder)
+
+
+def _unpack(source: ModelSource, archive: Path, folder: Path) -> Path:
+    """Put a complete model in place, with every file checked, or none."""
+    import zipfile
+    import zlib
+
+    new = folder / "new"
+    new.mkdir()
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for name, expected in source.sums.items():
+                inside = opened.open(f"{source.folder}/{name}")
+                with inside, (new / name).open("wb") as file:
+                    _copy(inside, file, expected, f"{name} of {source.name}")
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"what holds {source.name} cannot be unpacked: {error}") from error
+    if source.path.exists():
+        source.path.rename(folder / "old")
+    new.rename(source.path)
     return source.path
 
 

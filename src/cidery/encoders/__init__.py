@@ -17,7 +17,7 @@ encoder.tokens(["a dog runs"], layer=5).states          # float32[5, 384]: [CLS]
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -26,7 +26,8 @@ from cidery.data import MODELS, find_model
 from cidery.encoders.base import Encoder, Token, TokenStates
 from cidery.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
 from cidery.encoders.lens import Lens, find_lens
-from cidery.errors import SettingError
+from cidery.encoders.weights import hash_weights
+from cidery.errors import DataError, SettingError
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
 
@@ -44,24 +45,38 @@ def get_encoder(
     if isinstance(encoder, Encoder):
         return encoder
     if isinstance(encoder, str) and encoder in MODELS:
-        return _open(find_model(encoder), encoder, device)
+        return _open(*_find_checked(encoder), encoder, device)
     if isinstance(encoder, str | os.PathLike):
-        folder = Path(encoder)
-        if not folder.is_dir():
+        folder = Path(encoder).resolve()
+        if not os.fspath(encoder) or not folder.is_dir():
             raise SettingError(
                 f"no encoder {str(encoder)!r}: neither {' nor '.join(MODELS)} nor a folder"
             )
-        return _open(folder.resolve(), f"folder:{folder.resolve().name}", device)
-    if callable(encoder):
+        return _open(folder, hash_weights(folder), f"folder:{folder.name}", device)
+    if callable(encoder) and isinstance(encoder, Hashable):
         return _wrap(encoder)
-    raise SettingError(f"an encoder is a name, a folder or a function, not {encoder!r}")
+    raise SettingError(
+        f"an encoder is a name, a folder or a function that can be hashed, not {encoder!r}"
+    )
+
+
+def _find_checked(name: str) -> tuple[Path, str]:
+    """Return the folder of a model that cidery knows, and the SHA-256 of its weights."""
+    folder, source = find_model(name), MODELS[name]
+    digest = hash_weights(folder)
+    if digest != source.sums["model.safetensors"]:
+        raise DataError(
+            f"the weights in {folder} are not those of {name}: their SHA-256 is {digest}; fetch "
+            f"them with: {source.command}"
+        )
+    return folder, digest
 
 
 @lru_cache(maxsize=4)
-def _open(folder: Path, name: str, device: str) -> Encoder:
+def _open(folder: Path, digest: str, name: str, device: str) -> Encoder:
     from cidery.encoders.transformer import TransformerEncoder
 
-    return TransformerEncoder(folder, name, device)
+    return TransformerEncoder(folder, digest, name, device)
 
 
 @lru_cache(maxsize=4)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from cidery.errors import InputError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -97,6 +99,11 @@ class Encoder(ABC):
 
 def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
     """Return the distinct captions and, for each caption given, its place among them."""
+    if isinstance(captions, str):
+        raise InputError(f"expected a list of captions, not one: {captions!r}")
+    for number, caption in enumerate(captions, 1):
+        if not isinstance(caption, str):
+            raise InputError(f"caption {number} is {caption!r}, expected text")
     places: dict[str, int] = {}
     numbers = np.fromiter(
         (places.setdefault(caption, len(places)) for caption in captions), np.int64, len(captions)

@@ -33,6 +33,8 @@ def choose_layer(encoder: Encoder, layer: int | None = None) -> int | None:
 def choose_beta(encoder: Encoder, beta: float | None = None) -> float:
     """Return the threshold asked for, or the encoder's."""
     if beta is not None:
+        if not -1 <= beta <= 1:
+            raise SettingError(f"beta is a cosine: it must lie between -1 and 1, not {beta}")
         return beta
     if _model_of(encoder) not in BETAS:
         raise SettingError(
@@ -43,6 +45,6 @@ def choose_beta(encoder: Encoder, beta: float | None = None) -> float:
 
 
 def _model_of(encoder: Encoder) -> str:
-    """Return the model's name: that of its folder, without what follows `bert-base`."""
+    """Return the model's name: that of its folder, whether cased or not."""
     name = encoder.name.removeprefix("folder:")
     return name.removesuffix("-uncased").removesuffix("-cased")

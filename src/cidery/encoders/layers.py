@@ -8,7 +8,7 @@ import numpy as np
 
 from cidery import _native
 from cidery.encoders.base import Floats32, Integers
-from cidery.encoders.weights import Layer, Model
+from cidery.encoders.model import Layer, Model
 from cidery.errors import DataError, MissingExtraError, SettingError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class NativeLayers:
     """Layers in the native core: no package is needed, and the bits depend on no other caption."""
 
     def __init__(self, model: Model) -> None:
-        inner = len(model.layers[0].widen_bias) if model.layers else 16
+        inner = len(model.layers[0].widen_bias)
         try:
             self._encoder = _native.Encoder(model.words.shape[1], model.heads, inner, model.epsilon)
             for layer in model.layers:

@@ -20,7 +20,7 @@ from cidery.encoders.base import (
     number_distinct,
 )
 from cidery.encoders.layers import Layers, NativeLayers, TorchLayers
-from cidery.encoders.weights import Model, hash_weights, read_model
+from cidery.encoders.model import Model, read_model
 from cidery.errors import DataError, MissingExtraError, SettingError
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ AT_ONCE = 1024
 class TransformerEncoder(Encoder):
     """A model folder, read once; every distinct caption goes through it once per call."""
 
-    def __init__(self, folder: Path, name: str, device: str = "cpu") -> None:
-        """Read a folder; `device` is `cpu` (the native core), `torch`, or one that torch knows."""
-        self._folder, self._name = folder, name
+    def __init__(self, folder: Path, digest: str, name: str, device: str) -> None:
+        """Read a folder whose weights have this SHA-256; `device` is as for `get_encoder`."""
+        self._folder, self._digest, self._name = folder, digest, name
         self._model: Model = read_model(folder)
         self._layers: Layers = (
             NativeLayers(self._model) if device == "cpu" else TorchLayers(self._model, device)
         )
-        self._tokenizer = _open_tokenizer(folder, self._model.longest)
+        self._tokenizer = _open_tokenizer(folder, self._model)
 
     @property
     def name(self) -> str:
@@ -50,7 +50,7 @@ class TransformerEncoder(Encoder):
     @property
     def fingerprint(self) -> str:
         """The beginning of its weights' SHA-256."""
-        return hash_weights(self._folder)[:12]
+        return self._digest[:12]
 
     @property
     def layers(self) -> int:
@@ -59,10 +59,12 @@ class TransformerEncoder(Encoder):
 
     @cached_property
     def vocabulary(self) -> Sequence[str]:
-        """The tokens' texts by id; RoBERTa's mark of a blank is left out."""
+        """The tokens' texts by id, as BERT's vocabulary has them."""
         texts = [""] * len(self._model.words)
         for text, place in self._tokenizer.get_vocab().items():
-            texts[place] = text.removeprefix("Ġ")
+            # RoBERTa marks the blank before a word, not that there is none.
+            continues = self._model.naming.blank and text[:1].isalnum() and text[0] != "Ġ"
+            texts[place] = f"##{text}" if continues else text.removeprefix("Ġ")
         return texts
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
@@ -132,7 +134,10 @@ class TransformerEncoder(Encoder):
             begin, end = offsets[first], offsets[last]
             inner = offsets[first : last + 1] - begin
             states = self._embed_tokens(ids[begin:end], inner)
-            yield first, last, self._layers.run(states, inner, layers, threads)
+            states = self._layers.run(states, inner, layers, threads)
+            if not np.isfinite(states).all():
+                raise DataError(f"{self._folder}: the weights give states that are no numbers")
+            yield first, last, states
 
     def _embed_tokens(self, ids: Integers, offsets: Integers) -> Floats32:
         """Return word, position and kind of each token, summed and normalised."""
@@ -150,7 +155,7 @@ class TransformerEncoder(Encoder):
         return embedded
 
 
-def _open_tokenizer(folder: Path, longest: int) -> tokenizers.Tokenizer:
+def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
     try:
         from tokenizers import Tokenizer
     except ImportError:
@@ -165,5 +170,9 @@ def _open_tokenizer(folder: Path, longest: int) -> tokenizers.Tokenizer:
     except Exception as error:  # the package raises nothing more particular
         raise DataError(f"{path} cannot be read: {error}") from error
     tokenizer.no_padding()
-    tokenizer.enable_truncation(longest)
+    tokenizer.enable_truncation(model.longest)
+    if not tokenizer.encode("").ids:
+        raise DataError(f"{path} adds no tokens such as [CLS]; the model cannot run without")
+    if max(tokenizer.get_vocab().values()) >= len(model.words):
+        raise DataError(f"{path} knows more tokens than the model, which has {len(model.words)}")
     return tokenizer

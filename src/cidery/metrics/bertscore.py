@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -51,10 +52,12 @@ class BertScore(ByToken):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if isinstance(self.baseline, os.PathLike):
+            object.__setattr__(self, "baseline", os.fspath(self.baseline))
         require_choice("measure", self.measure, ("f", "precision", "recall"))
         require_choice("over", self.over, ("max", "mean"))
-        if isinstance(self.baseline, tuple):
-            holds = len(self.baseline) == 3 and all(-1 <= value < 1 for value in self.baseline)
+        if self.baseline is not None and not isinstance(self.baseline, str):
+            holds = _is_baseline(self.baseline)
             require(holds, f"baseline must be three numbers below 1, not {self.baseline}")
 
     @property
@@ -168,8 +171,9 @@ class _References:
             precision = weights @ nearest / weights.sum()
             recall = np.add.reduceat(self.weights * cosines.max(axis=0), self.starts) / totals
             f = 2 * precision * recall / (precision + recall)
-        # A caption without words has no score; bert_score calls it 0.
+        # A caption without words has no score, nor F where nothing is alike: 0, as in bert_score.
         usable = (totals > 0) & (weights.sum() > 0)
+        f = np.where(precision + recall == 0, 0.0, f)
         return np.where(usable[:, None], np.stack([precision, recall, f], axis=1), 0.0)
 
 
@@ -178,10 +182,23 @@ def read_baseline(path: str, layer: int | None) -> tuple[float, float, float]:
     import csv
 
     with Path(path).open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            try:
-                if int(row["LAYER"]) == layer:
-                    return float(row["P"]), float(row["R"]), float(row["F"])
-            except (KeyError, TypeError, ValueError):
-                raise DataError(f"{path}: expected the columns LAYER, P, R and F") from None
-    raise DataError(f"{path} has no baseline for layer {layer}")
+        try:
+            rows = {
+                int(row["LAYER"]): (float(row["P"]), float(row["R"]), float(row["F"]))
+                for row in csv.DictReader(file)
+            }
+        except (KeyError, TypeError, ValueError, csv.Error):
+            raise DataError(f"{path}: expected the columns LAYER, P, R and F") from None
+    if layer not in rows:
+        raise DataError(f"{path} has no baseline for layer {layer}")
+    if not _is_baseline(rows[layer]):
+        raise DataError(f"{path}, layer {layer}: expected numbers below 1, not {rows[layer]}")
+    return rows[layer]
+
+
+def _is_baseline(values: object) -> bool:
+    return (
+        isinstance(values, tuple)
+        and len(values) == 3
+        and all(isinstance(value, int | float) and -1 <= value < 1 for value in values)
+    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cidery.encoders import Encoder, Lens, TokenStates, find_lens
+from cidery.encoders import Encoder, Lens, TokenStates, choose_beta, find_lens
 from cidery.metrics.base import Images, Prepared, ReferenceSet, require_between
 from cidery.metrics.contextual import ByToken, rows_by_image
 from cidery.metrics.wording import Faults, Wording
@@ -138,11 +138,10 @@ class Consensus(ByToken):
         found.faults.dangling         # "the"
         ```
         """
-        from cidery.explanation import explain
+        from cidery.explanation import check_captions, explain_states
 
-        words = explain(
-            candidate, references, self.encoder, layer=self.layer, beta=beta, device=self.device
-        )
+        check_captions(candidate, references)
+        beta = choose_beta(self.open_encoder(), beta)
         captions = get_tokenizer(tokenizer)([candidate, *references])
         seen = self.read(captions, 0)
         likeness = _References.read(seen, range(1, len(captions))).compare(seen, 0)
@@ -154,7 +153,7 @@ class Consensus(ByToken):
             dict(zip(PARTS, parts, strict=True)),
             tuple(likeness.weights.tolist()),
             faults,
-            words,
+            explain_states(seen.tokens, beta),
         )
 
 

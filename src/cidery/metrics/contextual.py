@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cidery.data import MODELS
 from cidery.encoders import Encoder, EncoderLike, TokenStates, choose_layer, get_encoder
 from cidery.metrics.base import Images, Metric
 from cidery.statistics import Floats
@@ -46,8 +47,8 @@ class Contextual(Metric):
         settings.pop("keep", None)
         if not isinstance(self.encoder, str):
             settings["encoder"] = get_encoder(self.encoder).name
-        elif os.sep in self.encoder:
-            settings["encoder"] = f"folder:{Path(self.encoder).name}"
+        elif self.encoder not in MODELS:
+            settings["encoder"] = f"folder:{Path(self.encoder).resolve().name}"
         return settings
 
     def data_settings(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ combined into one caption without repetition, and words without content are left
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
@@ -149,7 +149,8 @@ class IrvUnigram(_Settings):
 
     def prepare(self, references: ReferenceSet) -> Prepared:
         """Combine each image's references."""
-        known: dict[str, int] = {}
+        words = references.captions.form("words").vocabulary()
+        known = {word: number for number, word in enumerate(words)}
 
         def read(captions: TokenizedCaptions, threads: int) -> TokenTable:  # noqa: ARG001
             return _read_words(captions, known)
@@ -202,11 +203,11 @@ class Irv(_Settings, ByToken):
 Read: TypeAlias = Callable[[TokenizedCaptions, int], TokenTable]
 
 
-def _read_words(captions: TokenizedCaptions, known: dict[str, int]) -> TokenTable:
-    """Number the words of captions as `known` does, which learns the new ones."""
+def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenTable:
+    """Number the words of captions as `known` does; all others have the next number."""
     form = captions.form("words")
     vocabulary = form.vocabulary()
-    numbers = np.fromiter((known.setdefault(w, len(known)) for w in vocabulary), np.int64)
+    numbers = np.fromiter((known.get(w, len(known)) for w in vocabulary), np.int64)
     stopped = np.fromiter((word in _STOPPED for word in vocabulary), bool)
     words, offsets = form.words(), form.offsets().astype(np.int64)
     groups = [np.arange(*edge) for edge in pairwise(offsets.tolist())]
