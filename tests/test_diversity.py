@@ -180,6 +180,7 @@ class TestLaws:
 class TestKernels:
     @pytest.mark.parametrize("kernel", ["cider", "cider-d", "cider-r"])
     @pytest.mark.parametrize("pairs", ["both", "once"])
+    @pytest.mark.filterwarnings("ignore:references has one caption per image and")
     def test_pair_by_pair(self, kernel, pairs, sampled):
         """The same from one call of score() per direction, as the definition says."""
         metric = {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": "cider-r"}[kernel]

@@ -23,7 +23,7 @@ Report: TypeAlias = Callable[[str, int, int], None]
 """Hears what is being done, how much of it is done, and of how much."""
 MEGABYTE = 1024 * 1024
 LARGEST_UPLOAD = 50 * MEGABYTE
-"""What the server takes; it hangs up on whoever sends more."""
+"""What the server takes."""
 BLOCK = 1 << 16
 TIMEOUT = 60
 POLL_SECONDS = 1.0

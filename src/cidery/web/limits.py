@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from rest_framework.exceptions import Throttled
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.throttling import (
@@ -86,10 +87,12 @@ class CompareLimit(OneByOne, UserRateThrottle):
 MEGABYTE = 1024 * 1024
 LARGEST_FILES = 55 * MEGABYTE
 LARGEST_BODY = 5 * MEGABYTE
+HEARD_OUT = 2 * LARGEST_FILES
+"""Of what is too large so much is read and forgotten: who is still sending does not listen."""
 
 
 class SizeLimit:
-    """Refuses what is too large before a byte of it is read or spooled."""
+    """Refuses what is too large before a byte of it is parsed or spooled."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -103,6 +106,12 @@ class SizeLimit:
         except ValueError:
             length = 0
         if length > largest:
-            detail = f"This is larger than {largest // MEGABYTE} MB."
-            return fail(request, 413, detail)
+            _forget(request, min(length, HEARD_OUT))
+            return fail(request, 413, f"This is larger than {largest // MEGABYTE} MB.")
         return self.get_response(request)
+
+
+def _forget(request: HttpRequest, length: int) -> None:
+    with suppress(UnreadablePostError):  # the sender went away
+        while length > 0 and (block := request.read(min(length, MEGABYTE))):
+            length -= len(block)
