@@ -236,6 +236,14 @@ def test_enormous_bodies_are_refused(world: World) -> None:
     assert world["stranger"].post("/api/sign-in", json={"name": "x" * 10**6}).status_code == 400
 
 
+def test_refusals_are_heard_by_those_who_send_much(world: World, tmp_path: Path) -> None:
+    """Their upload is read to its end, or the connection would break before the answer comes."""
+    results = tmp_path / "results.json"
+    results.write_text("[" + " " * (40 * 2**20) + "]")
+    command = ("submit", "orchard", str(results), "--url", world.app.url, "--token", "wrong")
+    assert "Invalid token." in world.app.run(*command, status=2)
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from django.db import connection, transaction
@@ -88,11 +89,15 @@ MEGABYTE = 1024 * 1024
 LARGEST_FILES = 55 * MEGABYTE
 LARGEST_BODY = 5 * MEGABYTE
 HEARD_OUT = 2 * LARGEST_FILES
-"""Of what is too large so much is read and forgotten: who is still sending does not listen."""
+"""So much of what nobody wants is read and forgotten."""
 
 
 class SizeLimit:
-    """Refuses what is too large before a byte of it is parsed or spooled."""
+    """Refuses what is too large before a byte of it is parsed or spooled.
+
+    Whatever is refused, for its size or otherwise, is heard out first: gunicorn hangs up on those
+    who are still sending, and they never learn the reason.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -106,9 +111,12 @@ class SizeLimit:
         except ValueError:
             length = 0
         if length > largest:
+            response = fail(request, 413, f"This is larger than {largest // MEGABYTE} MB.")
+        else:
+            response = self.get_response(request)
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
             _forget(request, min(length, HEARD_OUT))
-            return fail(request, 413, f"This is larger than {largest // MEGABYTE} MB.")
-        return self.get_response(request)
+        return response
 
 
 def _forget(request: HttpRequest, length: int) -> None:
