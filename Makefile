@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
-CPP := $(NATIVE) $(wildcard native/fuzz/*.cpp tests/native/*.cpp)
+CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
 BUILD := pyproject.toml CMakeLists.txt $(NATIVE)
 
 # apt-get, where there is one and we may call it.

@@ -4,8 +4,6 @@
 // tests/test_native.py runs the same function on seeded inputs under the sanitizers.
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -13,18 +11,13 @@
 #include "captions.hpp"
 #include "cider.hpp"
 #include "overlap.hpp"
+#include "require.hpp"
 #include "resample.hpp"
 #include "word_products.hpp"
 
 namespace {
 
 using namespace cidery;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 /// Lines of the input are captions; every fourth is a candidate, those before it its references.
 struct Input {

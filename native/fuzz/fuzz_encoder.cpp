@@ -3,22 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
 
 #include "encoder.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace cidery;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 /// Numbers in [-1, 1) that look random.
 struct Numbers {

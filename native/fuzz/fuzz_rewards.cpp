@@ -1,7 +1,6 @@
 // Feeds arbitrary token ids through what rewards add to the core. Built and run as fuzz_core.cpp.
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "cider.hpp"
+#include "require.hpp"
 #include "tokens.hpp"
 
 namespace {
@@ -17,12 +17,6 @@ using namespace cidery;
 
 constexpr std::uint32_t kWords = 7;
 constexpr std::int64_t kPad = 7, kEnd = 8;
-
-void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "does not hold: %s\n", what);
-  std::abort();
-}
 
 /// Rows of tokens: words, pad and end, and seldom an unknown id.
 struct Input {
