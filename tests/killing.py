@@ -32,6 +32,8 @@ SCORES = 6
 COPIES = 10
 """Of the example's images, so that scoring takes long enough to be interrupted."""
 PATIENCE = 3600
+FEWEST_KILLS = 3
+"""A machine that scores everything between two looks is given more to score."""
 SHORT_LEASE = {"CIDERY_LEASE": "4"}
 
 
@@ -57,7 +59,7 @@ class Outcome:
 
 
 def run_under_fire(app: Installation, submissions: int, *, seed: int) -> Outcome:
-    """Submit while workers are killed, kill everything halfway, start again, wait, count."""
+    """Submit while workers are killed, kill everything on the way, start again, wait, count."""
     team, owner = _open_challenge(app)
     killer = Killer(app, owner, random.Random(seed))
     begin = time.monotonic()
@@ -65,17 +67,21 @@ def run_under_fire(app: Installation, submissions: int, *, seed: int) -> Outcome
         with ThreadPoolExecutor(4) as pool:
             numbers = list(pool.map(lambda _: _submit(app, team), range(submissions)))
         wait_until(lambda: _count(owner)["scored"] * 2 >= submissions, PATIENCE)
+        for _ in range(submissions * FEWEST_KILLS):
+            if killer.kills < FEWEST_KILLS:
+                numbers.append(_submit(app, team))
+                time.sleep(0.5)
     _kill_everything(app)
     app.start()
     with killer.killing():
-        wait_until(lambda: _count(owner)["scored"] == submissions, PATIENCE)
+        wait_until(lambda: _count(owner)["scored"] == len(numbers), PATIENCE)
     seconds = time.monotonic() - begin
     states = _count(owner)
     scores = Counter(
         len(owner.get(f"/api/submissions/{number}").json()["scores"]) for number in numbers
     )
     lost = len(set(numbers)) - sum(states.values())
-    return Outcome(submissions, killer.kills, seconds, dict(states), dict(scores), lost)
+    return Outcome(len(numbers), killer.kills, seconds, dict(states), dict(scores), lost)
 
 
 @dataclass
