@@ -21,7 +21,13 @@ from cidery.data.meteor import find_sources
 from cidery.encoders import Encoder, get_encoder
 from cidery.errors import DataError, MissingExtraError
 from cidery.scenes.pipeline import Parser, load_parser
-from serving import Installation, PostgreSQL, running, running_postgresql
+from serving import (
+    Installation,
+    PostgreSQL,
+    choose_database,
+    running,
+    running_postgresql,
+)
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -148,10 +154,7 @@ def postgresql() -> Iterator[PostgreSQL]:
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database: nothing for SQLite, then PostgreSQL's."""
-    if request.param == "sqlite":
-        return ""
-    server: PostgreSQL = request.getfixturevalue("postgresql")
-    return server.new_database()
+    return choose_database(request)
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
@@ -159,10 +162,8 @@ def installation(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
     """The real app, running on either database; all tests that need no other share it."""
-    database = ""
-    if request.param == "postgresql":
-        database = request.getfixturevalue("postgresql").new_database()
-    with running(tmp_path_factory.mktemp("installation"), database) as app:
+    folder = tmp_path_factory.mktemp("installation")
+    with running(folder, choose_database(request)) as app:
         yield app
 
 

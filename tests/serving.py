@@ -242,6 +242,14 @@ class PostgreSQL:
         return f"postgresql://cidery@127.0.0.1:{self.port}/{name}"
 
 
+def choose_database(request: Any) -> str:
+    """Return the URL of an empty database for a fixture's parameter; none for SQLite."""
+    if request.param == "sqlite":
+        return ""
+    server: PostgreSQL = request.getfixturevalue("postgresql")
+    return server.new_database()
+
+
 @contextmanager
 def running_postgresql(programs: Path) -> Iterator[PostgreSQL]:
     """Run a PostgreSQL while the block lasts."""

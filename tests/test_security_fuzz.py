@@ -72,12 +72,10 @@ def test_nothing_fails(world: World, target: dict[str, Any], role: str) -> None:
     assert "Internal Server Error" not in world.app.log.read_text()
 
 
-def attack(
-    operation: Any, headers: dict[str, str], target: dict[str, Any], examples: int = EXAMPLES
-) -> None:
+def attack(operation: Any, headers: dict[str, str], target: dict[str, Any]) -> None:
     @seed(1)
     @settings(
-        max_examples=examples,
+        max_examples=EXAMPLES,
         deadline=None,
         database=None,
         phases=[Phase.generate],

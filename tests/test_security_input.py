@@ -25,6 +25,7 @@ from serving import (
     PASSWORD,
     Installation,
     Visitor,
+    choose_database,
     free_port,
     running,
     wait_for_morning,
@@ -409,9 +410,6 @@ def strict(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
     """The app behind a proxy, with low limits."""
-    database = ""
-    if request.param == "postgresql":
-        database = request.getfixturevalue("postgresql").new_database()
     port = free_port()
     settings = {
         "CIDERY_RATES": RATES,
@@ -419,6 +417,7 @@ def strict(
         "CIDERY_URL": f"http://127.0.0.1:{port}",
     }
     folder = tmp_path_factory.mktemp("strict")
+    database = choose_database(request)
     with running(folder, database, processes=2, port=port, settings=settings) as app:
         yield app
 
