@@ -93,13 +93,13 @@ def main() -> None:
     frequencies = load_shipped("coco-train2014")
     counts = preset(some_plain, frequencies)
     measure = SelfCider("cider-d", pairs="once")
-    cidery.diversity(some, [measure])  # the frequencies are loaded once per process
+    cidery.measure_diversity(some, [measure])  # the frequencies are loaded once per process
 
     times: dict[str, list[NDArray[np.float64]]] = {"pairs": [], "some": [], "all": []}
     for _ in range(chosen.repeats):
-        seconds, table = timed(lambda: cidery.diversity(some, [measure]))
+        seconds, table = timed(lambda: cidery.measure_diversity(some, [measure]))
         times["some"].append(seconds)
-        seconds, _ = timed(lambda: cidery.diversity(captions, ["self-cider"]))
+        seconds, _ = timed(lambda: cidery.measure_diversity(captions, ["self-cider"]))
         times["all"].append(seconds)
         seconds, theirs = timed(
             lambda: score_pairs(some_plain, counts, int(frequencies.image_count))

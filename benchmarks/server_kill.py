@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from killing import SHORT_LEASE, run_under_fire  # beside the tests
-from serving import PostgreSQL, running, running_postgresql
+from support.killing import SHORT_LEASE, run_under_fire  # beside the tests
+from support.serving import PostgreSQL, running, running_postgresql
 
 
 def main() -> None:

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 
 import cidery
-from cidery.examples import NAMES, path
-from cidery.formats import read_references
-from cidery.scenes.pipeline import load_parser
+from cidery.captions.bundled import NAMES, path
+from cidery.captions.formats import read_references
+from cidery.metrics.spice.pipeline import load_parser
 
 
 def make_captions(count: int, seed: int = 0) -> list[list[str]]:

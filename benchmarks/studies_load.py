@@ -23,8 +23,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from serving import PostgreSQL, running, running_postgresql
-from studying import choose_dog, make_links, make_study, query, triplets
+from support.serving import PostgreSQL, running, running_postgresql
+from support.studying import choose_dog, make_links, make_study, query, triplets
 
 
 @dataclass

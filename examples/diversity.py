@@ -13,15 +13,15 @@ import sys
 from pathlib import Path
 
 import cidery
-from cidery import diversity as measure
+from cidery import measure_diversity
+from cidery.captions.formats import read_candidates, read_references
 from cidery.diversity import (
     count_words,
     diversity_by_count,
     latent_semantics,
     map_captions,
 )
-from cidery.formats import read_candidates, read_references
-from cidery.plots import (
+from cidery.plots.diversity import (
     plot_counts,
     plot_f_scores,
     plot_map,
@@ -50,10 +50,12 @@ def main(folder: Path) -> None:
         "one repeated": {image: c[:1] * 5 for image, c in sampled.items()},
     }
     tables = {
-        name: measure(sets, ["self-cider", "lsa"], references=references)
+        name: measure_diversity(sets, ["self-cider", "lsa"], references=references)
         for name, sets in systems.items()
     }
-    tables["humans"] = measure(references, ["self-cider", "lsa"], references="leave-one-out")
+    tables["humans"] = measure_diversity(
+        references, ["self-cider", "lsa"], references="leave-one-out"
+    )
     image = next(iter(sampled))
     figures = {
         "tradeoff": plot_tradeoff(tables),

@@ -6,22 +6,20 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
-import numpy as np
 import pytest
 
-import cidery
-from attacking import World, attacked
-from browsing import find_chromium, opened_browser
-from cidery.data.meteor import find_sources
-from cidery.encoders import Encoder, get_encoder
 from cidery.errors import DataError, MissingExtraError
-from cidery.scenes.pipeline import Parser, load_parser
-from serving import (
+from cidery.metrics.contextual.encoders import Encoder, get_encoder
+from cidery.metrics.spice.pipeline import Parser, load_parser
+from cidery.store.meteor_table import find_sources
+from support.attacking import World, attacked
+from support.browsing import find_chromium, opened_browser
+from support.example import BUNDLED, SHARED, Example
+from support.serving import (
     Installation,
     PostgreSQL,
     choose_database,
@@ -32,8 +30,6 @@ from serving import (
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-EXAMPLES = Path(cidery.__file__).parent / "examples"
-SHARED = Path(__file__).parents[2] / "shared"
 
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
@@ -41,33 +37,10 @@ hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
 
 
-@dataclass(frozen=True)
-class Example:
-    """The bundled corpus."""
-
-    references: dict[int, list[str]]
-    system_a: dict[int, str]
-    system_b: dict[int, str]
-
-    def many(self, count: int) -> tuple[dict[int, str], dict[int, list[str]]]:
-        """Return candidates and references of so many images, mixed from the example's captions."""
-        rng = np.random.default_rng(count)
-        flat = [caption for captions in self.references.values() for caption in captions]
-        references = {
-            image: [flat[i] for i in rng.integers(0, len(flat), int(rng.integers(1, 6)))]
-            for image in range(count)
-        }
-        candidates = {
-            image: captions[0] if image % 3 else flat[int(rng.integers(0, len(flat)))]
-            for image, captions in references.items()
-        }
-        return candidates, references
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Say how tests are spread over processes: starting the app takes longer than most of them."""
-    from scheduling import Sharing
+    from support.scheduling import Sharing
 
     return Sharing(config, log) if config.getvalue("dist") == "load" else None
 
@@ -112,12 +85,12 @@ def minilm() -> Encoder:
 
 @pytest.fixture(scope="session")
 def example() -> Example:
-    annotations = json.loads((EXAMPLES / "references.json").read_text())["annotations"]
+    annotations = json.loads((BUNDLED / "references.json").read_text())["annotations"]
     references: dict[int, list[str]] = {}
     for annotation in annotations:
         references.setdefault(annotation["image_id"], []).append(annotation["caption"])
     systems = [
-        {row["image_id"]: row["caption"] for row in json.loads((EXAMPLES / name).read_text())}
+        {row["image_id"]: row["caption"] for row in json.loads((BUNDLED / name).read_text())}
         for name in ("system_a.json", "system_b.json")
     ]
     return Example(references, *systems)
@@ -177,8 +150,8 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 @pytest.fixture(scope="session")
 def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Django in this process, on an SQLite of its own: for what needs no server."""
-    from cidery.web.database import migrate
-    from cidery.web.environment import Environment, set_up
+    from cidery.app.web.database import migrate
+    from cidery.app.web.environment import Environment, set_up
 
     # A browser of other tests may have an event loop running in this thread; Django need not mind.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"

@@ -12,9 +12,10 @@ import argparse
 
 import numpy as np
 
-from cidery import BertScore, Irv, examples, meta, score
-from cidery.encoders import get_encoder
-from cidery.formats import read_references
+from cidery import BertScore, Irv, meta, score
+from cidery.captions import bundled
+from cidery.captions.formats import read_references
+from cidery.metrics.contextual.encoders import get_encoder
 
 BETAS = np.arange(0.1, 0.85, 0.05).round(2).tolist()
 
@@ -29,7 +30,7 @@ def judge_layers(encoder: str, folder: str, rows: int) -> None:
 
 
 def judge_betas(encoder: str) -> None:
-    captions = list(read_references(examples.path("references.json")).values())
+    captions = list(read_references(bundled.path("references.json")).values())
     known = [group[:4] for group in captions]
     own = [group[4] for group in captions]
     others = [own[(place + 1) % len(own)] for place in range(len(own))]

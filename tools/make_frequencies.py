@@ -2,7 +2,7 @@
 
 The captions of COCO 2014 (CC BY 4.0, COCO Consortium) lie inside the PyPI package pycocoevalcap:
 
-    python tools/make_frequencies.py            # writes src/cidery/frequency_sets/*.df
+    python tools/make_frequencies.py            # writes src/cidery/frequencies/shipped/*.df
 
 Only n-grams that occur in at least two images are kept: one image weighs the same as none.
 """

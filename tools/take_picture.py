@@ -22,7 +22,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from cidery import examples
+from cidery.captions import bundled
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COLUMNS = 96
@@ -63,7 +63,7 @@ def take_picture(commands: list[str], target: Path) -> None:
     """Write the picture of a terminal in which the commands have run."""
     console = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     cidery = Path(sys.executable).parent / "cidery"
-    folder = examples.path("references.json").parent
+    folder = bundled.path("references.json").parent
     for command in commands:
         console.print(f"[bold green]$[/] [bold]cidery {command}[/]", highlight=False)
         console.print(Text.from_ansi(run_on_terminal([str(cidery), *command.split()], folder)))

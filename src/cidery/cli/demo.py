@@ -34,13 +34,13 @@ def demo(
     ] = None,
 ) -> None:
     """Score, compare and describe the bundled example."""
-    from cidery import examples
+    from cidery.captions import bundled
 
     if copy is not None:
-        for name in examples.NAMES:
-            typer.echo(shutil.copyfile(examples.path(name), Path(copy) / name))
+        for name in bundled.NAMES:
+            typer.echo(shutil.copyfile(bundled.path(name), Path(copy) / name))
         return
-    with _folder(examples.path("references.json").parent):
+    with _folder(bundled.path("references.json").parent):
         _announce("score system_a.json references.json", FREQUENCIES)
         score("system_a.json", "references.json", frequencies=FREQUENCIES)
         _announce("score system_b.json references.json", FREQUENCIES)

@@ -21,7 +21,7 @@ from cidery.cli.rendering import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from cidery.scores import ScoreTable
+    from cidery.scoring.tables import ScoreTable
 
 app = parsing.new_app()
 
@@ -130,9 +130,9 @@ def diversity(
 ) -> None:
     """Measure how varied an image's captions are, and how accurate."""
     import cidery
+    from cidery.captions.formats import read_candidates, read_references, write_rows
     from cidery.diversity import match_references
     from cidery.errors import InputError
-    from cidery.formats import read_candidates, read_references, write_rows
 
     files = _name_systems(results, system or [])
     settings: dict[str, Any] = {
@@ -157,14 +157,14 @@ def diversity(
         tables: dict[str, ScoreTable] = {}
         for name, rows in sets.items():
             step(f"measuring {name}")
-            tables[name] = cidery.diversity(
+            tables[name] = cidery.measure_diversity(
                 rows, measure, references=known, training=seen, **settings
             )
         if known is not None:
             step("measuring humans")
             try:
                 humans = match_references(next(iter(sets.values())), known, missing)
-                tables["humans"] = cidery.diversity(
+                tables["humans"] = cidery.measure_diversity(
                     humans, measure, references="leave-one-out", training=seen, **settings
                 )
             except InputError as error:
@@ -200,7 +200,6 @@ def _draw(
     settings: dict[str, Any],
 ) -> str:
     """Draw what there are data for, and say into which files."""
-    from cidery import plots
     from cidery.diversity import (
         count_words,
         diversity_by_count,
@@ -209,6 +208,7 @@ def _draw(
         map_captions,
     )
     from cidery.frequencies import DocumentFrequencies
+    from cidery.plots import diversity as plots
 
     groups: dict[str, dict[Any, list[str]]] = {}
     for name, rows in sets.items():
@@ -268,11 +268,11 @@ def _show(results: str, tables: dict[str, ScoreTable], notes: list[str], format:
             ]
         )
     elif format == "markdown":
-        from cidery.scores import markdown_table
+        from cidery.scoring.tables import markdown_table
 
         typer.echo(markdown_table(header, lines))
     elif format == "latex":
-        from cidery.scores import latex_table
+        from cidery.scoring.tables import latex_table
 
         typer.echo(latex_table(header, lines))
     else:

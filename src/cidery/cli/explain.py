@@ -11,8 +11,8 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from cidery.explanation import Explanation
-    from cidery.metrics.consensus import ConsensusExplanation
+    from cidery.metrics.contextual.consensus import ConsensusExplanation
+    from cidery.metrics.contextual.explanation import Explanation
 
 app = parsing.new_app()
 

@@ -69,7 +69,7 @@ def build(
     split: parsing.Split = None,
 ) -> None:
     """Count in how many images of a file each n-gram occurs."""
-    from cidery.formats import read_references
+    from cidery.captions.formats import read_references
     from cidery.frequencies import DocumentFrequencies
 
     with progress(3, references) as step:

@@ -11,8 +11,8 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table, show_tree
 
 if TYPE_CHECKING:
-    from cidery.scenes.graph import SceneGraph
-    from cidery.scenes.matching import SceneComparison
+    from cidery.metrics.spice.graph import SceneGraph
+    from cidery.metrics.spice.matching import SceneComparison
 
 app = parsing.new_app()
 
@@ -87,8 +87,8 @@ def graph(
 
 
 def _draw(found: SceneGraph, picture: str) -> None:
-    from cidery.plots import save_figures
-    from cidery.scene_pictures import plot_scene
+    from cidery.plots.diversity import save_figures
+    from cidery.plots.scenes import plot_scene
 
     save_figures(plot_scene(found), picture)
 

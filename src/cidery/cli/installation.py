@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from cidery.web.environment import Environment
+    from cidery.app.web.environment import Environment
 
 Data: TypeAlias = Annotated[
     Path | None,
@@ -29,7 +29,7 @@ Database: TypeAlias = Annotated[
 
 def open_app(data: Path | None, database: str | None, **others: Any) -> Environment:
     """Make Django ready with the options given and, for the rest, the environment variables."""
-    from cidery.web.environment import Environment, set_up
+    from cidery.app.web.environment import Environment, set_up
 
     given = {"data": data and data.absolute(), "database": database, **others}
     chosen = {name: value for name, value in given.items() if value is not None}

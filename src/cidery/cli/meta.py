@@ -166,8 +166,8 @@ def meta(
 
 
 def _draw(agreement: Agreement, plot: str) -> str:
-    from cidery.meta.figures import plot_correlations, plot_references
-    from cidery.plots import save_figures
+    from cidery.plots.agreement import plot_correlations, plot_references
+    from cidery.plots.diversity import save_figures
 
     by_number = agreement.protocol == "references"
     figure = plot_references(agreement) if by_number else plot_correlations(agreement)

@@ -40,7 +40,7 @@ def complete_shipped(incomplete: str) -> list[str]:
 
 
 def _complete_tokenizers(incomplete: str) -> list[str]:
-    from cidery.tokenizers import TOKENIZERS
+    from cidery.captions.tokenizers import TOKENIZERS
 
     return [name for name in TOKENIZERS if name.startswith(incomplete)]
 

@@ -24,7 +24,7 @@ def progress(steps: int, *files: str) -> Iterator[Callable[[str], None]]:
     if not sys.stderr.isatty():
         yield lambda _: None
         return
-    from cidery.data import report_to
+    from cidery.store import report_to
 
     bar = _Bar(steps)
     big = any(Path(file).is_file() and Path(file).stat().st_size > BIG_FILE for file in files)
@@ -106,7 +106,7 @@ def counted_progress() -> Iterator[Callable[[str, int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from cidery.data import report_to
+    from cidery.store import report_to
 
     columns = (TextColumn("{task.description}"), BarColumn(30), MofNCompleteColumn())
     console = Console(stderr=True)

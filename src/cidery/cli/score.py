@@ -11,7 +11,7 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_csv, show_signatures, show_table, show_title
 
 if TYPE_CHECKING:
-    from cidery.scores import ScoreTable
+    from cidery.scoring.tables import ScoreTable
     from cidery.statistics import Interval
 
 app = parsing.new_app()
@@ -69,7 +69,7 @@ def score(
 ) -> None:
     """Score captions against reference captions."""
     import cidery
-    from cidery.formats import read_candidates, read_references, write_rows
+    from cidery.captions.formats import read_candidates, read_references, write_rows
 
     if confidence is None and format == "table":
         confidence = 0.95

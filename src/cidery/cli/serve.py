@@ -61,15 +61,15 @@ def serve(
     """
     environment = open_app(data, database, url=url, proxies=proxies, queue=queue)
     address = environment.url or f"http://{host}:{port}"
-    from cidery.web.database import back_up, migrate
+    from cidery.app.web.database import back_up, migrate
 
     if backup is not None:
         back_up(environment, backup)
         typer.echo(f"copied to {backup}")
         return
     migrate()
-    from cidery.web.owners import make_owner_link, owner_exists
-    from cidery.web.running import serve as run
+    from cidery.app.web.owners import make_owner_link, owner_exists
+    from cidery.app.web.running import serve as run
 
     if owner_link is not None:
         typer.echo(make_owner_link(owner_link, address))

@@ -9,7 +9,7 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_advice, show_histogram, show_json, show_pairs, show_title
 
 if TYPE_CHECKING:
-    from cidery.description import Description
+    from cidery.captions.description import Description
 
 app = parsing.new_app()
 
@@ -30,7 +30,7 @@ def stats(
 ) -> None:
     """Describe references and say which metric fits them."""
     import cidery
-    from cidery.formats import read_references
+    from cidery.captions.formats import read_references
 
     with progress(2, references) as step:
         step("reading references")

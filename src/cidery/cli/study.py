@@ -25,7 +25,7 @@ Name = Annotated[
 def _open(data: Path | None, database: str | None, url: str | None = None) -> str:
     """Open the installation, bring its tables up to date and return its address."""
     environment = open_app(data, database, url=url)
-    from cidery.web.database import migrate
+    from cidery.app.web.database import migrate
 
     migrate()
     return environment.url or "http://127.0.0.1:8000"
@@ -61,8 +61,8 @@ def create(
 ) -> None:
     """Make a study from a JSON file."""
     address = _open(data, database)
-    from cidery.studies.creation import create_study
-    from cidery.studies.definition import read_definition
+    from cidery.app.studies.creation import create_study
+    from cidery.app.studies.definition import read_definition
 
     made = create_study(read_definition(file))
     typer.echo(
@@ -77,7 +77,7 @@ def list_studies(
 ) -> None:
     """List the studies."""
     _open(data, database)
-    from cidery.studies.summaries import summarize_all
+    from cidery.app.studies.summaries import summarize_all
 
     found = summarize_all()
     if format == "json":
@@ -104,7 +104,7 @@ def status(
 ) -> None:
     """Show how a study goes: progress, agreement, times, attention checks and judges."""
     _open(data, database)
-    from cidery.studies.summaries import find_study, summarize
+    from cidery.app.studies.summaries import find_study, summarize
 
     found = summarize(find_study(name))
     if format == "json":
@@ -157,9 +157,9 @@ def _set_state(
     name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
 ) -> None:
     _open(data, database)
-    from cidery.studies.models import Study
-    from cidery.studies.moderation import set_state
-    from cidery.studies.summaries import find_study
+    from cidery.app.studies.models import Study
+    from cidery.app.studies.moderation import set_state
+    from cidery.app.studies.summaries import find_study
 
     set_state(find_study(name), Study.State(state))
     typer.echo(f"{name} is {state}")
@@ -190,8 +190,8 @@ def export(
 ) -> None:
     """Write a study's answers, as `cidery meta judgments` reads them."""
     _open(data, database)
-    from cidery.studies.exporting import export_study
-    from cidery.studies.summaries import find_study
+    from cidery.app.studies.exporting import export_study
+    from cidery.app.studies.summaries import find_study
 
     text = export_study(find_study(name), format)
     if output == "-":
@@ -216,7 +216,7 @@ def import_judgments(
 ) -> None:
     """Make a closed study of judgments that people have given elsewhere."""
     _open(data, database)
-    from cidery.studies.creation import import_study
+    from cidery.app.studies.creation import import_study
 
     made = import_study(file, name, title)
     typer.echo(f"{made.name}: {made.item_count} items, up to {made.judges_each} answers each")
@@ -250,8 +250,8 @@ def invite(
 ) -> None:
     """Print links by which judges come; they are shown this once."""
     address = _open(data, database, url)
-    from cidery.studies.joining import make_links
-    from cidery.studies.summaries import find_study
+    from cidery.app.studies.joining import make_links
+    from cidery.app.studies.summaries import find_study
 
     for link in make_links(find_study(name), whom, personal=personal):
         typer.echo(f"{address}{link}")

@@ -46,7 +46,7 @@ def submit(
     ] = "table",
 ) -> None:
     """Submit captions to a challenge and print their scores."""
-    from cidery.server.client import Client
+    from cidery.app.challenges.client import Client
 
     client = Client(url, token)
     with counted_progress() as report:

@@ -38,7 +38,7 @@ def tokenize(
     There is a caption per line. Lines go out as they come in, except with ptb-coco, which reads
     all captions as one document.
     """
-    from cidery.tokenizers import tokenize as cut
+    from cidery.captions.tokenizers import tokenize as cut
 
     blocks = _read_blocks()
     if tokenizer == "ptb-coco":

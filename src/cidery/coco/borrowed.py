@@ -10,7 +10,7 @@ import numpy as np
 
 from cidery import metrics
 from cidery.coco.pairs import SPLIT, Pairs, match_captions
-from cidery.scenes.graph import Category
+from cidery.metrics.spice.graph import Category
 from cidery.statistics import Floats
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cidery import metrics
+from cidery.captions.tokenizers import Tokenizer
 from cidery.coco.pairs import (
     SPLIT,
     Pairs,
@@ -27,7 +28,6 @@ from cidery.coco.pairs import (
 from cidery.errors import FrequenciesError, InputError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.statistics import Floats
-from cidery.tokenizers import Tokenizer
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 CiderScores: TypeAlias = tuple[np.float64, Floats]

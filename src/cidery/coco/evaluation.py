@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from cidery.captions.corpus import Corpus
+from cidery.captions.formats.reading import collector_paused
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.coco.bleu import Bleu
 from cidery.coco.borrowed import Meteor, Spice
 from cidery.coco.cider import Cider, CiderR
 from cidery.coco.pairs import Pairs, match_rows
 from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
-from cidery.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, SettingError
-from cidery.formats.reading import collector_paused
-from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 ScorerAndNames: TypeAlias = tuple[Any, str | list[str]]
 """An object with `compute_score` and `method`, and the name or names of its scores."""

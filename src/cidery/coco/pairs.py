@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.corpus import Corpus
+from cidery.captions.corpus import Corpus
+from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer, get_tokenizer
 from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import ReferenceSet
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizedCaptions, Tokenizer, get_tokenizer
 
 _EXAMPLES = 3
 

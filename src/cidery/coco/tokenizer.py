@@ -7,8 +7,8 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.errors import InputError, SettingError
-from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 PUNCTUATIONS = (
     *("''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"),

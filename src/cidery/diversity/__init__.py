@@ -4,7 +4,6 @@ The evaluation of Wang and Chan, "Describing like humans: on diversity in image 
 2019, and the consensus ranking of Vedantam, Zitnick, Parikh, CVPR 2015, Appendix II.
 """
 
-from cidery.diversity.consensus import RankedCaption, leave_one_out, rank_references
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
 from cidery.diversity.measures import (
     MEASURES,
@@ -18,13 +17,14 @@ from cidery.diversity.measures import (
     Vocabulary,
     get_measures,
 )
+from cidery.diversity.references import RankedCaption, rank_references, score_references
 from cidery.diversity.sets import group_rows
 from cidery.diversity.table import (
     COUNTS,
-    diversity,
     diversity_by_count,
     f_measure,
     match_references,
+    measure_diversity,
 )
 from cidery.diversity.words import WordFrequencies, count_words
 
@@ -44,14 +44,14 @@ __all__ = [
     "Vocabulary",
     "WordFrequencies",
     "count_words",
-    "diversity",
     "diversity_by_count",
     "f_measure",
     "get_measures",
     "group_rows",
     "latent_semantics",
-    "leave_one_out",
     "map_captions",
     "match_references",
+    "measure_diversity",
     "rank_references",
+    "score_references",
 ]

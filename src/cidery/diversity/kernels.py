@@ -9,12 +9,12 @@ from typing import Literal, TypeAlias, cast
 import numpy as np
 
 from cidery import _native
+from cidery.captions.tokenizers import STOP_WORDS
 from cidery.diversity.sets import TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics import Cider, CiderD, CiderR
-from cidery.metrics.cider import PreparedCider
+from cidery.metrics.ngram.cider import PreparedCider
 from cidery.statistics import Floats
-from cidery.tokenizers import STOP_WORDS
 
 Kernel: TypeAlias = str | Cider | CiderD | CiderR
 Pairs: TypeAlias = Literal["both", "once"]

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cidery.corpus import ImageId
+from cidery.captions.corpus import ImageId
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.diversity.kernels import Kernel, cider_kernels, word_products
 from cidery.diversity.sets import CaptionSets, Sets, TokenizedSets
 from cidery.errors import SettingError
-from cidery.evaluation import FrequenciesLike, read_frequencies
 from cidery.metrics.base import ReferenceSet
+from cidery.scoring.evaluation import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 COMPONENTS = 5
 """How many topics the paper shows."""

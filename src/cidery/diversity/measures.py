@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _native
+from cidery.captions.tokenizers import STOP_WORDS
 from cidery.diversity.kernels import (
     Kernel,
     Pairs,
@@ -27,7 +28,6 @@ from cidery.errors import SettingError
 from cidery.metrics import Metric
 from cidery.metrics.base import format_setting, require, require_choice
 from cidery.statistics import Floats
-from cidery.tokenizers import STOP_WORDS
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class SelfCider(Measure):
     1/√(K_ii K_jj), which is 1 for all longer ones, so that K_ii = 1.
 
     ```python
-    cidery.diversity(sets, measures=[SelfCider("cider-d")])
+    cidery.measure_diversity(sets, measures=[SelfCider("cider-d")])
     ```
     """
 
@@ -114,7 +114,7 @@ class Lsa(Measure):
     2019, section 3.1.
 
     ```python
-    cidery.diversity(sets, measures=[Lsa(stop_words="english")])
+    cidery.measure_diversity(sets, measures=[Lsa(stop_words="english")])
     ```
     """
 
@@ -145,7 +145,7 @@ class MBleu(Measure):
     2019, equation (4). A caption of fewer than n words is judged by the orders that it has.
 
     ```python
-    cidery.diversity(sets, measures=[MBleu(4), MBleu(None)])
+    cidery.measure_diversity(sets, measures=[MBleu(4), MBleu(None)])
     ```
     """
 
@@ -196,7 +196,7 @@ class Distinct(Measure):
     Li et al. 2016; called Div-n by Shetty et al. 2017. Both divide by the number of words.
 
     ```python
-    cidery.diversity(sets, measures=[Distinct(2)])
+    cidery.measure_diversity(sets, measures=[Distinct(2)])
     ```
     """
 
@@ -225,7 +225,7 @@ class Unique(Measure):
     """Share of an image's captions that are different from each other as words; in [0, 1].
 
     ```python
-    cidery.diversity({"a": ["a dog", "A dog.", "a cat"]}, measures=["unique"])   # 2/3
+    cidery.measure_diversity({"a": ["a dog", "A dog.", "a cat"]}, measures=["unique"])   # 2/3
     ```
     """
 
@@ -247,7 +247,7 @@ class Novel(Measure):
     """Share of an image's captions that no training caption equals as words; in [0, 1].
 
     ```python
-    cidery.diversity(sets, measures=["novel"], training=training_captions)
+    cidery.measure_diversity(sets, measures=["novel"], training=training_captions)
     ```
     """
 
@@ -272,7 +272,7 @@ class Vocabulary(Measure):
     """How many different words the captions use; for a corpus, those of all images together.
 
     ```python
-    cidery.diversity({"a": ["a dog", "a cat"]}, measures=["vocabulary"])   # 3
+    cidery.measure_diversity({"a": ["a dog", "a cat"]}, measures=["vocabulary"])   # 3
     ```
     """
 

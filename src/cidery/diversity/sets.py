@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.corpus import Corpus, ImageId, Missing, References
+from cidery.captions.corpus import Corpus, ImageId, Missing, References
+from cidery.captions.tokenizers import Tokenizer
 from cidery.errors import InputError, SettingError
 from cidery.metrics.base import ReferenceSet
-from cidery.tokenizers import Tokenizer
 
 Sets: TypeAlias = (
     Mapping[Any, Sequence[str]] | Sequence[Sequence[str]] | Sequence[tuple[ImageId, str]]

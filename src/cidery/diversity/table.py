@@ -1,4 +1,4 @@
-"""diversity(): from sets of captions to a table, with accuracy beside it."""
+"""measure_diversity(): from sets of captions to a table, with accuracy beside it."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _version
-from cidery.corpus import Corpus, ImageId, Missing, References
-from cidery.diversity.consensus import count_references, leave_one_out
+from cidery.captions.corpus import Corpus, ImageId, Missing, References
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike, get_tokenizer
 from cidery.diversity.kernels import Kernel, get_kernel
 from cidery.diversity.measures import Measure, MeasureLike, SelfCider, get_measures
+from cidery.diversity.references import count_references, score_references
 from cidery.diversity.sets import (
     CaptionSets,
     Sets,
@@ -22,13 +23,12 @@ from cidery.diversity.sets import (
     tokenize_training,
 )
 from cidery.errors import InputError, SettingError
-from cidery.evaluation import FrequenciesLike, Scorer, read_frequencies
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import ReferenceSet, find_frequencies
-from cidery.scores import Resampling, ScoreTable, Signature
+from cidery.scoring.evaluation import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
-from cidery.tokenizers import Tokenizer, TokenizerLike, get_tokenizer
 
 AccuracyReferences: TypeAlias = References | Literal["leave-one-out"] | None
 
@@ -38,7 +38,7 @@ BETA_SQUARED = 5.0
 """β² of the F measure in the paper: accuracy counts more than diversity."""
 
 
-def diversity(
+def measure_diversity(
     sets: Sets,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
@@ -73,7 +73,7 @@ def diversity(
         threads: 0 means one per core; any number gives the same bits.
 
     ```python
-    table = cidery.diversity({"img1": ["a cat", "a dog"]}, measures=["self-cider", "lsa", "mbleu"])
+    table = cidery.measure_diversity({"img1": ["a cat", "a dog"]}, ["self-cider", "lsa", "mbleu"])
     table.corpus["self-cider"], table.each["self-cider"], table.interval("self-cider")
     ```
     """
@@ -139,7 +139,7 @@ def diversity_by_count(
 
     Captions are ranked by accuracy, equally good ones in the order given. Without `counts`, those
     of the paper are taken that every image reaches, and the size of the smallest set. The other
-    arguments are those of `diversity`.
+    arguments are those of `measure_diversity`.
 
     ```python
     curve = diversity_by_count(sets, references, counts=(2, 5))
@@ -175,7 +175,7 @@ def diversity_by_count(
         )
     }
     return {
-        count: diversity(
+        count: measure_diversity(
             {image: captions[:count] for image, captions in ranked.items()},
             measures,
             kernel=kernel,
@@ -216,7 +216,7 @@ def match_references(
     """Return the references of the sets' images: humans on the same images.
 
     ```python
-    humans = diversity(match_references(sets, references), references="leave-one-out")
+    humans = measure_diversity(match_references(sets, references), references="leave-one-out")
     ```
     """
     corpus = Corpus.build(sets, references, missing=missing, candidates_name="captions")
@@ -267,7 +267,7 @@ def _accuracies(
     """Return the accuracy of each caption, in the order of the sets, and its signature."""
     if against is None:
         groups = dict(zip(sets.images, sets.groups(), strict=True))
-        table = leave_one_out(
+        table = score_references(
             groups, judge, tokenizer=tokenizer, frequencies=frequencies, threads=threads
         )
         return table.each[judge.name], table.signatures[judge.name]

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.diversity.sets import CaptionSets, Sets
-from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 
 from cidery.errors import SettingError, UnreliableWarning
-from cidery.evaluation import format_p
 from cidery.frequencies import SHIPPED
 from cidery.meta.cache import ResultCache, default_folder
 from cidery.meta.gaming import judge_gaming
@@ -36,7 +35,8 @@ from cidery.meta.protocols import (
 )
 from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metrics, no_progress
 from cidery.meta.splits import judge_by_references, judge_human
-from cidery.scores import latex_table
+from cidery.scoring.evaluation import format_p
+from cidery.scoring.tables import latex_table
 from cidery.statistics import Floats, paired_test, williams_test
 
 PROTOCOLS: Mapping[str, tuple[tuple[type, ...], Protocol]] = MappingProxyType(

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from cidery.captions.tokenizers import get_tokenizer
 from cidery.errors import SettingError
 from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.protocols import Metrics, Settings, Verdict, agree, share_of
 from cidery.meta.scoring import CaptionScorer
 from cidery.statistics import pool_share, sum_by_group
-from cidery.tokenizers import get_tokenizer
 
 Words = list[str]
 Spoil = Callable[[Words, np.random.Generator, Words], Words]

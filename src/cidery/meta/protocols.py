@@ -324,13 +324,13 @@ def judge_sets(
 def _measure_sets(
     sets: Sets, metrics: Mapping[str, Any], settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Floats]:
-    from cidery.diversity import Measure, diversity
+    from cidery.diversity import Measure, measure_diversity
 
     named = [metric for metric in metrics.values() if isinstance(metric, Measure)]
     each: dict[str, Floats] = {}
     if named:
         counted_on = settings.frequencies
-        table = diversity(
+        table = measure_diversity(
             [list(captions) for captions in sets.captions],
             named,
             frequencies="coco-train2014" if counted_on == "references" else counted_on,

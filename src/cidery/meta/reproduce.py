@@ -22,7 +22,7 @@ from cidery.meta.protocols import HUMAN
 from cidery.meta.published import ABSENT, EXPERIMENTS, Experiment
 from cidery.meta.scoring import CaptionScorer, Progress, label_metrics, no_progress
 from cidery.metrics import METRICS
-from cidery.scores import latex_table
+from cidery.scoring.tables import latex_table
 from cidery.statistics import Correlation
 
 TRIPLET_COLUMNS = {
@@ -195,12 +195,12 @@ def _run(experiment: Experiment, dataset: Dataset, **settings: Any) -> Iterator[
 
 def _rank_sentences(dataset: Pairs, threads: int, images: int = 100) -> Iterator[Line]:
     """CIDEr, section 8: CIDEr and CIDEr-D rank an image's own sentences nearly alike."""
-    from cidery.diversity import leave_one_out
+    from cidery.diversity import score_references
 
     references = {
         image: list(group[:48]) for image, group in enumerate(dataset.judged.references[:images])
     }
-    each = leave_one_out(references, ["cider", "cider-d"], threads=threads).each
+    each = score_references(references, ["cider", "cider-d"], threads=threads).each
     sizes = np.cumsum([len(group) for group in references.values()])[:-1]
     pairs = zip(*(np.split(each[name], sizes) for name in ("cider", "cider-d")), strict=True)
     found = [Correlation.build(one, other)()["spearman"] for one, other in pairs]

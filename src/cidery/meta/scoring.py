@@ -8,14 +8,14 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cidery.corpus import Corpus
+from cidery.captions.corpus import Corpus
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.errors import InputError, SettingError
-from cidery.evaluation import FrequenciesLike, Scorer
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
 from cidery.metrics import Metric, get_metrics
+from cidery.scoring.evaluation import FrequenciesLike, Scorer
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizerLike, get_tokenizer
 
 CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
 """`f(candidate, references) -> score`, higher is better."""

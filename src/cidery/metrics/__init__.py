@@ -10,14 +10,14 @@ from typing import Any, TypeAlias
 
 from cidery.errors import SettingError
 from cidery.metrics.base import Faithful, Metric
-from cidery.metrics.bertscore import BertScore
-from cidery.metrics.bleu import Bleu
-from cidery.metrics.cider import Cider, CiderD, CiderR
-from cidery.metrics.consensus import Consensus
-from cidery.metrics.irv import Irv, IrvUnigram
+from cidery.metrics.contextual.bertscore import BertScore
+from cidery.metrics.contextual.consensus import Consensus
+from cidery.metrics.contextual.irv import Irv, IrvUnigram
 from cidery.metrics.meteor import Meteor
-from cidery.metrics.rouge import RougeL, RougeN, RougeS, RougeW
-from cidery.metrics.spice import Spice, Spider
+from cidery.metrics.ngram.bleu import Bleu
+from cidery.metrics.ngram.cider import Cider, CiderD, CiderR
+from cidery.metrics.ngram.rouge import RougeL, RougeN, RougeS, RougeW
+from cidery.metrics.spice.metric import Spice, Spider
 
 MetricLike: TypeAlias = str | Metric
 

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 import numpy as np
 
 from cidery._native import Cider, FrequencyTrie, NgramIndex
+from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import MAX_ORDER, SHIPPED, DocumentFrequencies, load_shipped
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizedCaptions, Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

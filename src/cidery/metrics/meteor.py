@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
 import numpy as np
 
 from cidery import _native
-from cidery.data import Resource, load
-from cidery.data.meteor import METEOR, METEOR_WORDS, open_own_table
+from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get_tokenizer
 from cidery.errors import DataError, SettingError
 from cidery.metrics.base import Faithful, Images, Metric, Prepared, ReferenceSet, require
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get_tokenizer
+from cidery.store import Resource, load
+from cidery.store.meteor_table import METEOR, METEOR_WORDS, open_own_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cidery import _native
+from cidery.captions.tokenizers import TokenizedCaptions
 from cidery.metrics.base import Images
-from cidery.metrics.cider import PreparedCider
-from cidery.tokenizers import TokenizedCaptions
+from cidery.metrics.ngram.cider import PreparedCider
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cidery._native import Captions
+from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.errors import InputError, SettingError
 from cidery.rewards.tokens import (
     EndingTokenizer,
@@ -15,7 +16,6 @@ from cidery.rewards.tokens import (
     as_integers,
     is_array,
 )
-from cidery.tokenizers import TokenizedCaptions, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery._native import Translation
-from cidery.corpus import Corpus, ImageId, References
+from cidery.captions.corpus import Corpus, ImageId, References
+from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
-from cidery.evaluation import FrequenciesLike, Scorer
 from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import Faithful, Images, Prepared, find_frequencies
-from cidery.metrics.cider import PreparedCider
-from cidery.metrics.overlap import PreparedOverlap
+from cidery.metrics.ngram.cider import PreparedCider
+from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
 from cidery.rewards.reading import CaptionReader, find_places, first_unknown
 from cidery.rewards.tokens import (
@@ -29,8 +29,8 @@ from cidery.rewards.tokens import (
     find_end_word,
     is_array,
 )
+from cidery.scoring.evaluation import FrequenciesLike, Scorer
 from cidery.statistics import Floats
-from cidery.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

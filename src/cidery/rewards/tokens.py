@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery._native import Captions, Expansion, TokenReader, Vocabulary, with_last_word
+from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.errors import InputError, SettingError
-from cidery.tokenizers import TokenizedCaptions, Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,0 +1,15 @@
+"""Names this app `challenges` and introduces it on the first page."""
+
+from django.apps import AppConfig
+
+
+class ServerConfig(AppConfig):
+    """Challenges, submissions and leaderboards."""
+
+    name = "cidery.app.challenges"
+    label = "challenges"
+    heading = "Challenges"
+    summary = (
+        "Submit captions, have them scored against hidden references, and see where you stand."
+    )
+    start = "challenges"

@@ -1,0 +1,202 @@
+"""What pages show. A field that is not here reaches no client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from cidery.app.challenges.models import Challenge, Submission
+from cidery.app.challenges.ranking import Mark
+from cidery.metrics import get_metrics
+
+
+class ChallengeData(serializers.ModelSerializer[Challenge]):
+    """A challenge, as everyone may see it."""
+
+    metrics = serializers.SerializerMethodField()
+    reference_sets: serializers.SlugRelatedField[Any] = serializers.SlugRelatedField(
+        slug_field="name", many=True, read_only=True
+    )
+    image_count = serializers.SerializerMethodField()
+
+    class Meta:
+        """The rules; references and images' ids are not among them."""
+
+        model = Challenge
+        fields = (
+            *("slug", "title", "description", "metrics", "frequencies", "reference_sets"),
+            *("image_count", "opens", "closes", "is_open", "is_to_come", "per_day", "in_all"),
+            *("visibility", "leaderboard_open", "image_scores_open"),
+        )
+
+    def get_metrics(self, challenge: Challenge) -> list[str]:
+        """Return the metrics' names, families spelt out."""
+        return list(get_metrics(challenge.metrics))
+
+    def get_image_count(self, challenge: Challenge) -> int:
+        """Return the number of images."""
+        return len(challenge.images)
+
+
+class ListedChallenge(serializers.ModelSerializer[Challenge]):
+    """A challenge in the list."""
+
+    class Meta:
+        """What helps to choose."""
+
+        model = Challenge
+        fields = ("slug", "title", "opens", "closes", "is_open", "is_to_come", "visibility")
+
+
+class ChallengesData(serializers.Serializer[Any]):
+    """The list of challenges."""
+
+    challenges = ListedChallenge(many=True)
+
+
+class ColumnData(serializers.Serializer[Any]):
+    """A column of a leaderboard."""
+
+    reference_set = serializers.CharField()
+    metric = serializers.CharField()
+    key = serializers.CharField(help_text="For `sort`.")
+
+
+class CellData(serializers.Serializer[Any]):
+    """A score on a leaderboard."""
+
+    value = serializers.FloatField(source="score.value")
+    low = serializers.FloatField(source="score.low", help_text="Of the 95 % bootstrap interval.")
+    high = serializers.FloatField(source="score.high")
+    mark = serializers.ChoiceField(
+        [mark.value for mark in Mark],
+        help_text="tied: no significant difference from the best was found.",
+    )
+    p = serializers.FloatField(allow_null=True)
+
+
+class EntryData(serializers.Serializer[Any]):
+    """A team's line."""
+
+    rank = serializers.IntegerField()
+    team = serializers.CharField(source="submission.team.name")
+    submission = serializers.IntegerField(source="submission.pk")
+    title = serializers.CharField(source="submission.title")
+    created = serializers.DateTimeField(source="submission.created")
+    cells = CellData(source="scores", many=True, help_text="In the order of the columns.")
+
+
+class LeaderboardData(serializers.Serializer[Any]):
+    """Teams by score."""
+
+    columns = ColumnData(many=True)
+    sort = serializers.CharField()
+    descending = serializers.BooleanField()
+    entries = EntryData(many=True)
+
+
+class ChallengePageData(serializers.Serializer[Any]):
+    """A challenge with its leaderboard."""
+
+    challenge = ChallengeData()
+    leaderboard = LeaderboardData(allow_null=True)
+
+
+class ImagesData(serializers.Serializer[Any]):
+    """The images to describe."""
+
+    images = serializers.ListField(help_text="Their ids.")
+
+
+class ScoreData(serializers.Serializer[Any]):
+    """A score of a submission."""
+
+    reference_set = serializers.CharField(source="reference_set.name")
+    metric = serializers.CharField()
+    value = serializers.FloatField()
+    low = serializers.FloatField(help_text="Of the 95 % bootstrap interval.")
+    high = serializers.FloatField()
+    signature = serializers.CharField(help_text="How it was computed.")
+
+
+class SubmissionData(serializers.ModelSerializer[Submission]):
+    """A submission and how far it is."""
+
+    challenge = serializers.CharField(source="challenge.slug")
+    team = serializers.CharField(source="team.name")
+
+    class Meta:
+        """Its captions stay inside."""
+
+        model = Submission
+        fields = (
+            *("id", "challenge", "team", "title", "created", "state", "steps_done", "steps"),
+            "scored",
+        )
+
+
+class SubmissionPageData(serializers.Serializer[Any]):
+    """A submission with its scores."""
+
+    submission = SubmissionData()
+    challenge_title = serializers.CharField()
+    scores = ScoreData(many=True)
+    shows_images = serializers.BooleanField(help_text="Whether you may see single images' scores.")
+
+
+class SubmissionsData(serializers.Serializer[Any]):
+    """A team's submissions to a challenge; to the owner, everyone's."""
+
+    challenge = ChallengeData()
+    submissions = SubmissionData(many=True)
+
+
+class ImageScoreData(serializers.Serializer[Any]):
+    """An image's scores, in the order of the columns."""
+
+    image = serializers.JSONField()
+    values = serializers.ListField(child=serializers.FloatField())
+
+
+class ImageScoresData(serializers.Serializer[Any]):
+    """Scores of single images, some at a time."""
+
+    submission = SubmissionData()
+    columns = serializers.ListField(child=serializers.CharField())
+    images = ImageScoreData(many=True)
+    page = serializers.IntegerField()
+    pages = serializers.IntegerField()
+
+
+class ContrastData(serializers.Serializer[Any]):
+    """How two submissions differ in one column."""
+
+    reference_set = serializers.SerializerMethodField()
+    metric = serializers.SerializerMethodField()
+    first = serializers.FloatField(source="first.value")
+    second = serializers.FloatField(source="second.value")
+    difference = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    p = serializers.FloatField(help_text="Holm-corrected for all columns.")
+    wins = serializers.FloatField(help_text="Share of images on which the first is better.")
+
+    def get_reference_set(self, contrast: Any) -> str:
+        """Return the set's name."""
+        return str(contrast.column[0])
+
+    def get_metric(self, contrast: Any) -> str:
+        """Return the metric's name."""
+        return str(contrast.column[1])
+
+
+class ComparisonData(serializers.Serializer[Any]):
+    """Two submissions compared, and which there are to choose from."""
+
+    challenge = ChallengeData()
+    choices = SubmissionData(many=True)
+    first = SubmissionData(allow_null=True)
+    second = SubmissionData(allow_null=True)
+    is_ready = serializers.BooleanField(help_text="False while they are being compared.")
+    contrasts = ContrastData(many=True)

@@ -1,0 +1,178 @@
+"""What people send: challenges, settings and submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+
+from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
+from cidery.app.challenges.models import Challenge
+from cidery.errors import CideryError
+from cidery.frequencies import SHIPPED
+from cidery.metrics import get_metrics
+
+LOCAL_TIME = "%Y-%m-%dT%H:%M"
+"""As browsers want it in a field; all times are UTC."""
+SET_NAME = RegexValidator(r"\A[-\w]{1,30}\Z", "A name has letters, digits, - and _ only.")
+
+
+class MetricNames(serializers.CharField):
+    """Names of metrics, a list or words; at least one."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return a list of names that there are."""
+        if isinstance(data, list) and all(isinstance(name, str) for name in data):
+            data = " ".join(data)
+        names = super().to_internal_value(data).replace(",", " ").split()
+        try:
+            get_metrics(names)
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+        return names
+
+    def to_representation(self, value: Any) -> str:
+        """Return words."""
+        return " ".join(value)
+
+
+class SettingsForm(serializers.ModelSerializer[Challenge]):
+    """What the owner may change while a challenge runs."""
+
+    opens = serializers.DateTimeField(
+        required=False, allow_null=True, format=LOCAL_TIME, help_text="UTC; empty: at once."
+    )
+    closes = serializers.DateTimeField(
+        required=False, allow_null=True, format=LOCAL_TIME, help_text="UTC; empty: never."
+    )
+
+    class Meta:
+        """The fields in the order of the form."""
+
+        model = Challenge
+        fields: tuple[str, ...] = (
+            *("title", "description", "opens", "closes", "per_day", "in_all", "visibility"),
+            *("leaderboard_open", "image_scores_open"),
+        )
+        extra_kwargs: Mapping[str, Any] = {  # as REST framework has it
+            "description": {
+                "help_text": "Plain text; blank lines make paragraphs.",
+                "style": {"base_template": "textarea.html"},
+            },
+            "per_day": {
+                "label": "Submissions per team and day",
+                "initial": 5,
+                "min_value": 1,
+                "max_value": 10**6,
+            },
+            "in_all": {
+                "label": "Submissions per team in all",
+                "initial": 50,
+                "min_value": 1,
+                "max_value": 10**6,
+            },
+            "leaderboard_open": {"label": "Everyone sees the leaderboard", "initial": True},
+            "image_scores_open": {"label": "Teams see the scores of single images"},
+        }
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """See that it closes after it opens, also where only one of the two is changed."""
+        opens, closes = (
+            attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
+        )
+        if opens is not None and closes is not None and closes <= opens:
+            raise serializers.ValidationError({"closes": ["It must close after it opens."]})
+        return attrs
+
+
+class ChallengeForm(SettingsForm):
+    """A new challenge, but for its references."""
+
+    metrics = MetricNames(
+        initial="cider-d bleu-4 rouge-l",
+        max_length=500,
+        help_text="Names with blanks between them; the first one ranks.",
+    )
+    frequencies = serializers.ChoiceField(
+        choices=("references", *SHIPPED),
+        default="references",
+        help_text="What CIDEr's weights are counted on.",
+    )
+
+    class Meta(SettingsForm.Meta):
+        """Also what cannot be changed later."""
+
+        fields = ("slug", *SettingsForm.Meta.fields, "metrics", "frequencies")
+
+
+class NewChallengeForm(ChallengeForm):
+    """A new challenge with one or two files of references."""
+
+    references = serializers.FileField(help_text="In any format that cidery reads.")
+    references_name = serializers.CharField(
+        label="Name of these references",
+        initial="references",
+        default="references",
+        validators=[SET_NAME],
+    )
+    more_references = serializers.FileField(
+        required=False, help_text="Another set for the same images, such as forty for each."
+    )
+    more_references_name = serializers.CharField(
+        label="Name of the other references",
+        required=False,
+        allow_blank=True,
+        validators=[SET_NAME],
+    )
+
+    class Meta(ChallengeForm.Meta):
+        """Also the files."""
+
+        fields = (
+            *ChallengeForm.Meta.fields,
+            *("references", "references_name", "more_references", "more_references_name"),
+        )
+
+
+class SubmissionForm(serializers.Serializer[Any]):
+    """A file of results."""
+
+    title = serializers.CharField(
+        max_length=120, help_text="What distinguishes it from your other submissions."
+    )
+    file = serializers.FileField(
+        max_length=200,
+        help_text="COCO results, [{image_id, caption}, …]: JSON, or one JSON file in .gz or .zip, "
+        f"up to {LARGEST_UPLOAD // MEGABYTE} MB.",
+        style={"accept": ".json,.gz,.zip"},
+    )
+
+
+class LeaderboardQuery(serializers.Serializer[Any]):
+    """How to sort a leaderboard."""
+
+    sort = serializers.CharField(
+        required=False, max_length=120, help_text="A column's key; by default the first."
+    )
+    order = serializers.ChoiceField(("desc", "asc"), default="desc")
+
+
+class ImagesQuery(serializers.Serializer[Any]):
+    """Which hundred images to show."""
+
+    page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
+
+
+class ComparisonQuery(serializers.Serializer[Any]):
+    """Which two submissions to compare; without them, what there is to choose from."""
+
+    first = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+    second = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Want both or none, and two different ones."""
+        if len(attrs) == 1 or attrs.get("first", 1) == attrs.get("second", 2):
+            raise serializers.ValidationError("Choose two different submissions.")
+        return attrs

@@ -1,0 +1,274 @@
+"""Challenges, hidden references, submissions and their scores.
+
+Captions, references and rows lie in the database, compressed: a copy of the database is a copy of
+everything, and workers on other machines need nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zlib
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+if TYPE_CHECKING:
+    from cidery.app.web.models import Account
+    from cidery.captions.corpus import ImageId
+    from cidery.statistics import Floats
+
+Packed: TypeAlias = bytes | memoryview
+"""PostgreSQL's driver may hand out views."""
+
+
+def pack_json(content: Any) -> bytes:
+    """Compress what JSON can hold."""
+    return zlib.compress(json.dumps(content, ensure_ascii=False).encode("utf-8"))
+
+
+def unpack_json(packed: Packed) -> Any:
+    """Return what `pack_json` was given."""
+    return json.loads(zlib.decompress(packed))
+
+
+def pack_rows(rows: Floats) -> bytes:
+    """Compress an array; counts, which most rows are, become small even at the quickest level."""
+    buffer = io.BytesIO()
+    np.save(buffer, rows, allow_pickle=False)
+    return zlib.compress(buffer.getvalue(), 1)
+
+
+def unpack_rows(packed: Packed) -> Floats:
+    """Return the array that `pack_rows` was given."""
+    rows: Floats = np.load(io.BytesIO(zlib.decompress(packed)), allow_pickle=False)
+    return rows
+
+
+class ChallengeQuerySet(models.QuerySet["Challenge"]):
+    """Challenges as people may see them."""
+
+    def listed_for(self, account: Any) -> ChallengeQuerySet:
+        """Return those that the list shows: public ones, and to the owner all."""
+        if account.is_authenticated and account.is_owner:
+            return self
+        return self.filter(visibility=Challenge.Visibility.PUBLIC)
+
+    def visible_to(self, account: Any) -> ChallengeQuerySet:
+        """Return those that exist for an account: unlisted ones for whoever knows the address."""
+        if account.is_authenticated and account.is_owner:
+            return self
+        return self.exclude(visibility=Challenge.Visibility.HIDDEN)
+
+
+class Challenge(models.Model):
+    """A set of images with hidden references, and the rules for scoring on it."""
+
+    class Visibility(models.TextChoices):
+        """Who finds a challenge."""
+
+        PUBLIC = "public", "Public: listed for everyone"
+        UNLISTED = "unlisted", "Unlisted: for those who know the address"
+        HIDDEN = "hidden", "Hidden: for the owner alone"
+
+    slug = models.SlugField(max_length=60, unique=True)
+    title = models.CharField(max_length=120)
+    description = models.TextField(blank=True, max_length=20_000)
+    metrics = models.JSONField()
+    """Names, in the order of the columns; the first one ranks."""
+    frequencies = models.CharField(max_length=60, default="references")
+    opens = models.DateTimeField(null=True, blank=True)
+    closes = models.DateTimeField(null=True, blank=True)
+    per_day = models.PositiveIntegerField(default=5)
+    in_all = models.PositiveIntegerField(default=50)
+    visibility = models.CharField(
+        max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC
+    )
+    leaderboard_open = models.BooleanField(default=True)
+    image_scores_open = models.BooleanField(default=False)
+    packed_images = models.BinaryField()
+    scored_version = models.PositiveIntegerField(default=0)
+    """Grows whenever scores come or go."""
+    compared_version = models.PositiveIntegerField(default=0)
+    """The version whose best submissions have been tested against the others."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    objects = ChallengeQuerySet.as_manager()
+
+    @property
+    def images(self) -> list[ImageId]:
+        """The images' ids, in the order of everything that is stored per image."""
+        images: list[ImageId] = unpack_json(self.packed_images)
+        return images
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it takes submissions now."""
+        now = timezone.now()
+        return (self.opens is None or self.opens <= now) and (
+            self.closes is None or now < self.closes
+        )
+
+    @property
+    def is_to_come(self) -> bool:
+        """Whether it opens later."""
+        return self.opens is not None and timezone.now() < self.opens
+
+    def shows_leaderboard_to(self, account: Any) -> bool:
+        """Tell whether an account sees how the others do."""
+        return self.leaderboard_open or (account.is_authenticated and account.is_owner)
+
+    def get_absolute_url(self) -> str:
+        """Return the challenge's page."""
+        return reverse("challenge", kwargs={"challenge": self.slug})
+
+
+class ReferenceSet(models.Model):
+    """Hidden references for all images of a challenge, such as five or forty for each."""
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="reference_sets")
+    name = models.SlugField(max_length=30)
+    packed_references = models.BinaryField()
+
+    class Meta:
+        """A challenge's sets differ in name."""
+
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["challenge", "name"], name="reference_set_name"),
+        ]
+
+    @property
+    def references(self) -> list[list[str]]:
+        """The references of each image, in the order of the challenge's images."""
+        references: list[list[str]] = unpack_json(self.packed_references)
+        return references
+
+
+class SubmissionQuerySet(models.QuerySet["Submission"]):
+    """Submissions as people may see them."""
+
+    def visible_to(self, account: Any) -> SubmissionQuerySet:
+        """Return one's own, and those that leaderboards show; all of them to the owner."""
+        if account.is_authenticated and account.is_owner:
+            return self
+        shown = Q(
+            challenge__leaderboard_open=True, state=Submission.State.SCORED, team__is_active=True
+        ) & ~Q(challenge__visibility=Challenge.Visibility.HIDDEN)
+        return self.filter(shown | Q(team=account.pk) if account.is_authenticated else shown)
+
+    def counted(self, team: Account, challenge: Challenge) -> SubmissionQuerySet:
+        """Return what counts towards a team's limits: all but what failed here."""
+        mine = self.filter(team=team, challenge=challenge)
+        return mine.exclude(state=Submission.State.FAILED)
+
+
+class Submission(models.Model):
+    """A team's captions for a challenge. The row, not the queue, says what is to be done with it.
+
+    A worker claims it by writing its claim and a lease; whoever's claim stands when the scores are
+    written has scored it.
+    """
+
+    class State(models.TextChoices):
+        """How far it is."""
+
+        QUEUED = "queued"
+        SCORING = "scoring"
+        SCORED = "scored"
+        FAILED = "failed"
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="submissions")
+    team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="submissions")
+    title = models.CharField(max_length=120)
+    created = models.DateTimeField(default=timezone.now)
+    packed_captions = models.BinaryField()
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    claim = models.UUIDField(null=True)
+    lease_until = models.DateTimeField(null=True)
+    hinted = models.DateTimeField(default=timezone.now)
+    """When the queue was last told of it."""
+    attempts = models.PositiveSmallIntegerField(default=0)
+    steps_done = models.PositiveSmallIntegerField(default=0)
+    steps = models.PositiveSmallIntegerField(default=0)
+    scored = models.DateTimeField(null=True)
+
+    objects = SubmissionQuerySet.as_manager()
+
+    class Meta:
+        """Sweeps look for states; pages for a team's or a challenge's."""
+
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["state", "hinted"]),
+            models.Index(fields=["challenge", "team", "created"]),
+        ]
+
+    @property
+    def captions(self) -> list[str]:
+        """A caption per image, in the order of the challenge's images."""
+        captions: list[str] = unpack_json(self.packed_captions)
+        return captions
+
+    def get_absolute_url(self) -> str:
+        """Return the submission's page."""
+        return reverse("submission", kwargs={"submission": self.pk})
+
+
+class Rows(models.Model):
+    """What some metrics measured of a submission, image by image: float64[images, k]."""
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="rows")
+    packed = models.BinaryField()
+
+    @property
+    def array(self) -> Floats:
+        """The rows themselves."""
+        return unpack_rows(self.packed)
+
+
+class Score(models.Model):
+    """A submission's score by one metric on one set of references."""
+
+    submission = models.ForeignKey(Submission, models.CASCADE, related_name="scores")
+    reference_set = models.ForeignKey(ReferenceSet, models.CASCADE, related_name="+")
+    metric = models.CharField(max_length=80)
+    value = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    signature = models.CharField(max_length=500)
+    rows = models.ForeignKey(Rows, models.CASCADE, related_name="scores")
+
+    class Meta:
+        """A submission is scored once."""
+
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["submission", "reference_set", "metric"], name="scored_once"
+            ),
+        ]
+
+
+class Difference(models.Model):
+    """How one score differs from another on the same images, as a paired test found."""
+
+    one = models.ForeignKey(Score, models.CASCADE, related_name="+")
+    other = models.ForeignKey(Score, models.CASCADE, related_name="+")
+    difference = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    p = models.FloatField()
+    effect = models.FloatField()
+    wins = models.FloatField()
+
+    class Meta:
+        """A pair is tested once, the earlier score first."""
+
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["one", "other"], name="tested_once"),
+        ]

@@ -1,0 +1,269 @@
+"""Leaderboards and comparisons, from stored scores and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import partial
+from typing import TypeAlias
+
+from django.db.models import Q
+
+from cidery.app.challenges.models import Challenge, Difference, Score, Submission
+from cidery.errors import SettingError
+from cidery.metrics import get_metrics
+from cidery.scoring.evaluation import pool_counted
+from cidery.statistics import holm, paired_test
+
+LEVEL = 0.05
+MOST_TESTED = 30
+"""Scores compared with a column's best: with a thousand permutations p is at least 0.001, and
+Holm's correction for many more of them would call everything tied."""
+Column: TypeAlias = tuple[str, str]
+"""A set of references and a metric."""
+
+
+class Mark(str, Enum):
+    """How a score stands to the best of its column."""
+
+    BEST = "best"
+    TIED = "tied"
+    """No significant difference from the best was found."""
+    APART = "apart"
+    UNTESTED = "untested"
+    """Not yet compared."""
+    FAR = "far"
+    """Too far down to be compared."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score on a leaderboard."""
+
+    score: Score
+    mark: Mark
+    p: float | None = None
+    """Of the difference from the best, Holm-corrected for the column, where it was tested."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A team's best submission."""
+
+    rank: int
+    submission: Submission
+    cells: Mapping[Column, Cell]
+
+    @property
+    def scores(self) -> list[Cell]:
+        """The cells, in the order of the columns."""
+        return list(self.cells.values())
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Teams by score."""
+
+    columns: Sequence[Column]
+    sort: Column
+    descending: bool
+    entries: Sequence[Entry] = field(default_factory=list)
+
+
+def challenge_columns(challenge: Challenge) -> list[Column]:
+    """Return the columns of a challenge's leaderboard; the first one ranks."""
+    labels = list(get_metrics(challenge.metrics))
+    return [(s.name, label) for s in challenge.reference_sets.all() for label in labels]
+
+
+def rank(
+    challenge: Challenge, sort: Column | None = None, *, descending: bool = True
+) -> Leaderboard:
+    """Return each team's best submission by the first column, sorted by any."""
+    columns = challenge_columns(challenge)
+    chosen = sort or columns[0]
+    if chosen not in columns:
+        raise SettingError(f"there is no column {'.'.join(chosen)!r} to sort by")
+    table = _best_of_teams(challenge, columns[0])
+    if not table:
+        return Leaderboard(columns, chosen, descending)
+    by_rank = sorted(table, key=lambda number: _from_the_top(table[number][columns[0]]))
+    places = {number: place for place, number in enumerate(by_rank, start=1)}
+    by_column = {c: {n: scores[c] for n, scores in table.items()} for c in columns}
+    tested = _find_tested(min(found.values(), key=_from_the_top) for found in by_column.values())
+    cells = {number: dict[Column, Cell]() for number in table}
+    for column, scores in by_column.items():
+        for number, cell in _judge_column(scores, tested):
+            cells[number][column] = cell
+    sign = -1 if descending else 1
+    order = sorted(table, key=lambda number: (sign * table[number][chosen].value, places[number]))
+    entries = [Entry(places[n], table[n][columns[0]].submission, cells[n]) for n in order]
+    return Leaderboard(columns, chosen, descending, entries)
+
+
+def _best_of_teams(challenge: Challenge, main: Column) -> dict[int, dict[Column, Score]]:
+    """Return the scores of each team's best submission; of equals, the earliest."""
+    ranking = (
+        Score.objects.filter(
+            submission__challenge=challenge,
+            submission__state=Submission.State.SCORED,
+            submission__team__is_active=True,
+            reference_set__name=main[0],
+            metric=main[1],
+        )
+        .order_by("value", "-submission_id")
+        .values_list("submission__team_id", "submission_id")
+    )
+    best = dict(ranking)  # the last of a team stays
+    scores = (
+        Score.objects.filter(submission__in=best.values())
+        .select_related("submission__team", "reference_set")
+        .defer("submission__packed_captions", "reference_set__packed_references")
+    )
+    table: dict[int, dict[Column, Score]] = {}
+    for score in scores:
+        column = (score.reference_set.name, score.metric)
+        table.setdefault(score.submission_id, {})[column] = score
+    return table
+
+
+def _find_tested(bests: Iterable[Score]) -> dict[frozenset[int], float]:
+    """Return all p-values of the columns' best scores, by the pair of scores."""
+    numbers = [score.pk for score in bests]
+    stored = Difference.objects.filter(Q(one__in=numbers) | Q(other__in=numbers))
+    return {frozenset((one, other)): p for one, other, p in stored.values_list("one", "other", "p")}
+
+
+def _judge_column(
+    scores: Mapping[int, Score], tested: Mapping[frozenset[int], float]
+) -> Iterable[tuple[int, Cell]]:
+    best, *others = sorted(scores.values(), key=_from_the_top)
+    near = [score.pk for score in others[:MOST_TESTED]]
+    found = {n: tested[pair] for n in near if (pair := frozenset((n, best.pk))) in tested}
+    adjusted = dict(zip(found, holm(list(found.values())), strict=True))
+    marks = dict.fromkeys((score.pk for score in others), Mark.FAR)
+    marks |= dict.fromkeys(near, Mark.UNTESTED)
+    marks |= {n: Mark.TIED if p >= LEVEL else Mark.APART for n, p in adjusted.items()}
+    marks[best.pk] = Mark.BEST
+    for number, score in scores.items():
+        yield number, Cell(score, marks[score.pk], adjusted.get(score.pk))
+
+
+def _from_the_top(score: Score) -> tuple[float, int]:
+    """Sort the best first; of equals, the earliest."""
+    return -score.value, score.pk
+
+
+def _tested_against(best: Score, others: Iterable[Score]) -> dict[int, float]:
+    """Return the p-values that are known, by the other score."""
+    numbers = [score.pk for score in others]
+    pairs = Difference.objects.filter(
+        Q(one=best, other__in=numbers) | Q(other=best, one__in=numbers)
+    ).values_list("one", "other", "p")
+    return {other if one == best.pk else one: p for one, other, p in pairs}
+
+
+def compare_with_best(challenge: Challenge) -> None:
+    """Test every column's best against the other teams' best submissions, and store it."""
+    columns = challenge_columns(challenge)
+    table = _best_of_teams(challenge, columns[0])
+    for column in columns if table else ():
+        best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
+        for other in others[:MOST_TESTED]:
+            find_difference(best, other)
+    # Scores that came meanwhile have counted the version on; the next sweep sees it.
+    Challenge.objects.filter(pk=challenge.pk).update(compared_version=challenge.scored_version)
+
+
+def stored_difference(score: Score, another: Score) -> Difference | None:
+    """Return how two scores of one column differ, if it has been computed."""
+    one, other = sorted((score.pk, another.pk))
+    return Difference.objects.filter(one=one, other=other).first()
+
+
+def find_difference(score: Score, another: Score) -> Difference:
+    """Return how two scores of one column differ; it is computed once."""
+    known = stored_difference(score, another)
+    if known is not None:
+        return known
+    one, other = sorted((score, another), key=lambda s: s.pk)
+    challenge = one.submission.challenge
+    metric = get_metrics(challenge.metrics)[one.metric]
+    pool = partial(pool_counted, metric)
+    first, second = one.rows.array, other.rows.array
+    test = paired_test(first, second, pool, (pool(first), pool(second)))
+    found, _ = Difference.objects.get_or_create(
+        one=one,
+        other=other,
+        defaults={
+            "difference": test.difference,
+            "low": test.low,
+            "high": test.high,
+            "p": test.p_permutation,
+            "effect": test.effect,
+            "wins": test.wins,
+        },
+    )
+    return found
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """How the first of two submissions differs from the second in one column."""
+
+    column: Column
+    first: Score
+    second: Score
+    difference: float
+    low: float
+    high: float
+    p: float
+    """Holm-corrected for all columns."""
+    wins: float
+    """Share of images on which the first is better, ties counted half."""
+
+
+def pair_scores(first: Submission, second: Submission) -> list[tuple[Score, Score]]:
+    """Return the scores of two submissions, column by column."""
+    related = ("rows", "reference_set", "submission__challenge")
+    hidden = ("rows__packed", "reference_set__packed_references", "submission__packed_captions")
+    others = {
+        (score.reference_set_id, score.metric): score
+        for score in second.scores.select_related(*related).defer(*hidden)
+    }
+    return [
+        (score, others[score.reference_set_id, score.metric])
+        for score in first.scores.select_related(*related).defer(*hidden)
+        if (score.reference_set_id, score.metric) in others
+    ]
+
+
+def contrast(first: Submission, second: Submission) -> list[Contrast] | None:
+    """Return how two submissions differ in every column; None until all of them are tested."""
+    pairs = pair_scores(first, second)
+    found = [stored_difference(one, other) for one, other in pairs]
+    tested = [difference for difference in found if difference is not None]
+    if len(tested) < len(pairs):
+        return None
+    adjusted = holm([difference.p for difference in tested])
+    return [
+        _turn(pair, difference, p)
+        for pair, difference, p in zip(pairs, tested, adjusted, strict=True)
+    ]
+
+
+def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
+    """Return a stored difference as seen from the first of the pair."""
+    first, second = pair
+    turned = stored.one_id != first.pk
+    return Contrast(
+        column=(first.reference_set.name, first.metric),
+        first=first,
+        second=second,
+        difference=-stored.difference if turned else stored.difference,
+        low=-stored.high if turned else stored.low,
+        high=-stored.low if turned else stored.high,
+        p=p,
+        wins=1 - stored.wins if turned else stored.wins,
+    )

@@ -1,0 +1,205 @@
+"""Scoring a submission, exactly once, although workers die and the queue repeats itself."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import lru_cache
+from typing import TypeAlias
+from uuid import UUID, uuid4
+
+import numpy as np
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from cidery.app.challenges.models import Challenge, ReferenceSet, Rows, Score, Submission, pack_rows
+from cidery.captions.corpus import Corpus, ImageId
+from cidery.errors import CideryError, UnreliableWarning
+from cidery.metrics import Metric, get_metrics
+from cidery.scoring.evaluation import Scorer
+from cidery.scoring.tables import ScoreTable
+
+MOST_ATTEMPTS = 8
+"""After so many workers have died of a submission, it is its fault."""
+Labelled: TypeAlias = tuple[tuple[str, Metric], ...]
+log = logging.getLogger(__name__)
+
+
+class LostClaimError(Exception):
+    """Another worker has taken over."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A worker's hold on a submission, for as long as it gives signs of life."""
+
+    submission: int
+    key: UUID
+
+    @classmethod
+    def take(cls, submission: int) -> Claim | None:
+        """Claim a submission that waits, or whose worker is silent; None if there is no need."""
+        claim = cls(submission, uuid4())
+        now = timezone.now()
+        free = Q(state=Submission.State.QUEUED) | Q(
+            state=Submission.State.SCORING, lease_until__lt=now
+        )
+        taken = Submission.objects.filter(free, pk=submission).update(
+            state=Submission.State.SCORING,
+            claim=claim.key,
+            lease_until=now + _lease(),
+            attempts=F("attempts") + 1,
+            steps_done=0,
+        )
+        return claim if taken else None
+
+    def report(self, done: int, steps: int) -> None:
+        """Write progress down, which renews the lease."""
+        self._write(steps_done=done, steps=steps, lease_until=timezone.now() + _lease())
+
+    def finish(self, state: Submission.State) -> None:
+        """Write the end down."""
+        self._write(state=state, claim=None, lease_until=None, scored=timezone.now())
+
+    def _write(self, **fields: object) -> None:
+        mine = Submission.objects.filter(
+            pk=self.submission, claim=self.key, state=Submission.State.SCORING
+        )
+        if not mine.update(**fields):
+            raise LostClaimError
+
+
+def _lease() -> timedelta:
+    return timedelta(seconds=settings.LEASE_SECONDS)
+
+
+def score_submission(number: int) -> None:
+    """Score a submission, unless that is done or another worker is at it."""
+    claim = Claim.take(number)
+    if claim is None:
+        return
+    submission = Submission.objects.select_related("challenge").get(pk=number)
+    try:
+        measured = _measure(submission, claim)
+        _write_scores(submission, claim, measured)
+    except LostClaimError:
+        log.info("submission %d has gone to another worker", number)
+    except CideryError as error:
+        # Its words may quote captions, which logs must not.
+        log.error("submission %d cannot be scored: %s", number, type(error).__name__)
+        claim.finish(Submission.State.FAILED)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What one family of metrics found on one set of references."""
+
+    reference_set: ReferenceSet
+    table: ScoreTable
+
+
+def _measure(submission: Submission, claim: Claim) -> list[Measured]:
+    captions = submission.captions
+    images = np.arange(len(captions))
+    steps = list(_steps(submission.challenge))
+    measured = []
+    for done, (reference_set, metrics) in enumerate(steps):
+        claim.report(done, len(steps))
+        scorer = _prepare(reference_set.pk, metrics)
+        table = scorer.score(captions, images, images)
+        table.intervals()  # drawn here, read when written
+        measured.append(Measured(reference_set, table))
+    claim.report(len(steps), len(steps))
+    return measured
+
+
+def _steps(challenge: Challenge) -> Iterator[tuple[ReferenceSet, Labelled]]:
+    """Yield sets of references with metrics that share their work."""
+    families: dict[Hashable, list[tuple[str, Metric]]] = defaultdict(list)
+    for label, metric in get_metrics(challenge.metrics).items():
+        families[metric.row_key].append((label, metric))
+    for reference_set in challenge.reference_sets.all():
+        for metrics in families.values():
+            yield reference_set, tuple(metrics)
+
+
+@lru_cache(maxsize=32)
+def _prepare(reference_set: int, metrics: Labelled) -> Scorer:
+    """Make references ready, and keep them so: the next submission is likely for them too."""
+    found = ReferenceSet.objects.select_related("challenge").get(pk=reference_set)
+    challenge = found.challenge
+    return prepare(
+        dict(zip(challenge.images, found.references, strict=True)),
+        dict(metrics),
+        challenge.frequencies,
+    )
+
+
+def prepare(
+    references: Mapping[ImageId, Sequence[str]], metrics: Mapping[str, Metric], frequencies: str
+) -> Scorer:
+    """Make references ready for metrics; a set too small for good weights is the owner's choice."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableWarning)
+        corpus = Corpus.from_references(references)
+        return Scorer.build(corpus, metrics, frequencies=frequencies, threads=1)
+
+
+def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]) -> None:
+    """Write everything or nothing; the claim decides, and a constraint stands behind it."""
+    with transaction.atomic():
+        claim.finish(Submission.State.SCORED)
+        for found in measured:
+            # All labels of a step share their rows.
+            shared = next(iter(found.table.resampling.values())).rows
+            rows = Rows.objects.create(submission=submission, packed=pack_rows(shared))
+            Score.objects.bulk_create(
+                Score(
+                    submission=submission,
+                    reference_set=found.reference_set,
+                    metric=label,
+                    value=found.table.corpus[label],
+                    low=interval.low,
+                    high=interval.high,
+                    signature=found.table.signatures[label],
+                    rows=rows,
+                )
+                for label, interval in found.table.intervals().items()
+            )
+        count_change(submission.challenge)
+
+
+def count_change(challenge: Challenge) -> None:
+    """Say that scores have come or gone, so that the best are compared anew."""
+    Challenge.objects.filter(pk=challenge.pk).update(scored_version=F("scored_version") + 1)
+
+
+def give_up_on_killers() -> None:
+    """Fail submissions of which one worker after the other has died."""
+    Submission.objects.filter(
+        state=Submission.State.SCORING,
+        lease_until__lt=timezone.now(),
+        attempts__gte=MOST_ATTEMPTS,
+    ).update(state=Submission.State.FAILED, claim=None, lease_until=None)
+
+
+def find_waiting() -> list[int]:
+    """Return submissions that the queue should hear of again, and note that it does."""
+    now = timezone.now()
+    forgotten = Q(state=Submission.State.QUEUED, hinted__lt=now - _lease()) | Q(
+        state=Submission.State.SCORING, lease_until__lt=now, hinted__lt=now - _lease() / 2
+    )
+    found = list(
+        Submission.objects.filter(forgotten).order_by("created").values_list("pk", flat=True)
+    )
+    return [
+        number
+        for number in found
+        if Submission.objects.filter(forgotten, pk=number).update(hinted=now)
+    ]

@@ -1,0 +1,79 @@
+"""Background jobs: hints to look into the database, which says what is to be done."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.core.cache import cache
+from django.db import transaction
+from django.db.models import F
+
+from cidery.app.challenges.models import Challenge, Submission
+from cidery.app.challenges.ranking import compare_with_best, find_difference, pair_scores
+from cidery.app.challenges.scoring import find_waiting, give_up_on_killers, score_submission
+from cidery.app.web.queue import queue, sweep
+
+
+@queue.task()  # type: ignore[untyped-decorator]  # Huey has no types
+def score(submission: int) -> None:
+    """Score a submission, then see whether it is the best."""
+    score_submission(submission)
+    waiting = Submission.objects.filter(
+        challenge__submissions=submission,
+        state__in=(Submission.State.QUEUED, Submission.State.SCORING),
+    )
+    # The last of a burst compares for all.
+    if not waiting.exists():
+        for challenge in Challenge.objects.filter(submissions=submission):
+            compare_with_best(challenge)
+
+
+@queue.task()  # type: ignore[untyped-decorator]
+def compare_two(first: int, second: int) -> None:
+    """Test two submissions against each other in every column."""
+    numbers = {s.pk: s for s in Submission.objects.filter(pk__in=(first, second))}
+    if len(numbers) == 2:  # a challenge may have been deleted meanwhile
+        for one, other in pair_scores(numbers[first], numbers[second]):
+            find_difference(one, other)
+
+
+def is_being_compared(first: Submission, second: Submission) -> bool:
+    """Tell whether someone has asked for it a moment ago."""
+    return cache.get(_comparison_key(first, second)) is not None
+
+
+def ask_to_compare(first: Submission, second: Submission) -> None:
+    """Have two submissions compared, unless that was asked for a moment ago."""
+    if cache.add(_comparison_key(first, second), True, timeout=settings.LEASE_SECONDS):
+        compare_two(first.pk, second.pk)
+
+
+def _comparison_key(first: Submission, second: Submission) -> str:
+    one, other = sorted((first.pk, second.pk))
+    return f"compare-{one}-{other}"
+
+
+def hint(submission: Submission) -> None:
+    """Tell the queue of a submission once it is safely stored."""
+    transaction.on_commit(lambda: score(submission.pk), robust=True)
+
+
+@sweep
+def sweep_submissions() -> None:
+    """Tell the queue again of what it has lost; give up on what kills workers."""
+    give_up_on_killers()
+    for number in find_waiting():
+        score(number)
+
+
+@sweep
+def sweep_challenges() -> None:
+    """Compare where scores have changed since."""
+    for challenge in Challenge.objects.filter(compared_version__lt=F("scored_version")):
+        compare(challenge.pk)
+
+
+@queue.task()  # type: ignore[untyped-decorator]
+def compare(challenge: int) -> None:
+    """Test a challenge's best submissions against the others."""
+    for found in Challenge.objects.filter(pk=challenge, compared_version__lt=F("scored_version")):
+        compare_with_best(found)

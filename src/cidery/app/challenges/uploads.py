@@ -1,0 +1,173 @@
+"""From the bytes that a team sent to one caption per image, or a list of what is wrong."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import IO
+
+from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
+from cidery.captions.corpus import Corpus, ImageId, Rows
+from cidery.captions.formats import read_candidates
+from cidery.errors import CideryError, InputError
+
+LARGEST_CONTENT = 200 * MEGABYTE
+LONGEST_CAPTION = 2000
+"""Characters; no honest caption is longer, and aligning words takes time."""
+ROOM_PER_IMAGE = 4 * LONGEST_CAPTION
+"""Bytes of JSON, on average."""
+MOST_VALUES_PER_IMAGE = 100
+"""Brackets and commas of JSON, those in captions included, on average."""
+EXAMPLES = 5
+_GZIP, _ZIP = b"\x1f\x8b", b"PK"
+_TABLES = (b"PAR1", b"ARROW1", b"\xff\xff\xff\xff")
+"""What `read_candidates` would unpack by itself, to any size."""
+_NESTED = (_GZIP, _ZIP, b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf", b"Rar!")
+
+
+def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
+    """Return a caption for each image, in the images' order.
+
+    Raises:
+        InputError: whose message names everything that is wrong, a sentence each.
+    """
+    inner = unpack(content)
+    _check_extent(inner, len(images))
+    rows = _read_rows(inner)
+    places = _index(images)
+    problems = [
+        *_find_repeated(rows),
+        *_find_unknown(rows, places),
+        *_find_missing(rows, images),
+        *_find_long(rows),
+    ]
+    if problems:
+        raise InputError(" ".join(problems))
+    captions = [""] * len(images)
+    for image, caption in rows:
+        captions[places[str(image)]] = caption
+    # Every caption is text that UTF-8 can hold, or this says which is not.
+    Corpus.build(dict(zip(images, captions, strict=True)), {image: ["."] for image in images})
+    return captions
+
+
+def unpack(content: bytes) -> bytes:
+    """Return the JSON inside a gzip or zip file, or the content itself; bombs are refused."""
+    if len(content) > LARGEST_UPLOAD:
+        raise InputError(f"The file is larger than {LARGEST_UPLOAD // MEGABYTE} MB.")
+    if content.startswith(_GZIP):
+        inner = _unpack_gzip(content)
+    elif content.startswith(_ZIP):
+        inner = _unpack_zip(content)
+    else:
+        inner = content
+    if inner.startswith(_NESTED):
+        raise InputError("The file is an archive, or one inside another; pack the JSON only once.")
+    if inner.startswith(_TABLES):
+        raise InputError("The file is a table of Parquet or Arrow; send COCO results as JSON.")
+    return inner
+
+
+def _check_extent(content: bytes, images: int) -> None:
+    """Refuse what could not describe so few images before it becomes objects.
+
+    Two hundred megabytes of empty brackets, packed into two hundred kilobytes, are gigabytes once
+    they are parsed.
+    """
+    values = sum(map(content.count, (b"[", b"{", b",")))
+    if len(content) > MEGABYTE + ROOM_PER_IMAGE * images:
+        raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
+    if values > 1000 + MOST_VALUES_PER_IMAGE * images:
+        raise InputError(f"The file holds far more than captions of {images} images.")
+
+
+def _unpack_gzip(content: bytes) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(content)) as file:
+            return _read_some(file)
+    except (OSError, EOFError, zlib.error):
+        raise InputError("The gzip data is damaged or cut short.") from None
+
+
+def _unpack_zip(content: bytes) -> bytes:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            # Its names are never used, so that they cannot lead anywhere; macOS adds its own files.
+            members = [
+                member
+                for member in archive.infolist()
+                if not member.is_dir() and not member.filename.startswith("__MACOSX/")
+            ]
+            if len(members) != 1:
+                raise InputError(
+                    f"The zip file must hold one JSON file; this one holds {len(members)} files."
+                )
+            with archive.open(members[0]) as file:
+                return _read_some(file)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
+        raise InputError(
+            "The zip file is damaged, encrypted or packed in an unusual way."
+        ) from None
+
+
+def _read_some(file: IO[bytes] | gzip.GzipFile) -> bytes:
+    """Read no more than is allowed, whatever the archive says of itself."""
+    content = file.read(LARGEST_CONTENT + 1)
+    if len(content) > LARGEST_CONTENT:
+        raise InputError(f"Unpacked, the file is larger than {LARGEST_CONTENT // MEGABYTE} MB.")
+    return content
+
+
+def _read_rows(content: bytes) -> Rows:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "results.json")
+        path.write_bytes(content)
+        try:
+            return read_candidates(path, format="results")
+        except CideryError as error:
+            raise InputError(str(error).replace(f"{folder}/", "")) from None
+
+
+def _index(images: Sequence[ImageId]) -> dict[str, int]:
+    return {str(image): place for place, image in enumerate(images)}
+
+
+def _find_repeated(rows: Rows) -> Iterable[str]:
+    first: dict[str, int] = {}
+    repeated = []
+    for entry, (image, _) in enumerate(rows, start=1):
+        if first.setdefault(str(image), entry) != entry:
+            repeated.append(f"{image} (entries {first[str(image)]} and {entry})")
+    if repeated:
+        yield f"There must be one caption per image, but these come again: {_list(repeated)}."
+
+
+def _find_unknown(rows: Rows, places: dict[str, int]) -> Iterable[str]:
+    unknown = [
+        f"{image} (entry {n})" for n, (image, _) in enumerate(rows, 1) if str(image) not in places
+    ]
+    if unknown:
+        yield f"These images are not part of the challenge: {_list(unknown)}."
+
+
+def _find_missing(rows: Rows, images: Sequence[ImageId]) -> Iterable[str]:
+    given = {str(image) for image, _ in rows}
+    missing = [str(image) for image in images if str(image) not in given]
+    if missing:
+        yield f"{len(missing)} of {len(images)} images have no caption: {_list(missing)}."
+
+
+def _find_long(rows: Rows) -> Iterable[str]:
+    long = [str(image) for image, caption in rows if len(caption) > LONGEST_CAPTION]
+    if long:
+        yield f"Captions may have {LONGEST_CAPTION} characters; these are longer: {_list(long)}."
+
+
+def _list(found: Sequence[str]) -> str:
+    more = len(found) - EXAMPLES
+    return ", ".join(found[:EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,35 @@
+"""Addresses of challenges and submissions."""
+
+from django.urls import URLPattern, path
+
+from cidery.app.challenges import browsing, charts, submissions
+
+urlpatterns: list[URLPattern] = [
+    path("challenges", browsing.Challenges.as_view(), name="challenges"),
+    path("new-challenge", browsing.NewChallenge.as_view(), name="new-challenge"),
+    path("challenges/<slug:challenge>", browsing.ChallengePage.as_view(), name="challenge"),
+    path("challenges/<slug:challenge>/images", browsing.ChallengeImages.as_view(), name="images"),
+    path(
+        "challenges/<slug:challenge>/settings",
+        browsing.ChallengeSettings.as_view(),
+        name="settings",
+    ),
+    path("challenges/<slug:challenge>/rescore", browsing.Rescore.as_view(), name="rescore"),
+    path(
+        "challenges/<slug:challenge>/submissions",
+        submissions.Submissions.as_view(),
+        name="submissions",
+    ),
+    path("challenges/<slug:challenge>/chart", charts.Chart.as_view(), name="chart"),
+    path(
+        "challenges/<slug:challenge>/compare",
+        submissions.CompareSubmissions.as_view(),
+        name="compare",
+    ),
+    path("submissions/<int:submission>", submissions.SubmissionPage.as_view(), name="submission"),
+    path(
+        "submissions/<int:submission>/images",
+        submissions.ImageScores.as_view(),
+        name="image-scores",
+    ),
+]

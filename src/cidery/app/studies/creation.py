@@ -1,0 +1,157 @@
+"""Making studies: from a definition, or from judgments that people have given elsewhere."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from cidery.app.studies.definition import Definition, StudyFields
+from cidery.app.studies.items import Content, Design, check_content, get_answers, read_items
+from cidery.app.studies.models import Assignment, Item, Judge, Study
+from cidery.errors import FormatError, SettingError
+from cidery.meta.datasets.files import Record
+
+BATCH = 2000
+
+
+def create_study(definition: Definition) -> Study:
+    """Create a study with its items, attention checks and free places, in shuffled order."""
+    with transaction.atomic():
+        study = Study(**definition.fields)
+        study.references = definition.used_references()
+        study.item_count = len(definition.items)
+        study.check_count = len(definition.checks)
+        _save(study)
+        items = _add_items(study, definition.items, definition.checks)
+        orders = shuffle_places(len(items), study.judges_each, study.seed)
+        Assignment.objects.bulk_create(
+            [
+                Assignment(study=study, item=item, place=place, order=orders[place][number])
+                for place in range(study.judges_each)
+                for number, item in enumerate(items)
+            ],
+            batch_size=BATCH,
+        )
+    return study
+
+
+def _save(study: Study) -> None:
+    try:
+        study.save()
+    except IntegrityError:  # between the check of the fields and now
+        raise SettingError(f"there is a study {study.name!r} already; choose another") from None
+
+
+def shuffle_places(items: int, judges: int, seed: int) -> list[list[int]]:
+    """Return an order for each place of each item: all first places, then all second ones, ….
+
+    Each row of places is shuffled by itself, so that judges who see all items do not see them in
+    the same order.
+    """
+    rng = np.random.default_rng(seed)
+    return [(rng.permutation(items) + place * items).tolist() for place in range(judges)]
+
+
+def _add_items(
+    study: Study, contents: Sequence[Content], checks: Sequence[tuple[Content, float]] = ()
+) -> list[Item]:
+    """Store items and attention checks, and return the items.
+
+    They get their keys, which stand in the addresses of images, in random order: were the last ones
+    the checks, judges could tell them.
+    """
+    items = [
+        Item(study=study, number=number, content=content)
+        for number, content in enumerate(contents, start=1)
+    ]
+    mixed = items + [
+        Item(study=study, number=study.item_count + place, content=content, known_answer=answer)
+        for place, (content, answer) in enumerate(checks, start=1)
+    ]
+    secrets.SystemRandom().shuffle(mixed)
+    Item.objects.bulk_create(mixed, batch_size=BATCH)
+    return items
+
+
+def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> Study:
+    """Make a closed study of a file of judgments: its lines are items, its votes answers.
+
+    The first vote of each line is taken for one judge's, the second for another's, and so on.
+    """
+    records = read_items(path)
+    references: dict[str, list[str]] = {}
+    judged: list[Record] = []
+    for record in records:
+        if "references" in record:
+            references.setdefault(record.text("image"), []).extend(record.texts("references"))
+        else:
+            judged.append(record)
+    if not judged:
+        raise FormatError(f"{path}: there are no judgments in it")
+    design = _guess_design(judged[0])
+    answers = [_get_some(design, record) for record in judged]
+    fields = _check_fields(name, title or name, design, max(map(len, answers)))
+    contents = [check_content(design, record) for record in judged]
+    with transaction.atomic():
+        study = Study(**fields, references=references, item_count=len(contents))
+        study.state, study.closed = Study.State.CLOSED, timezone.now()
+        _save(study)
+        _add_answers(study, _add_items(study, contents), answers)
+    return study
+
+
+def _guess_design(record: Record) -> Design:
+    if "pair" in record:
+        return "triplet" if "reference" in record else "pairwise"
+    if "caption" in record or "captions" in record:
+        return "rating"
+    record.refuse("expected 'pair', 'caption', 'captions' or 'references'")
+
+
+def _get_some(design: Design, record: Record) -> list[float]:
+    answers = get_answers(design, record)
+    if not answers:
+        record.refuse("there are no votes and no ratings in it")
+    return answers
+
+
+def _check_fields(name: str, title: str, design: Design, judges: int) -> dict[str, Any]:
+    given = {"name": name, "title": title, "design": design, "judges_each": judges}
+    form = StudyFields(data=given)
+    if not form.is_valid():
+        field, problems = next(iter(form.errors.items()))
+        raise SettingError(f"{field}: {problems[0]}")
+    return dict(form.validated_data)
+
+
+def _add_answers(study: Study, items: Sequence[Item], answers: Sequence[Sequence[float]]) -> None:
+    judges = Judge.objects.bulk_create(
+        [
+            Judge(study=study, worker=f"imported {number}")
+            for number in range(1, study.judges_each + 1)
+        ]
+    )
+    now = timezone.now()
+    Assignment.objects.bulk_create(
+        [
+            Assignment(
+                study=study,
+                item=item,
+                judge=judges[place],
+                place=place,
+                state=Assignment.State.ANSWERED,
+                given=now,
+                answered=now,
+                value=value,
+            )
+            for item, given in zip(items, answers, strict=True)
+            for place, value in enumerate(given)
+        ],
+        batch_size=BATCH,
+    )

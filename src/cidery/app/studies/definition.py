@@ -1,0 +1,244 @@
+"""Definitions of studies, from a form, the API or a JSON file: the same fields, checked alike."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from rest_framework import serializers
+
+from cidery.app.studies.items import (
+    UNSTORABLE,
+    Content,
+    Design,
+    Sources,
+    check_content,
+    get_answers,
+    is_storable,
+    make_items,
+    read_items,
+)
+from cidery.app.studies.models import MOST_STEPS, Study
+from cidery.errors import FormatError
+from cidery.meta.datasets.files import Record, read_json
+
+MOST_ITEMS = 200_000
+WEB = ("https://", "http://")
+
+
+class ExampleData(serializers.Serializer[Any]):
+    """A sentence that would be accepted or rejected, and why."""
+
+    sentence = serializers.CharField(max_length=2000)
+    accepted = serializers.BooleanField()
+    why = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
+
+
+class StudyFields(serializers.ModelSerializer[Study]):
+    """What a study asks, of whom and how."""
+
+    examples = ExampleData(many=True, required=False)
+
+    class Meta:
+        """All that an owner chooses."""
+
+        model = Study
+        fields: ClassVar[list[str]] = [
+            "name", "title", "design", "question", "instructions", "consent", "judges_each",
+            "timeout_minutes", "items_per_judge", "check_every", "images", "scale_low",
+            "scale_high", "scale_step", "scale_low_label", "scale_high_label", "fewest_words",
+            "most_words", "forbidden", "examples", "completion_code", "completion_url", "seed",
+        ]  # fmt: skip
+
+    def validate_images(self, value: str) -> str:
+        """Images are named by their id; only who runs the server may point at its files."""
+        if value and "{image}" not in value:
+            raise serializers.ValidationError("The address must contain {image}.")
+        if value and not value.startswith(WEB) and not self.context.get("local"):
+            raise serializers.ValidationError("The address must begin with https://.")
+        return value
+
+    def validate_completion_url(self, value: str) -> str:
+        """Judges are sent to web pages only."""
+        if value and not value.startswith(WEB):
+            raise serializers.ValidationError("The address must begin with https://.")
+        return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Check what several fields say together."""
+        study = Study(**{k: v for k, v in attrs.items() if k.startswith("scale") or "words" in k})
+        width = study.scale_high - study.scale_low
+        if not 0 < width < math.inf:
+            raise serializers.ValidationError({"scale_high": "It must lie above scale_low."})
+        if not 1 <= width / study.scale_step <= MOST_STEPS - 1:
+            raise serializers.ValidationError(
+                {"scale_step": f"The scale must have 2 to {MOST_STEPS} steps."}
+            )
+        if study.fewest_words > study.most_words:
+            raise serializers.ValidationError({"most_words": "It must not be below fewest_words."})
+        return attrs
+
+
+class SourceFields(serializers.Serializer[Any]):
+    """Which items are made from results and references."""
+
+    sets = serializers.BooleanField(
+        required=False, default=False, help_text="Rate all captions of an image as a set."
+    )
+    references_each = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=1000,
+        help_text="Triplets: references of each image to compare with; empty: all.",
+    )
+    sample = serializers.IntegerField(
+        required=False,
+        allow_null=True,
+        default=None,
+        min_value=1,
+        max_value=MOST_ITEMS,
+        help_text="Images, drawn by the seed; empty: all.",
+    )
+
+
+class FileSources(SourceFields):
+    """Files on this machine that items are made from."""
+
+    results = serializers.DictField(child=serializers.CharField(), required=False, default=dict)
+    references = serializers.CharField(required=False, default=None)
+    file = serializers.CharField(required=False, default=None)
+    """Of ready-made items: lines of judgments."""
+
+
+class StudyFile(StudyFields):
+    """A study in a JSON file."""
+
+    items = FileSources()
+    checks = serializers.ListField(child=serializers.DictField(), required=False, default=list)
+
+    class Meta(StudyFields.Meta):
+        """The study's own fields, and where its items come from."""
+
+        fields: ClassVar[list[str]] = [*StudyFields.Meta.fields, "items", "checks"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A study that was checked and is ready to be created."""
+
+    fields: Mapping[str, Any]
+    """As `StudyFields` has validated them."""
+    items: Sequence[Content]
+    checks: Sequence[tuple[Content, float]] = ()
+    """Items with their right answers."""
+    references: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.items:
+            raise FormatError("the study has no items; give it results, or a file of items")
+        if len(self.items) > MOST_ITEMS:
+            raise FormatError(f"the study has {len(self.items)} items, more than {MOST_ITEMS}")
+        for image, captions in self.references.items():
+            for text in (image, *captions):
+                if not is_storable(text):
+                    raise FormatError(f"a reference of image {image!r} holds {UNSTORABLE}")
+
+    def used_references(self) -> dict[str, list[str]]:
+        """Return the references of the images that occur in items."""
+        used = {item["image"] for item in self.items}
+        return {image: list(found) for image, found in self.references.items() if image in used}
+
+
+def read_definition(path: str | os.PathLike[str]) -> Definition:
+    """Read a study's JSON file; the paths in it are relative to it."""
+    content = read_json(Path(path))
+    if not isinstance(content, dict):
+        raise FormatError(f"{path}: expected a JSON object that describes a study")
+    known = StudyFile(context={"local": True}).fields
+    unknown = [key for key in content if key not in known]
+    if unknown:
+        raise FormatError(f"{path}: unknown {unknown[0]!r}; known: {', '.join(known)}")
+    form = StudyFile(data=content, context={"local": True})
+    if not form.is_valid():
+        raise FormatError(f"{path}, {first_error(form.errors)}")
+    values = dict(form.validated_data)
+    folder = Path(path).absolute().parent
+    sources, checks = values.pop("items"), values.pop("checks")
+    if values.get("images") and not values["images"].startswith(WEB):
+        values["images"] = str(folder / values["images"])
+    design = values["design"]
+    items, references = _read_sources(design, sources, folder, values.get("seed", 0))
+    checked = read_checks(values, checks, str(path))
+    try:
+        return Definition(values, items, checked, references)
+    except FormatError as error:
+        raise FormatError(f"{path}: {error}") from None
+
+
+def first_error(errors: Any, place: str = "") -> str:
+    """Return `field, entry 2, subfield: message` of the first of a serializer's errors."""
+    if isinstance(errors, Mapping):
+        key, inner = next(iter(errors.items()))
+        named = f"entry {key + 1}" if isinstance(key, int) else str(key)
+        return first_error(inner, f"{place}, {named}" if place else named)
+    return f"{place}: {errors[0] if isinstance(errors, list) else errors}"
+
+
+def _read_sources(
+    design: Design, sources: Mapping[str, Any], folder: Path, seed: int
+) -> tuple[list[Content], Mapping[str, Any]]:
+    references = sources["references"]
+    read = Sources.read(
+        {system: folder / name for system, name in sources["results"].items()},
+        None if references is None else folder / references,
+    )
+    if sources["file"] is not None:
+        records = [r for r in read_items(folder / sources["file"]) if "references" not in r]
+        return [check_content(design, record) for record in records], read.references
+    made = make_items(
+        design,
+        read,
+        sets=sources["sets"],
+        references_each=sources["references_each"],
+        sample=sources["sample"],
+        seed=seed,
+    )
+    return made, read.references
+
+
+def read_checks(
+    fields: Mapping[str, Any], checks: list[dict[str, Any]], source: str
+) -> list[tuple[Content, float]]:
+    """Return attention checks: items, each with the `vote` or `rating` that is right."""
+    found = []
+    for number, check in enumerate(checks, start=1):
+        record = Record(check, f"{source}, check {number}")
+        content = check_content(fields["design"], record)
+        answers = get_answers(fields["design"], record)
+        if len(answers) != 1 or (answers[0] == 0 and "vote" in record):
+            record.refuse("an attention check has one right answer, a 'vote' (1, -1) or a 'rating'")
+        found.append((content, answers[0]))
+    return found
+
+
+def read_json_lines(text: str, source: str) -> list[dict[str, Any]]:
+    """Return the objects of JSON lines that someone typed."""
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise FormatError(f"{source}, line {number}: this is no JSON ({error})") from None
+        if not isinstance(content, dict):
+            raise FormatError(f"{source}, line {number}: expected a JSON object")
+        found.append(content)
+    return found

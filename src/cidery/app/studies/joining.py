@@ -1,0 +1,105 @@
+"""How judges come: by an invite, on foot or sent by a crowdsourcing site."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from hashlib import sha256
+
+from django.db import transaction
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
+
+from cidery.app.studies.models import Assignment, Invite, Judge, Study
+
+WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
+ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
+"""As this app, Mechanical Turk and Prolific call them."""
+PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""What Mechanical Turk says of people who only look."""
+LONGEST_NAME = 190
+
+
+def make_invite(study: Study, label: str, *, personal: bool) -> str:
+    """Make an invite and return its key, which is kept nowhere."""
+    key = secrets.token_urlsafe(24)
+    Invite.objects.create(study=study, label=label, digest=_digest(key), personal=personal)
+    return key
+
+
+def make_links(study: Study, whom: str, *, personal: int = 0) -> list[str]:
+    """Return the paths of new invites: so many personal ones, or a single one for all."""
+    names = [f"{whom} {number}" for number in range(1, personal + 1)] if personal > 1 else [whom]
+    return [
+        reverse(
+            "study-join",
+            kwargs={"name": study.name, "key": make_invite(study, name, personal=personal > 0)},
+        )
+        for name in names
+    ]
+
+
+def find_invite(study_name: str, key: str) -> Invite | None:
+    """Return the invite of a key, if there is one in this study."""
+    return (
+        Invite.objects.select_related("study")
+        .filter(study__name=study_name, digest=_digest(key))
+        .first()
+    )
+
+
+def _digest(key: str) -> str:
+    return sha256(key.encode(errors="replace")).hexdigest()
+
+
+def read_visit(parameters: Mapping[str, str]) -> tuple[str, str]:
+    """Return the worker and the assignment that a site put into the address."""
+    return _first(parameters, WORKER_PARAMETERS), _first(parameters, ASSIGNMENT_PARAMETERS)
+
+
+def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
+    found = next((parameters[name] for name in names if parameters.get(name)), "")
+    # Names that are made up here hold a blank, so that no address can claim one of them.
+    return "_".join(found.replace("\0", "").split())[:LONGEST_NAME]
+
+
+def join_study(invite: Invite, worker: str, assignment: str, before: int | None = None) -> Judge:
+    """Return the judge who comes by an invite: a new one, or the one they were before.
+
+    A personal invite is one judge, whoever opens it. By another invite a worker is known by the
+    site's name for them, and without one by their browser.
+
+    Args:
+        invite: by which they come.
+        worker: the site's name for them, if a site sent them.
+        assignment: the site's name for this visit.
+        before: the judge whom their browser remembers, who would else see items again.
+    """
+    known = invite.study.judges.filter(pk=before or 0)
+    if invite.personal:
+        worker = f"{invite.label} #{invite.pk}"
+    elif not worker and known:
+        worker = known[0].worker
+    elif not worker:
+        worker = f"guest {secrets.token_hex(6)}"
+    with transaction.atomic():
+        judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
+        _set_visit(judge, assignment)
+    return judge
+
+
+def _set_visit(judge: Judge, assignment: str) -> None:
+    """Begin a new visit of a judge whom a crowdsourcing site sends for another assignment."""
+    if judge.assignment == assignment:
+        return
+    judge.assignment = assignment
+    judge.answered_before = judge.assignments.filter(state=Assignment.State.ANSWERED).count()
+    judge.save(update_fields=["assignment", "answered_before"])
+
+
+def completion_code(judge: Judge) -> str:
+    """Return what a judge tells the crowdsourcing site: the study's code, or this visit's own."""
+    if judge.study.completion_code:
+        return judge.study.completion_code
+    visit = f"{judge.study_id}-{judge.pk}-{judge.assignment}"
+    return salted_hmac("cidery.studies.code", visit, algorithm="sha256").hexdigest()[:10].upper()

@@ -1,0 +1,300 @@
+"""What is kept: studies, their items, their judges, and who was given which item.
+
+Every item has as many *places* as it needs judges. A place is an Assignment: free at first, then
+given to a judge, then answered. That an item has exactly so many different judges is not computed
+but constrained: an item has each place once, and each judge once.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
+from django.db import models
+from django.db.models import F, Q
+
+from cidery.app.studies.items import Content
+from cidery.app.studies.sentences import SentenceRules
+
+MOST_STEPS = 21
+"""Of a scale: each is a button."""
+QUESTIONS: dict[str, str] = {
+    "triplet": "Which of the two sentences, B or C, is more similar to A?",
+    "pairwise": "Which sentence describes the image better?",
+    "rating": "How good is this description of the image?",
+    "collection": "Describe the image in one sentence.",
+}
+INSTRUCTIONS = "Read carefully and answer by your own judgment. There is no time limit."
+CONSENT = (
+    "I take part of my own free will and may stop at any time. My answers are kept and may be "
+    "published without my name."
+)
+
+
+class Study(models.Model):
+    """One question, asked about many items."""
+
+    class State(models.TextChoices):
+        """Whether judges are given items."""
+
+        OPEN = "open"
+        CLOSED = "closed"
+
+    class Design(models.TextChoices):
+        """What judges are asked to do."""
+
+        TRIPLET = "triplet"
+        PAIRWISE = "pairwise"
+        RATING = "rating"
+        COLLECTION = "collection"
+
+    name = models.CharField(
+        max_length=60,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
+                "A name has small letters, digits and hyphens, such as which-is-closer.",
+            )
+        ],
+        help_text="For addresses: small letters, digits and hyphens.",
+        error_messages={"unique": "There is a study of this name already; choose another."},
+    )
+    title = models.CharField(max_length=200, help_text="What judges see above everything.")
+    design = models.CharField(max_length=20, choices=Design.choices)
+    question = models.CharField(
+        max_length=500, blank=True, help_text="Empty: the usual one of the design."
+    )
+    instructions = models.TextField(max_length=10_000, default=INSTRUCTIONS)
+    consent = models.TextField(max_length=10_000, default=CONSENT)
+    judges_each = models.PositiveSmallIntegerField(
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Different judges, or sentences, for each item.",
+    )
+    timeout_minutes = models.PositiveIntegerField(
+        default=30,
+        validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)],
+        help_text="After so long an unanswered item goes to someone else.",
+    )
+    items_per_judge = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
+        help_text="Most items for a judge in one visit; empty: as many as there are.",
+    )
+    check_every = models.PositiveSmallIntegerField(
+        default=20,
+        validators=[MinValueValidator(2), MaxValueValidator(1000)],
+        help_text="Among so many items one is an attention check, as long as there are any.",
+    )
+    images = models.CharField(
+        max_length=500,
+        blank=True,
+        help_text="https://example.org/{image}.jpg; empty: no images are shown.",
+    )
+    scale_low = models.FloatField(default=1, help_text="Of a rating.")
+    scale_high = models.FloatField(default=5)
+    scale_step = models.FloatField(default=1, validators=[MinValueValidator(1e-6)])
+    scale_low_label = models.CharField(max_length=60, blank=True, default="worst")
+    scale_high_label = models.CharField(max_length=60, blank=True, default="best")
+    fewest_words = models.PositiveSmallIntegerField(
+        default=8, validators=[MaxValueValidator(1000)], help_text="Of a collected sentence."
+    )
+    most_words = models.PositiveSmallIntegerField(default=100, validators=[MaxValueValidator(1000)])
+    forbidden = models.TextField(
+        max_length=10_000, blank=True, help_text="Words or phrases, one a line."
+    )
+    examples = models.JSONField(
+        default=list,
+        blank=True,
+        help_text='[{"sentence": "A dog.", "accepted": false, "why": "too short"}]',
+    )
+    completion_code = models.CharField(
+        max_length=60, blank=True, help_text="Empty: one of each judge's own."
+    )
+    completion_url = models.URLField(
+        max_length=500, blank=True, help_text="Where judges go when they are done."
+    )
+    seed = models.BigIntegerField(
+        default=0, validators=[MinValueValidator(0), MaxValueValidator(2**62)]
+    )
+    references = models.JSONField(default=dict, blank=True)
+    """image -> captions, for the judgments' lines of references."""
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN)
+    item_count = models.PositiveIntegerField(default=0)
+    """Without attention checks."""
+    check_count = models.PositiveIntegerField(default=0)
+    created = models.DateTimeField(auto_now_add=True)
+    closed = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        """The newest first."""
+
+        ordering: ClassVar[list[str]] = ["-created", "-pk"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def asked(self) -> str:
+        """The question, the usual one if there is no other."""
+        return self.question or QUESTIONS[self.design]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether judges are given items."""
+        return self.state == self.State.OPEN
+
+    @property
+    def is_pairwise(self) -> bool:
+        """Whether the answer is one of two sentences."""
+        return self.design in (self.Design.TRIPLET, self.Design.PAIRWISE)
+
+    @property
+    def is_collection(self) -> bool:
+        """Whether the answer is a sentence."""
+        return self.design == self.Design.COLLECTION
+
+    @property
+    def rules(self) -> SentenceRules:
+        """What a collected sentence must be like."""
+        lines = (line.strip() for line in self.forbidden.splitlines())
+        return SentenceRules(self.fewest_words, self.most_words, tuple(filter(None, lines)))
+
+    @property
+    def scale(self) -> list[float]:
+        """The steps of a rating, from the lowest."""
+        width = (self.scale_high - self.scale_low) / self.scale_step
+        # One more than are allowed tells as much as a billion more.
+        count = round(min(width, MOST_STEPS)) + 1
+        return [round(self.scale_low + place * self.scale_step, 6) for place in range(count)]
+
+    def image_source(self, content: Content) -> str:
+        """Return the URL or the file of an item's image, nothing without images."""
+        return self.images.replace("{image}", content["image"])
+
+
+class Item(models.Model):
+    """What is asked about; an attention check if its answer is known."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="items")
+    number = models.PositiveIntegerField()
+    content = models.JSONField()
+    known_answer = models.FloatField(null=True)
+
+    class Meta:
+        """In the order in which they were given."""
+
+        ordering: ClassVar[list[str]] = ["study", "number"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["study", "number"], name="item_number"),
+        ]
+
+    def __str__(self) -> str:
+        return f"item {self.number}"
+
+
+class Invite(models.Model):
+    """A link by which judges come; only its digest is kept."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="invites")
+    label = models.CharField(max_length=100)
+    digest = models.CharField(max_length=64, unique=True)
+    personal = models.BooleanField()
+    """For one person; otherwise for all whom a crowdsourcing site sends."""
+    created = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Judge(models.Model):
+    """Someone who agreed to answer in one study."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
+    worker = models.CharField(max_length=200)
+    """As the crowdsourcing site calls them; made up for others."""
+    assignment = models.CharField(max_length=200, blank=True)
+    """The site's name for the present visit."""
+    answered_before = models.PositiveIntegerField(default=0)
+    """Before the present visit."""
+    joined = models.DateTimeField(auto_now_add=True)
+    excluded = models.BooleanField(default=False)
+    reason = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        """A worker is one judge, however often they come."""
+
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["study", "worker"], name="judge_worker"),
+        ]
+
+    def __str__(self) -> str:
+        return self.worker
+
+
+class Assignment(models.Model):
+    """A place of an item: free, given to a judge, answered, or given up."""
+
+    class State(models.TextChoices):
+        """How far it is."""
+
+        FREE = "free"
+        GIVEN = "given"
+        ANSWERED = "answered"
+        RETURNED = "returned"
+        """Waited too long; its place went to someone else."""
+
+    class Review(models.TextChoices):
+        """Of a collected sentence."""
+
+        NONE = ""
+        PENDING = "pending"
+        ACCEPTED = "accepted"
+        REJECTED = "rejected"
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="assignments")
+    item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
+    judge = models.ForeignKey(Judge, models.CASCADE, null=True, related_name="assignments")
+    place = models.PositiveSmallIntegerField(null=True)
+    """Among the item's; none for attention checks and for what does not count towards them."""
+    order = models.PositiveIntegerField(default=0)
+    """In which free places are given away."""
+    state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
+    swapped = models.BooleanField(default=False)
+    """Whether the judge saw the second sentence of a pair first."""
+    ticket = models.BigIntegerField(default=0)
+    """By which the judge's browser knows it: random, for the key would tell checks from others."""
+    given = models.DateTimeField(null=True)
+    answered = models.DateTimeField(null=True)
+    value = models.FloatField(null=True)
+    """1 for the first sentence of a pair, -1 for the second; or the rating."""
+    sentence = models.TextField(blank=True)
+    review = models.CharField(max_length=10, choices=Review.choices, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+
+    class Meta:
+        """An item has each place once, and each judge once."""
+
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["item", "place"], name="assignment_place"),
+            models.UniqueConstraint(fields=["item", "judge"], name="assignment_judge"),
+            models.CheckConstraint(
+                condition=Q(state="free", judge=None) | (~Q(state="free") & Q(judge__isnull=False)),
+                name="assignment_free_without_judge",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="answered") | Q(answered__gte=F("given")),
+                name="assignment_answered_after_given",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["study", "order"], condition=Q(state="free"), name="free_places"),
+            models.Index(fields=["judge", "state", "given"], name="judge_assignments"),
+            models.Index(fields=["study", "state"], name="study_assignments"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.item} for {self.judge}"

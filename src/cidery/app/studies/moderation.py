@@ -1,0 +1,60 @@
+"""What the owner decides: whose answers count, which sentences are accepted, when it is over."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.utils import timezone
+
+from cidery.app.studies.models import Assignment, Study
+from cidery.app.studies.places import ANSWERED, FREE, vacate
+from cidery.app.studies.queries import lock_judge
+
+
+def exclude_judge(judge_key: int, reason: str = "") -> None:
+    """Count none of a judge's answers, and give their places to others."""
+    with transaction.atomic():
+        judge = lock_judge(judge_key)
+        judge.excluded, judge.reason = True, reason
+        judge.save(update_fields=["excluded", "reason"])
+        vacate(judge.assignments.filter(place__isnull=False).select_for_update())
+
+
+def restore_judge(judge_key: int) -> None:
+    """Count a judge's answers again; they take back the places that nobody has taken since."""
+    with transaction.atomic():
+        judge = lock_judge(judge_key)
+        judge.excluded, judge.reason = False, ""
+        judge.save(update_fields=["excluded", "reason"])
+        mine = {
+            one.item_id: one
+            for one in judge.assignments.filter(
+                state=ANSWERED, place=None, item__known_answer=None
+            ).exclude(review=Assignment.Review.REJECTED)
+        }
+        free = Assignment.objects.filter(study=judge.study, state=FREE, item__in=mine.keys())
+        for place in free.select_for_update(skip_locked=True, of=("self",)):
+            one = mine.pop(place.item_id, None)
+            if one is not None:
+                place.delete()
+                one.place = place.place
+                one.save(update_fields=["place"])
+
+
+def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> None:
+    """Accept a collected sentence, or reject it and ask another person for one."""
+    with transaction.atomic():
+        one = Assignment.objects.select_for_update().get(
+            pk=assignment_key, review=Assignment.Review.PENDING
+        )
+        one.review = Assignment.Review.ACCEPTED if accept else Assignment.Review.REJECTED
+        one.reason = reason
+        one.save(update_fields=["review", "reason"])
+        if not accept:
+            vacate([one])
+
+
+def set_state(study: Study, state: Study.State) -> None:
+    """Open or close a study."""
+    study.state = state
+    study.closed = timezone.now() if state == Study.State.CLOSED else None
+    study.save(update_fields=["state", "closed"])

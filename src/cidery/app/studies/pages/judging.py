@@ -1,0 +1,277 @@
+"""What judges see: the invitation, their items one by one, and the end."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+from django.conf import settings
+from django.http import Http404, HttpResponseBase
+from django.urls import reverse
+from rest_framework import serializers, status
+from rest_framework.exceptions import PermissionDenied, ValidationError
+
+from cidery.app.studies.assignment import (
+    RefusedAnswerError,
+    Task,
+    get_task,
+    take_answer,
+    undo_answer,
+)
+from cidery.app.studies.definition import WEB, ExampleData
+from cidery.app.studies.items import LONGEST_TEXT
+from cidery.app.studies.joining import (
+    PREVIEW,
+    completion_code,
+    find_invite,
+    join_study,
+    read_visit,
+)
+from cidery.app.studies.models import Assignment, Invite, Judge
+from cidery.app.web.accounts import NoFields
+from cidery.app.web.limits import WriteLimit
+from cidery.app.web.pages import FormPage, Page
+from cidery.app.web.roles import Role
+
+COOKIE_AGE = 90 * 24 * 60 * 60
+NO_CONSENT = "You can take part only if you agree."
+NOT_JOINED = "Please open the link by which you were invited."
+
+
+def judge_cookie(study_name: str) -> str:
+    """Return the name of the cookie that knows a study's judge; its signature binds the name."""
+    return f"judge-{study_name}"
+
+
+class JoinData(serializers.Serializer[Any]):
+    """What someone should know before they take part."""
+
+    title = serializers.CharField()
+    asked = serializers.CharField()
+    instructions = serializers.CharField()
+    consent = serializers.CharField()
+    is_open = serializers.BooleanField()
+    is_preview = serializers.BooleanField()
+    examples = ExampleData(many=True)
+
+
+class JoinForm(serializers.Serializer[Any]):
+    """Consent."""
+
+    agree = serializers.BooleanField(
+        label="I have read this and agree to take part.", error_messages={"required": NO_CONSENT}
+    )
+
+    def validate_agree(self, value: bool) -> bool:
+        """Nobody takes part who does not agree."""
+        if not value:
+            raise serializers.ValidationError(NO_CONSENT)
+        return value
+
+
+class Join(FormPage):
+    """Invites a judge: instructions and consent come first."""
+
+    role = Role.ANYONE
+    template_name = "studies/join.html"
+    shows = JoinData
+    form = JoinForm
+    throttle_classes = (WriteLimit,)
+    throttle_scope = "join"
+
+    def show(self) -> Any:
+        """Return what the study is about."""
+        study = self._invite().study
+        _, assignment = read_visit(self.request.query_params)
+        return {
+            "title": study.title,
+            "asked": study.asked,
+            "instructions": study.instructions,
+            "consent": study.consent,
+            "is_open": study.is_open,
+            "is_preview": assignment == PREVIEW,
+            "examples": study.examples,
+        }
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
+        """Make the visitor a judge, known by a signed cookie."""
+        invite = self._invite()
+        worker, assignment = read_visit(self.request.query_params)
+        if not invite.study.is_open or assignment == PREVIEW:
+            raise ValidationError({"agree": ["The study takes no judges now."]})
+        before = find_judge_key(self)
+        judge = join_study(invite, worker, assignment, before)
+        response = self.done("study-task", name=invite.study.name)
+        response.set_signed_cookie(
+            judge_cookie(invite.study.name),
+            str(judge.pk),
+            max_age=COOKIE_AGE,
+            httponly=True,
+            samesite="Lax",
+            secure=settings.SESSION_COOKIE_SECURE,
+        )
+        return response
+
+    def _invite(self) -> Invite:
+        invite = find_invite(self.kwargs["name"], self.kwargs["key"])
+        if invite is None:
+            raise Http404("There is no such invitation.")
+        return invite
+
+
+class StepData(serializers.Serializer[Any]):
+    """A step of a scale."""
+
+    value = serializers.CharField()
+    meaning = serializers.CharField(help_text="Of the lowest and of the highest.")
+
+
+class TaskData(serializers.Serializer[Any]):
+    """What a judge is asked now."""
+
+    title = serializers.CharField()
+    question = serializers.CharField()
+    instructions = serializers.CharField()
+    design = serializers.CharField()
+    state = serializers.CharField(help_text="task, done or closed.")
+    assignment = serializers.IntegerField(allow_null=True)
+    image = serializers.CharField(help_text="Its address; empty where none is shown.")
+    reference = serializers.CharField(help_text="A, of a triplet.")
+    sentences = serializers.ListField(child=serializers.CharField())
+    steps = StepData(many=True)
+    examples = ExampleData(many=True)
+    draft = serializers.CharField(help_text="The sentence that was taken back.")
+    answered = serializers.IntegerField()
+    goal = serializers.IntegerField()
+    can_undo = serializers.BooleanField()
+    code = serializers.CharField(help_text="To show that one is done.")
+    completion_url = serializers.CharField()
+
+
+class AnswerForm(serializers.Serializer[Any]):
+    """An answer to the item that was shown."""
+
+    assignment = serializers.IntegerField(min_value=1, max_value=2**62)
+    answer = serializers.CharField(
+        max_length=LONGEST_TEXT,
+        help_text="1 or 2 for the sentence shown first or second, a step of the scale, or a "
+        "sentence.",
+    )
+
+
+class JudgePage(FormPage):
+    """A page for someone who has joined the study."""
+
+    role = Role.ANYONE
+    shows = TaskData
+    accepts = TaskData
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Any:
+        """Return what the judge has to do."""
+        return describe_task(self.attempt(get_task, self.judge_key()))
+
+    def judge_key(self) -> int:
+        """Return the judge whom the cookie knows."""
+        return read_judge_key(self)
+
+    def attempt(self, action: Any, *arguments: Any) -> Task:
+        """Do something for the judge, and say in the form why it could not be done."""
+        try:
+            task: Task = action(*arguments)
+        except RefusedAnswerError as error:
+            raise ValidationError({"answer": [str(error)]}) from None
+        except Judge.DoesNotExist:
+            raise PermissionDenied(NOT_JOINED) from None
+        return task
+
+
+def read_judge_key(page: Page) -> int:
+    """Return the judge whom a visitor's cookie knows, or refuse the visitor."""
+    found = find_judge_key(page)
+    if found is None:
+        raise PermissionDenied(NOT_JOINED)
+    return found
+
+
+def find_judge_key(page: Page) -> int | None:
+    """Return the judge whom a visitor's cookie knows, if there is one that we have signed."""
+    found = page.request.get_signed_cookie(judge_cookie(page.kwargs["name"]), default=None)
+    return None if found is None else int(found)
+
+
+class TaskPage(JudgePage):
+    """Shows a judge the next item; takes the answer and returns the item after it."""
+
+    template_name = "studies/task.html"
+    form = AnswerForm
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Take the answer; the next item comes with the same response."""
+        task = self.attempt(take_answer, self.judge_key(), values["assignment"], values["answer"])
+        shown = None if self.is_html else describe_task(task)
+        return self.done("study-task", shown, name=self.kwargs["name"])
+
+
+class Undo(JudgePage):
+    """Gives a judge's last answer back to them."""
+
+    template_name = "studies/undo.html"
+    form = NoFields
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
+        """Take the answer back and show its item again."""
+        task = self.attempt(undo_answer, self.judge_key())
+        shown = None if self.is_html else describe_task(task)
+        return self.done("study-task", shown, name=self.kwargs["name"])
+
+
+def describe_task(task: Task) -> dict[str, Any]:
+    """Return what a judge may know of a task: not which system wrote what, nor which is a check."""
+    study, assignment = task.study, task.assignment
+    content = assignment.item.content if assignment else {}
+    sentences = content.get("pair") or content.get("captions") or content.get("caption") or []
+    if isinstance(sentences, str):
+        sentences = [sentences]
+    if assignment and assignment.swapped:
+        sentences = sentences[::-1]
+    state = "task" if assignment else "done" if study.is_open else "closed"
+    done_here = task.answered - task.judge.answered_before
+    # Nothing is proved by coming when others have all items, or by having been excluded.
+    earned = state != "task" and done_here > 0 and not task.judge.excluded
+    return {
+        "title": study.title,
+        "question": study.asked,
+        "instructions": study.instructions,
+        "design": study.design,
+        "state": state,
+        "assignment": assignment.ticket if assignment else None,
+        "image": image_address(assignment) if assignment else "",
+        "reference": content.get("reference", ""),
+        "sentences": sentences,
+        "steps": _describe_scale(task) if study.design == study.Design.RATING else [],
+        "examples": study.examples,
+        "draft": assignment.sentence if assignment else "",
+        "answered": done_here,
+        "goal": min(study.items_per_judge or study.item_count, study.item_count),
+        "can_undo": study.is_open and task.answered > 0,
+        "code": completion_code(task.judge) if earned else "",
+        "completion_url": study.completion_url if earned else "",
+    }
+
+
+def _describe_scale(task: Task) -> list[dict[str, str]]:
+    steps = task.study.scale
+    ends = {steps[0]: task.study.scale_low_label, steps[-1]: task.study.scale_high_label}
+    return [{"value": f"{step:g}", "meaning": ends.get(step, "")} for step in steps]
+
+
+def image_address(assignment: Assignment) -> str:
+    """Return the address of an item's image: elsewhere, or here if it is a file."""
+    study = assignment.study  # the one that the judge's row brought
+    if not study.images:
+        return ""
+    if study.images.startswith(WEB):
+        image = quote(assignment.item.content["image"], safe="")
+        return study.images.replace("{image}", image)
+    return reverse("study-image", kwargs={"name": study.name, "item": assignment.item_id})

@@ -1,0 +1,70 @@
+"""What comes of a study: winners of pairs, and how metrics agree with people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from cidery.app.studies.counting import Count
+from cidery.app.studies.pages.creating import StudySummary
+from cidery.app.studies.pages.managing import StudyOwnerPage
+from cidery.errors import CideryError
+
+SHOWN_WINNERS = 500
+
+
+class WinnerData(serializers.Serializer[Any]):
+    """What people made of a pair."""
+
+    image = serializers.CharField()
+    first = serializers.CharField()
+    second = serializers.CharField()
+    votes = serializers.IntegerField()
+    winner = serializers.CharField()
+
+
+class AccuracyData(serializers.Serializer[Any]):
+    """How well metrics agree with the study."""
+
+    study = StudySummary()
+    protocol = serializers.CharField()
+    header = serializers.ListField(child=serializers.CharField())
+    lines = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    signatures = serializers.DictField(child=serializers.CharField())
+    first_wins = serializers.IntegerField()
+    second_wins = serializers.IntegerField()
+    ties = serializers.IntegerField()
+    winners = WinnerData(many=True, help_text=f"At most {SHOWN_WINNERS}; the export has all.")
+    problem = serializers.CharField(help_text="Why there is no table, if there is none.")
+
+
+class Accuracy(StudyOwnerPage):
+    """Shows who won each pair, and how often metrics agree; `?metric=cider-d` chooses metrics."""
+
+    template_name = "studies/accuracy.html"
+    shows = AccuracyData
+
+    def show(self) -> Any:
+        """Judge the metrics, as `cidery meta` does."""
+        count = Count(self.study())
+        shown: dict[str, Any] = {"study": count.study, "protocol": "", "header": [], "lines": []}
+        shown |= {"signatures": {}, "problem": "", "winners": []}
+        shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
+        if not count.values:
+            return shown | {"problem": "There are no answers to count yet."}
+        try:
+            winners = count.winners()
+            results = count.evaluate(self.request.query_params.getlist("metric") or None)
+        except CideryError as error:
+            return shown | {"problem": str(error)}
+        return shown | {
+            "protocol": results.protocol,
+            "header": results.header(),
+            "lines": results.lines(),
+            "signatures": results.signatures,
+            "first_wins": sum(one.votes > 0 for one in winners),
+            "second_wins": sum(one.votes < 0 for one in winners),
+            "ties": sum(one.votes == 0 for one in winners),
+            "winners": winners[:SHOWN_WINNERS],
+        }

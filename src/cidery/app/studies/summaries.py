@@ -1,0 +1,112 @@
+"""How studies go, in numbers: what the owner's page and `cidery study status` show."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from cidery.app.studies.counting import Count, JudgeSummary, check_accuracy
+from cidery.app.studies.models import Assignment, Study
+from cidery.app.studies.places import count_places
+from cidery.errors import InputError
+from cidery.statistics import Interval
+
+
+def find_study(name: str) -> Study:
+    """Return a study by its name, or say which there are."""
+    found = Study.objects.filter(name=name).first()
+    if found is None:
+        known = ", ".join(Study.objects.values_list("name", flat=True)) or "none"
+        raise InputError(f"there is no study {name!r}; there are: {known}")
+    return found
+
+
+@dataclass(frozen=True)
+class ShortSummary:
+    """A study in a list."""
+
+    name: str
+    title: str
+    design: str
+    state: str
+    items: int
+    judges_each: int
+    answered: int
+    needed: int
+
+    @property
+    def progress(self) -> str:
+        """`120 of 300`."""
+        return f"{self.answered} of {self.needed}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields, ready for JSON: what is no number (nan) becomes null."""
+        return {name: _without_nan(value) for name, value in asdict(self).items()}
+
+
+@dataclass(frozen=True)
+class Summary(ShortSummary):
+    """How a study goes."""
+
+    asked: str
+    given: int
+    """With judges now."""
+    free: int
+    alpha: Interval | None
+    kappa: Interval | None
+    median_seconds: float | None
+    checks_right: int
+    checks: int
+    pending: int
+    """Sentences that wait for a reviewer."""
+    judges: list[JudgeSummary]
+
+
+def summarize_all() -> list[ShortSummary]:
+    """Return all studies, the newest first."""
+    studies = Study.objects.defer("references")
+    return [ShortSummary(**_shorten(study, count_places(study))) for study in studies]
+
+
+def _shorten(study: Study, places: dict[str, int]) -> dict[str, Any]:
+    return {
+        "name": study.name,
+        "title": study.title,
+        "design": study.design,
+        "state": study.state,
+        "items": study.item_count,
+        "judges_each": study.judges_each,
+        "answered": places["answered"],
+        "needed": sum(places.values()),
+    }
+
+
+def summarize(study: Study) -> Summary:
+    """Count everything there is to know about a study."""
+    count, places = Count(study), count_places(study)
+    seconds = count.seconds()
+    right, checks = check_accuracy(study)
+    pending = Assignment.objects.filter(study=study, review=Assignment.Review.PENDING)
+    return Summary(
+        **_shorten(study, places),
+        asked=study.asked,
+        given=places["given"],
+        free=places["free"],
+        alpha=count.alpha(),
+        kappa=count.kappa(),
+        median_seconds=median(seconds) if seconds else None,
+        checks_right=right,
+        checks=checks,
+        pending=pending.count(),
+        judges=count.judges(),
+    )
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

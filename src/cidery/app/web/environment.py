@@ -1,0 +1,132 @@
+"""Where the app runs: its data directory, its database and how it is reached.
+
+`cidery serve` turns its options into environment variables, so that the web server's processes,
+the workers and the owner's commands all see the same settings, and a container can set them itself.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cidery.errors import MissingExtraError, SettingError
+
+DATABASE_SCHEMES = ("sqlite", "postgres", "postgresql")
+QUEUE_SCHEMES = ("redis", "rediss", "postgres", "postgresql")
+KEY_FILE = "secret-key"
+DATABASE_FILE = "cidery.sqlite3"
+QUEUE_FILE = "queue.sqlite3"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What an installation is told from outside; every field has its environment variable."""
+
+    data: Path = Path("cidery-data")
+    """CIDERY_DATA: the secret key, and the SQLite files where there is no other database."""
+    database: str = ""
+    """CIDERY_DATABASE: `postgresql://user:password@host/name`; by default a file in `data`."""
+    queue: str = ""
+    """CIDERY_QUEUE: `redis://…` or `postgresql://…`; by default PostgreSQL if it is the database,
+    else a file in `data`."""
+    url: str = ""
+    """CIDERY_URL: where people reach the app, such as `https://captions.example.org`."""
+    proxies: int = 0
+    """CIDERY_PROXIES: how many reverse proxies stand in front."""
+    rates: str = ""
+    """CIDERY_RATES: limits other than the usual ones, `sign-in=10/min,submit=60/hour`."""
+    lease: int = 60
+    """CIDERY_LEASE: after so many seconds without a sign of life a worker's job goes to another."""
+
+    def __post_init__(self) -> None:
+        _check_scheme("database", self.database, DATABASE_SCHEMES)
+        _check_scheme("queue", self.queue, QUEUE_SCHEMES)
+        _check_scheme("url", self.url, ("http", "https"))
+
+    @classmethod
+    def read(cls) -> Environment:
+        """Return what the environment variables say."""
+        given = {
+            name: os.environ[variable]
+            for name in cls.__dataclass_fields__
+            if (variable := _variable(name)) in os.environ
+        }
+        try:
+            return cls(
+                data=Path(given.get("data", cls.data)).absolute(),
+                database=given.get("database", ""),
+                queue=given.get("queue", ""),
+                url=given.get("url", "").rstrip("/"),
+                proxies=int(given.get("proxies", cls.proxies)),
+                rates=given.get("rates", ""),
+                lease=int(given.get("lease", cls.lease)),
+            )
+        except ValueError as error:
+            if isinstance(error, SettingError):
+                raise
+            raise SettingError(
+                f"CIDERY_PROXIES and CIDERY_LEASE must be whole numbers: {error}"
+            ) from None
+
+    def write(self) -> None:
+        """Set the environment variables, for this process and those it starts."""
+        for name in self.__dataclass_fields__:
+            value = str(getattr(self, name))
+            if value:
+                os.environ[_variable(name)] = value
+
+    @property
+    def database_url(self) -> str:
+        """The database, the default one spelt out."""
+        return self.database or f"sqlite:///{self.data / DATABASE_FILE}"
+
+    @property
+    def on_postgresql(self) -> bool:
+        """Whether the database is PostgreSQL."""
+        return self.database.startswith("postgres")
+
+    @property
+    def https(self) -> bool:
+        """Whether people reach the app by https."""
+        return self.url.startswith("https://")
+
+    def secret_key(self) -> str:
+        """Return the key that signs sessions, or nothing where it has not been made."""
+        path = self.data / KEY_FILE
+        return path.read_text(encoding="ascii").strip() if path.exists() else ""
+
+    def make_secret_key(self) -> None:
+        """Make the key if there is none, in a file for its owner's eyes only."""
+        self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with suppress(FileExistsError):
+            descriptor = os.open(self.data / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w", encoding="ascii") as file:
+                file.write(secrets.token_urlsafe(64) + "\n")
+
+
+def _variable(name: str) -> str:
+    return f"CIDERY_{name.upper()}"
+
+
+def _check_scheme(what: str, url: str, known: tuple[str, ...]) -> None:
+    if url and urlsplit(url).scheme not in known:
+        # Not the URL itself, which may hold a password.
+        raise SettingError(f"the {what} must be a URL that begins with {'://, '.join(known)}://")
+
+
+def set_up(environment: Environment) -> None:
+    """Make Django ready in this process, or say which extra brings it."""
+    try:
+        import django
+    except ImportError:
+        raise MissingExtraError.to(
+            "serve studies and challenges", package="Django", extra="server"
+        ) from None
+    environment.write()
+    environment.make_secret_key()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "cidery.app.web.settings"
+    django.setup()

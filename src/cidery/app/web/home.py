@@ -1,0 +1,154 @@
+"""The first page, the health check and the page that describes the API."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from cidery.app.web.models import Account
+from cidery.app.web.pages import Page
+from cidery.app.web.roles import Role
+from cidery.app.web.wings import wings
+
+
+class WingData(serializers.Serializer[Any]):
+    """A part of the app."""
+
+    heading = serializers.CharField()
+    summary = serializers.CharField()
+    path = serializers.CharField()
+
+
+class HomeData(serializers.Serializer[Any]):
+    """What there is."""
+
+    wings = WingData(many=True)
+
+
+class Home(Page):
+    """Shows what there is."""
+
+    role = Role.ANYONE
+    template_name = "web/home.html"
+    shows = HomeData
+
+    def show(self) -> Any:
+        """Return the wings, as their apps name themselves."""
+        return {"wings": wings()}
+
+
+class HealthData(serializers.Serializer[Any]):
+    """Whether the app works."""
+
+    status = serializers.CharField()
+
+
+class Health(Page):
+    """Tells a load balancer that the app and its database answer."""
+
+    role = Role.ANYONE
+    template_name = "web/health.html"
+    shows = HealthData
+
+    def show(self) -> Any:
+        """Ask the database something."""
+        Account.objects.exists()
+        return {"status": "ok"}
+
+
+class Operation(serializers.Serializer[Any]):
+    """A call of the API."""
+
+    method = serializers.CharField()
+    path = serializers.CharField()
+    description = serializers.CharField()
+    inputs = serializers.ListField(child=serializers.DictField())
+
+
+class ApiGuideData(serializers.Serializer[Any]):
+    """The API's calls, by room."""
+
+    rooms = serializers.DictField(child=Operation(many=True))
+
+
+class ApiGuide(Page):
+    """Describes the API to people; `/openapi.json` describes it to programs."""
+
+    role = Role.ANYONE
+    template_name = "web/api_guide.html"
+    shows = ApiGuideData
+
+    def show(self) -> Any:
+        """Return the operations of the description, grouped."""
+        schema = describe_api()
+        rooms: dict[str, list[dict[str, Any]]] = {}
+        for path, methods in schema["paths"].items():
+            for method, operation in methods.items():
+                rooms.setdefault(operation["tags"][0], []).append(
+                    {
+                        "method": method.upper(),
+                        "path": path,
+                        "description": operation["description"],
+                        "inputs": list(_list_inputs(operation, schema)),
+                    }
+                )
+        return {"rooms": rooms}
+
+
+def _list_inputs(operation: Any, schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield the fields of an operation's form, if it has one."""
+    content = operation.get("requestBody", {}).get("content", {})
+    for media in list(content.values())[:1]:
+        name = media["schema"].get("$ref", "").rpartition("/")[2]
+        form = schema["components"]["schemas"].get(name, {})
+        for field, described in form.get("properties", {}).items():
+            yield {
+                "name": field,
+                "required": field in form.get("required", ()),
+                "description": described.get("description", ""),
+            }
+
+
+@cache
+def describe_api() -> Any:
+    """Return the description of the API, which is the same for everyone for as long as it runs."""
+    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+
+
+class OpenApi(SpectacularJSONAPIView):
+    """The description of the API, for programs."""
+
+    role = Role.ANYONE
+    permission_classes = ()
+    authentication_classes = ()
+
+    def get(self, _request: Request) -> Response:
+        """Send it; drf-spectacular would describe everything anew and name a version asked for."""
+        return Response(describe_api())
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    """Answer an address that leads nowhere."""
+    return fail(request, 404, "There is no such page.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer after a failure, without a word about it: the log has the traceback."""
+    return fail(request, 500, "Something went wrong here. It has been noted.")
+
+
+def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:
+    """Say what is wrong: to a program as JSON, to a person on a page."""
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": detail}, status=status)
+    context = {"status": status, "detail": detail}
+    return render(request, "web/error.html", context, status=status)

@@ -1,0 +1,156 @@
+"""Pages and their JSON twins: one view, one set of data, two renderings.
+
+`/challenges/x` and `/api/challenges/x` are the same view. A page says what it shows as the
+fields of a serializer; its template gets these data and nothing else, so that whatever a page shows
+is in its twin, and what a twin may not show no template can leak.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from django.contrib import messages
+from django.http import Http404, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import resolve_url
+from django.utils.http import urlencode
+from rest_framework import status
+from rest_framework.exceptions import NotAuthenticated, NotFound, ParseError, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.serializers import Serializer
+from rest_framework.views import APIView, exception_handler
+
+from cidery.app.web.roles import Role
+
+_NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
+"""Django's words, which are for programmers."""
+_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+
+
+class Page(APIView):
+    """A page and its twin. `show` returns what it has to say, in the shape of `shows`."""
+
+    role: ClassVar[Role]
+    writers: ClassVar[Role | None] = None
+    """Who may write, if not everyone who may read."""
+    template_name: ClassVar[str]
+    shows: ClassVar[type[Serializer[Any]]]
+    queries: ClassVar[type[Serializer[Any]] | None] = None
+    """What may follow the question mark of the address."""
+    filled_form: Serializer[Any] | None = None
+    problems: Mapping[str, Any] = MappingProxyType({})
+    """What is wrong with the form, by field."""
+
+    @classmethod
+    def role_to_write(cls) -> Role:
+        """Return the role that POST asks for."""
+        return cls.writers or cls.role
+
+    @property
+    def is_html(self) -> bool:
+        """Whether a person's browser asks, and not a program."""
+        return getattr(self.request.accepted_renderer, "format", "html") == "html"
+
+    def show(self) -> Any:
+        """Return an object or a mapping with the fields of `shows`; the address is in `kwargs`."""
+        raise NotImplementedError
+
+    def read_query(self) -> dict[str, Any]:
+        """Return what follows the question mark, in the shape of `queries`."""
+        assert self.queries is not None
+        query = self.queries(data=self.request.query_params)
+        if not query.is_valid():
+            problems = (f"{field}: {' '.join(map(str, e))}" for field, e in query.errors.items())
+            raise ParseError("; ".join(problems).replace("non_field_errors: ", ""))
+        found: dict[str, Any] = query.validated_data
+        return found
+
+    def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
+        """Show the page."""
+        return self.render()
+
+    def render(self, code: int = status.HTTP_200_OK) -> Response:
+        """Return the page as it is now."""
+        context = {"request": self.request, "view": self}
+        return Response(self.shows(self.show(), context=context).data, status=code)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        """Send strangers who need an account to the sign-in page."""
+        if isinstance(exc, NotAuthenticated) and self._negotiated_html():
+            query = urlencode({"next": self.request.path})
+            redirect: Any = HttpResponseRedirect(f"{resolve_url('sign-in')}?{query}")
+            return redirect  # type: ignore[no-any-return]  # any response will do
+        return super().handle_exception(exc)
+
+    def _negotiated_html(self) -> bool:
+        return hasattr(self.request, "accepted_renderer") and self.is_html
+
+
+class FormPage(Page):
+    """A page with a form; the twin takes the same fields as JSON."""
+
+    form: ClassVar[type[Serializer[Any]]]
+    accepts: ClassVar[type[Serializer[Any]] | None] = None
+    """What the twin answers to a valid form; nothing by default."""
+    accepted_status: ClassVar[int] = status.HTTP_201_CREATED
+    has_files: ClassVar[bool] = False
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Do what the form asks, and return `done(…)`."""
+        raise NotImplementedError
+
+    def make_form(self, data: Any = None) -> Serializer[Any]:
+        """Return the form, empty or filled."""
+        context = {"request": self.request, "view": self}
+        if data is None:
+            return self.form(context=context)
+        return self.form(data=data, context=context)
+
+    def get(self, _request: Request, **address: Any) -> HttpResponseBase:
+        """Show the page with an empty form."""
+        self.filled_form = self.make_form()
+        return super().get(_request, **address)
+
+    def post(self, request: Request, **_address: Any) -> HttpResponseBase:
+        """Take the form, or show it again with what is wrong."""
+        form = self.make_form(request.data)
+        try:
+            form.is_valid(raise_exception=True)
+            return self.accept(form.validated_data)
+        except ValidationError as error:
+            if not self.is_html:
+                raise
+            self.problems = _by_field(error.detail)
+            form._errors = self.problems  # type: ignore[attr-defined]  # what fields show
+            self.filled_form = form
+            return self.render(status.HTTP_400_BAD_REQUEST)
+
+    def done(
+        self, to: Any, result: Any = None, *, message: str = "", **address: Any
+    ) -> HttpResponseBase:
+        """Send a browser on to another page; tell a program what came of it."""
+        if self.is_html:
+            if message:
+                messages.success(self.request, message)
+            return HttpResponseRedirect(resolve_url(to, **address))
+        if self.accepts is None:
+            return Response(status=status.HTTP_204_NO_CONTENT)
+        context = {"request": self.request, "view": self}
+        return Response(self.accepts(result, context=context).data, status=self.accepted_status)
+
+
+def explain(exc: Exception, context: Mapping[str, Any]) -> Response | None:
+    """Turn errors into `{"detail": …}`, or `{"errors": {field: [messages]}}` for a form."""
+    if isinstance(exc, Http404) and (unfound := _NOT_FOUND.fullmatch(str(exc))):
+        exc = NotFound(f"There is no such {_CAPITAL.sub(' ', unfound[1]).lower()}.")
+    response = exception_handler(exc, dict(context))
+    if response is not None and isinstance(exc, ValidationError):
+        response.data = {"detail": "The form has errors.", "errors": _by_field(response.data)}
+    return response
+
+
+def _by_field(detail: Any) -> dict[str, Any]:
+    return detail if isinstance(detail, dict) else {"non_field_errors": detail}

@@ -1,0 +1,208 @@
+"""Django's settings, built from the environment; read once, when a process starts."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+import dj_database_url
+
+from cidery.app.web.environment import QUEUE_FILE, Environment
+
+ENVIRONMENT = Environment.read()
+WINGS = ("cidery.app.studies", "cidery.app.challenges")
+"""The apps that bring pages: each has `urls.urlpatterns`, and may have `tasks`."""
+
+SECRET_KEY = ENVIRONMENT.secret_key()
+DEBUG = False
+# Behind a proxy the host is checked against the URL; a lone server answers whoever reaches it.
+ALLOWED_HOSTS = [urlsplit(ENVIRONMENT.url).hostname or "*"] if ENVIRONMENT.url else ["*"]
+CSRF_TRUSTED_ORIGINS = [ENVIRONMENT.url] if ENVIRONMENT.url else []
+ROOT_URLCONF = "cidery.app.web.urls"
+WSGI_APPLICATION = "cidery.app.web.wsgi.application"
+APPEND_SLASH = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+LANGUAGE_CODE = "en"
+USE_I18N = False
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.humanize",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "csp",
+    "knox",
+    "rest_framework",
+    "drf_spectacular",
+    "cidery.app.web",
+    *WINGS,
+]
+MIDDLEWARE = [
+    # Those that add headers come first, so that files and refusals have them, too.
+    "django.middleware.security.SecurityMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "cidery.app.web.privacy.KeepPrivate",
+    "cidery.app.web.limits.SizeLimit",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "cidery.app.web.wings.wings_for_templates",
+            ],
+        },
+    },
+]
+
+DATABASES = {
+    "default": dj_database_url.parse(
+        ENVIRONMENT.database_url, conn_max_age=600, conn_health_checks=True
+    )
+}
+if not ENVIRONMENT.on_postgresql:
+    # IMMEDIATE: a transaction that will write waits for its turn instead of failing half-way.
+    # WAL: readers do not wait for writers.
+    DATABASES["default"]["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 30,
+        "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+    }
+
+# Rate limits are counted in the database, which all processes and machines share.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
+}
+
+if ENVIRONMENT.queue.startswith("redis"):
+    QUEUE: dict[str, str] = {"class": "RedisHuey", "url": ENVIRONMENT.queue}
+elif ENVIRONMENT.queue or ENVIRONMENT.on_postgresql:
+    QUEUE = {"class": "PostgresHuey", "dsn": ENVIRONMENT.queue or ENVIRONMENT.database}
+else:
+    QUEUE = {"class": "SqliteHuey", "filename": str(ENVIRONMENT.data / QUEUE_FILE)}
+LEASE_SECONDS = ENVIRONMENT.lease
+
+AUTH_USER_MODEL = "web.Account"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator")
+] + [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    }
+]
+LOGIN_URL = "sign-in"
+PASSWORD_RESET_TIMEOUT = 3 * 24 * 60 * 60
+SESSION_ENGINE = "cidery.app.web.sessions"
+SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = ENVIRONMENT.https
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+
+if ENVIRONMENT.proxies:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if ENVIRONMENT.https else 0
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": ["'none'"],
+        "script-src": ["'self'"],
+        "style-src": ["'self'"],
+        # Studies may show images by URL.
+        "img-src": ["'self'", "data:", "https:"],
+        "connect-src": ["'self'"],
+        "form-action": ["'self'"],
+        "base-uri": ["'none'"],
+        "frame-ancestors": ["'none'"],
+    }
+}
+
+STATIC_URL = "/static/"
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_MAX_AGE = 3600
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1000
+
+RATES = {
+    "sign-in": "10/min",
+    "sign-in-account": "30/hour",
+    "sign-up": "20/hour",
+    "join": "600/hour",
+    "submit": "60/hour",
+    "compare": "60/hour",
+} | dict(rate.split("=", 1) for rate in ENVIRONMENT.rates.split(",") if rate)
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "cidery.app.web.authentication.BearerAuthentication",
+        "cidery.app.web.authentication.CheckedSessionAuthentication",
+    ],
+    "DEFAULT_PERMISSION_CLASSES": ["cidery.app.web.roles.HasRole"],
+    "DEFAULT_RENDERER_CLASSES": [
+        "cidery.app.web.rendering.PageRenderer",
+        "rest_framework.renderers.JSONRenderer",
+    ],
+    "DEFAULT_PARSER_CLASSES": [
+        "rest_framework.parsers.FormParser",
+        "rest_framework.parsers.MultiPartParser",
+        "cidery.app.web.parsers.ShallowJSONParser",
+    ],
+    "DEFAULT_SCHEMA_CLASS": "cidery.app.web.openapi.TwinSchema",
+    "DATETIME_FORMAT": None,  # templates format dates themselves; JSON has ISO 8601
+    "DEFAULT_THROTTLE_RATES": RATES,
+    "EXCEPTION_HANDLER": "cidery.app.web.pages.explain",
+    "NUM_PROXIES": ENVIRONMENT.proxies,
+    "URL_FORMAT_OVERRIDE": None,
+    "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
+}
+REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_PREFIX": "cidery_"}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "cidery",
+    "DESCRIPTION": "Every page of the app has a twin here with the same data as JSON.",
+    "VERSION": "1",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api",
+    "PREPROCESSING_HOOKS": ["cidery.app.web.openapi.keep_twins"],
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_NAME_OVERRIDES": {
+        "StudyState": "cidery.app.studies.models.Study.State",
+        "SubmissionState": "cidery.app.challenges.models.Submission.State",
+    },
+}
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "WARNING"},
+    "loggers": {
+        "cidery": {"level": "INFO"},
+        # Django's own handlers would mail administrators, or print what DEBUG shows.
+        "django": {"handlers": [], "level": "WARNING", "propagate": True},
+        # Refused requests are not worth a line, and their addresses may hold one-time keys.
+        "django.request": {"level": "ERROR"},
+    },
+}

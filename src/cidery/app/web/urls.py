@@ -1,0 +1,37 @@
+"""Addresses: every page at its path, and its twin below `/api`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from django.conf import settings
+from django.urls import URLPattern, URLResolver, include, path
+
+from cidery.app.web import accounts, home
+
+pages: list[URLPattern | URLResolver] = [
+    path("", home.Home.as_view(), name="home"),
+    path("health", home.Health.as_view(), name="health"),
+    path("api-guide", home.ApiGuide.as_view(), name="api-guide"),
+    path("sign-up", accounts.SignUp.as_view(), name="sign-up"),
+    path("sign-in", accounts.SignIn.as_view(), name="sign-in"),
+    path("sign-out", accounts.SignOut.as_view(), name="sign-out"),
+    path("account", accounts.AccountPage.as_view(), name="account"),
+    path("account/tokens/<slug:key>/revoke", accounts.RevokeToken.as_view(), name="revoke-token"),
+    path("accounts", accounts.Accounts.as_view(), name="accounts"),
+    path(
+        "set-password/<slug:account>/<slug:key>",
+        accounts.SetPassword.as_view(),
+        name="set-password",
+    ),
+]
+for wing in settings.WINGS:
+    pages += import_module(f"{wing}.urls").urlpatterns
+
+urlpatterns = [
+    *pages,
+    path("openapi.json", home.OpenApi.as_view(), name="openapi"),
+    path("api/", include((pages, "api")), {"format": "json"}),
+]
+handler404 = "cidery.app.web.home.not_found"
+handler500 = "cidery.app.web.home.server_error"

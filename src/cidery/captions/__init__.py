@@ -1,0 +1,1 @@
+"""Captions: corpora, files, words, and what references are like."""

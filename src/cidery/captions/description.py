@@ -1,0 +1,190 @@
+"""describe(): what a set of references is like, and which metric fits it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cidery.captions.corpus import FEW_IMAGES, Corpus, References
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Standard deviations of caption lengths, in words: Santos, Colombini, Avila 2021, Table 1.
+COCO_DEVIATION = 2.2
+FLICKR30K_DEVIATION = 5.2
+PRACEGOVER_DEVIATION = 26.8
+
+WIDE_DEVIATION = FLICKR30K_DEVIATION
+"""From here on lengths vary widely: the most that any set with several references has there."""
+
+_MOST_BINS = 16
+_BIN_WIDTHS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+
+
+@dataclass(frozen=True)
+class Bin:
+    """How many captions have `low` to `high` words, both included."""
+
+    low: int
+    high: int
+    captions: int
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The smallest, mean and largest of some numbers, and their standard deviation."""
+
+    least: int
+    mean: float
+    most: int
+    deviation: float
+
+
+@dataclass(frozen=True)
+class Description:
+    """What a set of references is like.
+
+    ```python
+    description = cidery.describe({"a": ["a dog", "the dog"], "b": ["a cat"]})
+    description.references.mean   # 1.5
+    ```
+    """
+
+    images: int
+    captions: int
+    references: Spread
+    """References per image."""
+    length: Spread
+    """Words per caption."""
+    histogram: tuple[Bin, ...]
+    """Captions by length, without gaps."""
+    vocabulary: int
+    """Different words."""
+    seen_once: int
+    """Words that occur once in all captions."""
+    repeated: int
+    """Captions that say, word for word, what an earlier one of the same image says."""
+    repeated_anywhere: int
+    """Captions that say, word for word, what an earlier one of any image says."""
+    empty: int
+    """Captions without a word."""
+    tokenizer: str
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What to mind when scoring against these references, a sentence each."""
+        found = [self._advise_metric()]
+        if self.images < FEW_IMAGES:
+            found.append(
+                f"fewer than {FEW_IMAGES} images are too few to count CIDEr's weights on: pass "
+                "--frequencies coco-val2014"
+            )
+        if self.repeated:
+            found.append(
+                f"{self.repeated} {_captions(self.repeated)} of the same image word for word: "
+                "copies count as consensus"
+            )
+        if self.empty:
+            verb = "has" if self.empty == 1 else "have"
+            found.append(f"{self.empty} of {self.captions} captions {verb} no words: mend them")
+        return tuple(found)
+
+    def _advise_metric(self) -> str:
+        """After Santos, Colombini, Avila 2021: CIDEr-R for uneven lengths or a single reference."""
+        deviation = f"sd {self.length.deviation:.1f}; COCO {COCO_DEVIATION}, "
+        deviation += f"Flickr30k {FLICKR30K_DEVIATION}, #PraCegoVer {PRACEGOVER_DEVIATION}"
+        wide = self.length.deviation >= WIDE_DEVIATION
+        single = self.references.mean < 2
+        if wide and single:
+            return (
+                f"lengths vary widely ({deviation}) and there is one reference per image: "
+                "prefer cider-r"
+            )
+        if single:
+            return f"there is one reference per image ({deviation}): prefer cider-r"
+        if wide:
+            return f"lengths vary widely ({deviation}): report cider-r beside cider-d"
+        return f"lengths vary little ({deviation}) and there are several references: cider-d fits"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, advice included, ready for JSON."""
+        return asdict(self) | {"advice": list(self.advice)}
+
+
+def _captions(count: int) -> str:
+    return "caption repeats another one" if count == 1 else "captions repeat other ones"
+
+
+def describe(
+    references: References,
+    tokenizer: TokenizerLike = "ptb",
+    *,
+    threads: int = 0,
+    references_name: str = "references",
+) -> Description:
+    """Describe references: how many, how long, which words, and what to mind in scoring.
+
+    Args:
+        references: id -> captions, or a list of lists.
+        tokenizer: what cuts captions into words.
+        threads: 0 means one per core.
+        references_name: what messages call the references.
+
+    ```python
+    cidery.describe({"a": ["a dog runs", "a dog"]}).advice
+    ```
+    """
+    corpus = Corpus.from_references(references, references_name=references_name)
+    chosen = get_tokenizer(tokenizer)
+    tokenized = chosen(corpus.references, threads).form("split")
+    words, ends = tokenized.words(), tokenized.offsets()
+    bounds = ends.astype(np.int64)
+    lengths = bounds[1:] - bounds[:-1]
+    per_image = np.diff(corpus.reference_offsets)
+    occurrences = np.bincount(words)
+    texts = [words[start:end].tobytes() for start, end in pairwise(bounds.tolist())]
+    owners = np.repeat(np.arange(len(per_image)), per_image).tolist()
+    return Description(
+        images=len(corpus.images),
+        captions=len(corpus.references),
+        references=_spread(per_image),
+        length=_spread(lengths),
+        histogram=_histogram(lengths),
+        vocabulary=int(np.count_nonzero(occurrences)),
+        seen_once=int(np.count_nonzero(occurrences == 1)),
+        repeated=_count_repeated(list(zip(owners, texts, strict=True))),
+        repeated_anywhere=_count_repeated(texts),
+        empty=int(np.count_nonzero(lengths == 0)),
+        tokenizer=chosen.id,
+    )
+
+
+def _spread(numbers: NDArray[np.int64]) -> Spread:
+    """Over all numbers, so the deviation divides by their count, as Table 1's would."""
+    return Spread(
+        int(numbers.min()), float(numbers.mean()), int(numbers.max()), float(numbers.std())
+    )
+
+
+def _count_repeated(items: list[Any]) -> int:
+    return len(items) - len(Counter(items))
+
+
+def _histogram(lengths: NDArray[np.int64]) -> tuple[Bin, ...]:
+    """Count lengths in equal bins, as narrow as is readable; the rare longest share the last."""
+    longest = int(np.quantile(lengths, 0.99, method="higher"))
+    first = int(lengths.min())
+    width = next((w for w in _BIN_WIDTHS if (longest - first) // w < _MOST_BINS), _BIN_WIDTHS[-1])
+    start = first - first % width
+    count = min((longest - start) // width, _MOST_BINS) + 1
+    places = np.minimum((lengths - start) // width, count - 1)
+    sizes = np.bincount(places, minlength=count).tolist()
+    lows = [start + width * place for place in range(count)]
+    highs = [*(low - 1 for low in lows[1:]), max(int(lengths.max()), lows[-1] + width - 1)]
+    return tuple(Bin(*row) for row in zip(lows, highs, sizes, strict=True))

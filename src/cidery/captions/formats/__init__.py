@@ -1,0 +1,15 @@
+"""Files in and out: captions and references, tables of rows, document frequencies in pickles."""
+
+from cidery.captions.formats.pickles import FrequencyCounts, read_frequency_pickle
+from cidery.captions.formats.reading import FORMATS, Format, read_candidates, read_references
+from cidery.captions.formats.writing import write_rows
+
+__all__ = [
+    "FORMATS",
+    "Format",
+    "FrequencyCounts",
+    "read_candidates",
+    "read_frequency_pickle",
+    "read_references",
+    "write_rows",
+]

@@ -1,0 +1,74 @@
+"""The writer of tables with one row per caption."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+
+from cidery.captions.formats.reading import import_pyarrow
+from cidery.errors import InputError, SettingError
+
+Column: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
+
+
+def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
+    """Write a table, one row per caption, as `.csv`, `.jsonl` or `.parquet` by the suffix.
+
+    The file appears when it is complete; a failure leaves what was there before.
+    """
+    writers: dict[str, Callable[[IO[bytes], dict[str, list[Any]]], None]] = {
+        ".csv": _write_csv,
+        ".jsonl": _write_jsonl,
+        ".parquet": _write_parquet,
+    }
+    target = Path(os.path.realpath(path))
+    writer = writers.get(target.suffix.lower())
+    if writer is None:
+        raise SettingError(
+            f"{path}: rows are written as {', '.join(writers)}, not {target.suffix!r}"
+        )
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"the columns of a table are equally long, not {lengths}")
+    table = {
+        name: list(values.tolist() if isinstance(values, np.ndarray) else values)
+        for name, values in columns.items()
+    }
+    # Opened by hand: tempfile makes files that only their owner may read, and they would stay so.
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
+    try:
+        with temporary.open("xb") as file:
+            writer(file, table)
+        temporary.replace(target)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:
+    with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+
+
+def _write_jsonl(file: IO[bytes], table: dict[str, list[Any]]) -> None:
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    for row in zip(*table.values(), strict=True):
+        record = dict(zip(table, row, strict=True))
+        try:
+            file.write(encode(record).encode() + b"\n")
+        except ValueError as error:
+            raise InputError(f"JSON cannot hold {record}: {error}") from None
+
+
+def _write_parquet(file: IO[bytes], table: dict[str, list[Any]]) -> None:
+    pyarrow = import_pyarrow("pyarrow", "write Parquet files")
+    parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
+    parquet.write_table(pyarrow.table(table), file)

@@ -1,0 +1,10 @@
+"""cidery where people live: Hugging Face `evaluate`, torchmetrics, pandas and polars.
+
+Each adapter is one file, imported by its own name, so that nothing unused is loaded:
+
+```python
+from cidery.compat.huggingface import CaptionMetrics
+from cidery.compat.torchmetrics import CaptionScore   # pip install 'cidery[torch]'
+from cidery.compat.frames import score_frame          # pip install 'cidery[pandas]' or [polars]
+```
+"""

@@ -1,0 +1,73 @@
+"""In the manner of Hugging Face's `evaluate`: `compute(predictions=…, references=…)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from cidery.captions.tokenizers import TokenizerLike
+from cidery.errors import InputError
+from cidery.metrics import get_metrics
+from cidery.scoring.evaluation import FrequenciesLike, MetricsLike, score
+
+References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
+"""For each prediction its references, or its only one."""
+
+
+class CaptionMetrics:
+    """cidery's metrics with the calls of `evaluate.EvaluationModule`; needs no extra package.
+
+    ```python
+    metrics = CaptionMetrics(["cider-d", "bleu"], frequencies="coco-val2014")
+    metrics.compute(predictions=["a dog runs"], references=[["a dog is running", "the dog runs"]])
+    ```
+    """
+
+    def __init__(
+        self,
+        metrics: MetricsLike = None,
+        *,
+        tokenizer: TokenizerLike = "ptb",
+        frequencies: FrequenciesLike = "references",
+    ) -> None:
+        """Choose metrics, tokenizer and document frequencies as for `cidery.score`."""
+        self.metrics = get_metrics(metrics)
+        self.tokenizer = tokenizer
+        self.frequencies = frequencies
+        self._predictions: list[str] = []
+        self._references: list[Sequence[str]] = []
+
+    @property
+    def name(self) -> str:
+        """The metrics' names."""
+        return "+".join(self.metrics)
+
+    def add(self, *, prediction: str, reference: str | Sequence[str]) -> None:
+        """Keep a prediction for the next `compute`."""
+        self.add_batch(predictions=[prediction], references=[reference])
+
+    def add_batch(self, *, predictions: Sequence[str], references: References) -> None:
+        """Keep predictions for the next `compute`."""
+        if len(predictions) != len(references):
+            raise InputError(
+                f"there are {len(predictions)} predictions, but references for {len(references)}"
+            )
+        self._predictions.extend(predictions)
+        self._references.extend([r] if isinstance(r, str) else r for r in references)
+
+    def compute(
+        self, *, predictions: Sequence[str] | None = None, references: References | None = None
+    ) -> dict[str, float]:
+        """Return the corpus scores by name of what was kept and of what is given, and forget it."""
+        if (predictions is None) != (references is None):
+            raise InputError("predictions and references come together")
+        if predictions is not None and references is not None:
+            self.add_batch(predictions=predictions, references=references)
+        kept = self._predictions, self._references
+        self._predictions, self._references = [], []
+        if not kept[0]:
+            raise InputError("there are no predictions; add some, or pass them to compute")
+        table = score(
+            *kept, self.metrics.values(), tokenizer=self.tokenizer, frequencies=self.frequencies
+        )
+        return dict(zip(self.metrics, table.corpus.values(), strict=True))

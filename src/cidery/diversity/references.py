@@ -1,0 +1,187 @@
+"""How well do references agree? Each one is scored against the others of its image."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from cidery.captions.corpus import Corpus, ImageId, References
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.diversity.sets import CaptionSets
+from cidery.frequencies import DocumentFrequencies
+from cidery.metrics import Metric, get_metrics
+from cidery.metrics.base import Faithful
+from cidery.scoring.evaluation import (
+    FrequenciesLike,
+    MetricsLike,
+    Scorer,
+    pool_counted,
+    read_frequencies,
+    sign,
+    sum_images,
+)
+from cidery.scoring.tables import Resampling, ScoreTable
+from cidery.statistics import Floats
+
+_BATCH = 200_000
+"""Captions prepared at a time: m captions of an image make m (m - 1) references."""
+
+
+@dataclass(frozen=True)
+class RankedCaption:
+    """A reference with its consensus."""
+
+    score: float
+    """Against the other references of its image."""
+    caption: str
+    position: int
+    """Where it stood among the image's references, from 0."""
+
+
+def score_references(
+    references: References,
+    metrics: MetricsLike = "cider-d",
+    *,
+    tokenizer: TokenizerLike = "ptb",
+    frequencies: FrequenciesLike = "references",
+    faithful: Faithful | None = None,
+    threads: int = 0,
+) -> ScoreTable:
+    """Score every reference against the others of its image; with CIDEr, the accuracy of humans.
+
+    1/N Σ_i sim(g_i, G without g_i): Wang and Chan 2019, section 4.2. The table has one row per
+    reference. `frequencies="references"` counts the images as they are, with all references.
+
+    ```python
+    score_references({"a": ["a dog", "a dog runs"]}, "rouge-l").corpus["rouge-l"]
+    ```
+    """
+    sets = CaptionSets.build(references, name="references")
+    chosen = get_metrics(metrics, faithful)
+    counted_on = read_frequencies(frequencies)
+    rows: dict[str, Floats] = {}
+    signatures: dict[str, str] = {}
+    for stemmer, group in _by_stemmer(chosen).items():
+        found = counted_on
+        longest = [getattr(m, "n", 4) for m in group.values() if m.uses_frequencies]
+        if counted_on == "references" and longest:
+            found = count_references(sets, tokenizer, stemmer, max(longest))
+        measured = [
+            (scorer, scorer.measure(scorer.references.tokenizer(texts, threads), images))
+            for scorer, texts, images in _left_out(sets, group, tokenizer, found, threads)
+        ]
+        sizes = sets.sizes - 1
+        for label, metric in group.items():
+            rows[label] = np.concatenate([batch[label] for _, batch in measured])
+            first = measured[0][0].references
+            signatures[label] = str(sign(metric, first, int(sizes.min()), int(sizes.max())))
+    owners = np.repeat(np.arange(len(sets.images)), sets.sizes)
+    return ScoreTable(
+        ids=[sets.images[i] for i in owners.tolist()],
+        image_count=len(sets.images),
+        corpus={label: metric.reduce(rows[label]) for label, metric in chosen.items()},
+        each={label: metric.each(rows[label]) for label, metric in chosen.items()},
+        signatures={label: signatures[label] for label in chosen},
+        resampling={
+            label: Resampling(
+                sum_images(rows[label], owners, len(sets.images)), partial(pool_counted, metric)
+            )
+            for label, metric in chosen.items()
+        },
+    )
+
+
+def rank_references(
+    references: References,
+    metric: str | Metric = "cider",
+    *,
+    tokenizer: TokenizerLike = "ptb",
+    frequencies: FrequenciesLike = "references",
+    faithful: Faithful | None = None,
+    threads: int = 0,
+) -> dict[ImageId, list[RankedCaption]]:
+    """Rank each image's references by consensus, the best first.
+
+    Each reference is scored against the others: Vedantam, Zitnick, Parikh 2015, Appendix II.
+
+    ```python
+    ranking = rank_references(references, "cider", frequencies="coco-val2014")
+    ranking["391895"][0].caption
+    ```
+    """
+    table = score_references(
+        references,
+        metric,
+        tokenizer=tokenizer,
+        frequencies=frequencies,
+        faithful=faithful,
+        threads=threads,
+    )
+    scores = next(iter(table.each.values()))
+    sets = CaptionSets.build(references, name="references")
+    ranking: dict[ImageId, list[RankedCaption]] = {}
+    for image, start, captions in zip(
+        sets.images, sets.offsets.tolist(), sets.groups(), strict=False
+    ):
+        ranked = [
+            RankedCaption(float(scores[start + i]), caption, i)
+            for i, caption in enumerate(captions)
+        ]
+        ranking[image] = sorted(ranked, key=lambda r: -r.score)
+    return ranking
+
+
+def count_references(
+    sets: CaptionSets, tokenizer: TokenizerLike, stemmer: str | None, n: int = 4
+) -> DocumentFrequencies:
+    """Count document frequencies on the captions themselves."""
+    return DocumentFrequencies.from_references(
+        dict(zip(sets.images, sets.groups(), strict=True)),
+        tokenizer=get_tokenizer(tokenizer),
+        stemmer=stemmer,
+        n=n,
+        name=f"references-{len(sets.images)}",
+    )
+
+
+def _by_stemmer(metrics: Mapping[str, Metric]) -> dict[str | None, dict[str, Metric]]:
+    """Group metrics by the stems that their frequencies must be counted on."""
+    groups: defaultdict[str | None, dict[str, Metric]] = defaultdict(dict)
+    for label, metric in metrics.items():
+        groups[metric.stems if metric.uses_frequencies else None][label] = metric
+    return groups
+
+
+def _left_out(
+    sets: CaptionSets,
+    metrics: Mapping[str, Metric],
+    tokenizer: TokenizerLike,
+    frequencies: str | DocumentFrequencies,
+    threads: int,
+) -> Iterator[tuple[Scorer, list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]]:
+    """Give scorers of captions against the others of their image, some images at a time."""
+    texts: list[str] = []
+    others: list[list[str]] = []
+    waiting = 0
+
+    def batch() -> tuple[Scorer, list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        corpus = Corpus.from_references(others)
+        scorer = Scorer.build(
+            corpus, metrics, tokenizer=tokenizer, frequencies=frequencies, threads=threads
+        )
+        return scorer, texts, np.arange(len(texts))
+
+    for captions in sets.groups():
+        for i, caption in enumerate(captions):
+            texts.append(caption)
+            others.append(captions[:i] + captions[i + 1 :])
+        waiting += len(captions) * (len(captions) - 1)
+        if waiting >= _BATCH:
+            yield batch()
+            texts, others, waiting = [], [], 0
+    if texts:
+        yield batch()

@@ -1,0 +1,10 @@
+"""Document frequencies: in how many images each n-gram occurs; the shipped sets."""
+
+from cidery.frequencies.document_frequencies import (
+    MAX_ORDER,
+    SHIPPED,
+    DocumentFrequencies,
+    load_shipped,
+)
+
+__all__ = ["MAX_ORDER", "SHIPPED", "DocumentFrequencies", "load_shipped"]

@@ -1,0 +1,1 @@
+"""Metrics on language models: BERTScore, inter-reference variance, consensus."""

@@ -1,0 +1,120 @@
+"""What metrics on language models share: the encoder, its layer, the tokens of captions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.metrics.base import Images, Metric
+from cidery.metrics.contextual.encoders import (
+    Encoder,
+    EncoderLike,
+    TokenStates,
+    choose_layer,
+    get_encoder,
+)
+from cidery.statistics import Floats
+from cidery.store import MODELS
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Contextual(Metric):
+    """A metric that sees captions through a language model."""
+
+    encoder: EncoderLike = "minilm"
+    """`minilm`, `mpnet`, the path of a model folder, or a function."""
+    device: str = "cpu"
+    """`cpu` (the native core), `torch`, or a device that torch knows."""
+    keep: bool = False
+    """Whether to keep vectors in the user's cache directory for the next time."""
+
+    extra: ClassVar[str | None] = "contextual"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.encoder, os.PathLike):
+            object.__setattr__(self, "encoder", os.fspath(self.encoder))
+
+    def open_encoder(self) -> Encoder:
+        """Return the encoder; DataError says how to get one that is not here."""
+        return get_encoder(self.encoder, self.device, self.keep)
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says; a folder goes by its name, a function by its own."""
+        settings = super().settings()
+        settings.pop("keep", None)
+        if not isinstance(self.encoder, str):
+            settings["encoder"] = get_encoder(self.encoder).name
+        elif self.encoder not in MODELS:
+            settings["encoder"] = f"folder:{Path(self.encoder).resolve().name}"
+        return settings
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the encoder's weights."""
+        return {"weights": self.open_encoder().fingerprint}
+
+
+@dataclass(frozen=True)
+class ByToken(Contextual):
+    """A metric that compares tokens in one layer of a language model."""
+
+    layer: int | None = None
+    """Of the encoder; 0 are the embeddings below the first, None: the one found best for it."""
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the encoder's weights, and the layer."""
+        encoder = self.open_encoder()
+        return {"layer": str(self.choose_layer(encoder)), "weights": encoder.fingerprint}
+
+    def choose_layer(self, encoder: Encoder) -> int | None:
+        """Return the layer asked for, or the one found best for this encoder."""
+        return choose_layer(encoder, self.layer)
+
+    def read_tokens(
+        self, encoder: Encoder, captions: TokenizedCaptions, threads: int
+    ) -> TokenStates:
+        """Return the captions' tokens; metrics that ask for the same get the same."""
+        layer = self.choose_layer(encoder)
+        if (encoder, layer) not in captions.encoded:
+            captions.encoded[encoder, layer] = encoder.tokens(captions.texts, layer, threads)
+        tokens: TokenStates = captions.encoded[encoder, layer]
+        return tokens
+
+
+def rows_by_image(images: Images) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield each image with the captions that describe it."""
+    order = np.argsort(images, kind="stable")
+    distinct, starts = np.unique(images[order], return_index=True)
+    yield from zip(distinct.tolist(), np.split(order, starts[1:]), strict=True)
+
+
+@dataclass(frozen=True, eq=False)
+class CaptionCounts:
+    """In how many captions each token occurs."""
+
+    counts: NDArray[np.int64]
+    """By the token's id."""
+    captions: int
+
+    @classmethod
+    def count(
+        cls, ids: NDArray[np.int64], captions: Sequence[NDArray[np.int64] | slice]
+    ) -> CaptionCounts:
+        """Count the tokens of captions, each given by the places of its ids."""
+        counts = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
+        for places in captions:
+            counts[np.unique(ids[places])] += 1
+        return cls(counts, len(captions))
+
+    def of(self, ids: NDArray[np.int64]) -> Floats:
+        """Return the counts of these tokens; 0 for one that was not seen."""
+        padded = np.append(self.counts, 0)
+        return padded[np.minimum(ids, len(self.counts))].astype(np.float64)

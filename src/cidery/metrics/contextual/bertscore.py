@@ -1,0 +1,204 @@
+"""BERTScore (Zhang et al. 2020), equal to the package bert_score with the same model and layer."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.errors import DataError
+from cidery.metrics.base import Images, Prepared, ReferenceSet, require, require_choice
+from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
+from cidery.metrics.contextual.encoders import Encoder, TokenStates
+from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from numpy.typing import NDArray
+
+MEASURES = ("precision", "recall", "f")
+"""The columns of the rows."""
+
+
+@dataclass(frozen=True)
+class BertScore(ByToken):
+    """BERTScore: how close each token is to the nearest token of the other caption; in [-1, 1].
+
+    Precision is the mean over the candidate's tokens, recall that over the reference's, F their
+    harmonic mean: Zhang et al., ICLR 2020, equations in section 3. Of several references it takes
+    the highest value, as the package bert_score does, or the mean.
+
+    ```python
+    cidery.score(candidates, references, metrics=[BertScore(), BertScore("recall", idf=True)])
+    ```
+    """
+
+    measure: Literal["f", "precision", "recall"] = "f"
+    """`f` is called `bertscore`, the others `bertscore-precision` and `bertscore-recall`."""
+    over: Literal["max", "mean"] = "max"
+    """How the values against several references become one."""
+    idf: bool = False
+    """Whether rare tokens weigh more: by the share of all references that they occur in."""
+    baseline: str | tuple[float, float, float] | None = None
+    """What unrelated captions score: precision, recall and F, or a file of bert_score's with them
+    for each layer. It becomes 0, and 1 stays 1."""
+
+    paper: ClassVar[str] = "Zhang et al. 2020"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.baseline, os.PathLike):
+            object.__setattr__(self, "baseline", os.fspath(self.baseline))
+        require_choice("measure", self.measure, ("f", "precision", "recall"))
+        require_choice("over", self.over, ("max", "mean"))
+        if self.baseline is not None and not isinstance(self.baseline, str):
+            holds = _is_baseline(self.baseline)
+            require(holds, f"baseline must be three numbers below 1, not {self.baseline}")
+
+    @property
+    def name(self) -> str:
+        """`bertscore`, `bertscore-precision` or `bertscore-recall`."""
+        return "bertscore" if self.measure == "f" else f"bertscore-{self.measure}"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From -1, or what the baseline makes of it, to 1."""
+        if isinstance(self.baseline, tuple):
+            value = self.baseline[MEASURES.index(self.measure)]
+            return (-1 - value) / (1 - value), 1.0
+        return -1.0, 1.0
+
+    @property
+    def row_key(self) -> Hashable:
+        """Precision, recall and F have the same rows."""
+        return replace(self, measure="f")
+
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """As `over` says, where tokens weigh the same whatever the references."""
+        return None if self.idf else self.over
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the encoder's digest, the layer, and the baseline that a file gives."""
+        settings = super().data_settings()
+        if isinstance(self.baseline, str):
+            values = read_baseline(self.baseline, self.choose_layer(self.open_encoder()))
+            settings["baseline"] = ",".join(f"{value:.12g}" for value in values)
+        return settings
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Encode the references."""
+        encoder = self.open_encoder()
+        baseline = self.baseline
+        if isinstance(baseline, str):
+            baseline = read_baseline(baseline, self.choose_layer(encoder))
+        tokens = self.read_tokens(encoder, references.captions, references.threads)
+        counts = None
+        if self.idf:
+            counts = CaptionCounts.count(tokens.ids, [tokens.rows(i) for i in range(len(tokens))])
+        return _PreparedBertScore(
+            self, encoder, tokens, references.image_offsets, counts, baseline or (0.0, 0.0, 0.0)
+        )
+
+    def each(self, rows: Floats) -> Floats:
+        """Return the chosen measure."""
+        return np.ascontiguousarray(rows[:, MEASURES.index(self.measure)])
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:
+        """Return the mean of the chosen measure."""
+        place = MEASURES.index(self.measure)
+        return super().pool(sums[..., place : place + 1], count)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedBertScore:
+    metric: BertScore
+    encoder: Encoder
+    references: TokenStates
+    image_offsets: NDArray[np.uint64]
+    counts: CaptionCounts | None
+    baseline: tuple[float, float, float]
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return precision, recall and F: float64[captions, 3]."""
+        tokens = self.metric.read_tokens(self.encoder, candidates, threads)
+        weights, reference_weights = self.weigh(tokens), self.weigh(self.references)
+        rows = np.zeros((len(candidates), 3))
+        for image, members in rows_by_image(images):
+            known = range(int(self.image_offsets[image]), int(self.image_offsets[image + 1]))
+            side = _References(
+                np.concatenate([self.references.directions(i) for i in known]),
+                np.concatenate([reference_weights[self.references.rows(i)] for i in known]),
+                np.cumsum([0, *(self.references.ends - self.references.starts)[list(known)][:-1]]),
+            )
+            for row in members:
+                found = side.match(tokens.directions(row), weights[tokens.rows(row)])
+                rows[row] = found.max(axis=0) if self.metric.over == "max" else found.mean(axis=0)
+        baseline = np.asarray(self.baseline)
+        rescaled: Floats = (rows - baseline) / (1 - baseline)
+        return rescaled
+
+    def weigh(self, tokens: TokenStates) -> Floats:
+        """Return each token's weight; what the encoder adds itself weighs nothing."""
+        if self.counts is None:
+            return (~tokens.special).astype(np.float64)
+        share = (self.counts.captions + 1) / (self.counts.of(tokens.ids) + 1)
+        return np.where(tokens.special, 0.0, np.log(share))
+
+
+@dataclass(frozen=True, eq=False)
+class _References:
+    """The references of one image, their tokens one after another."""
+
+    directions: Floats
+    weights: Floats
+    starts: NDArray[np.int64]
+
+    def match(self, directions: Floats, weights: Floats) -> Floats:
+        """Return precision, recall and F against each reference: float64[references, 3].
+
+        Special tokens may be the nearest, although they weigh nothing themselves.
+        """
+        cosines = directions @ self.directions.T
+        nearest = np.maximum.reduceat(cosines, self.starts, axis=1)
+        totals = np.add.reduceat(self.weights, self.starts)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            precision = weights @ nearest / weights.sum()
+            recall = np.add.reduceat(self.weights * cosines.max(axis=0), self.starts) / totals
+            f = 2 * precision * recall / (precision + recall)
+        # A caption without words has no score, nor F where nothing is alike: 0, as in bert_score.
+        usable = (totals > 0) & (weights.sum() > 0)
+        f = np.where(precision + recall == 0, 0.0, f)
+        return np.where(usable[:, None], np.stack([precision, recall, f], axis=1), 0.0)
+
+
+def read_baseline(path: str, layer: int | None) -> tuple[float, float, float]:
+    """Return precision, recall and F of a layer from a file as bert_score keeps it."""
+    import csv
+
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        try:
+            rows = {
+                int(row["LAYER"]): (float(row["P"]), float(row["R"]), float(row["F"]))
+                for row in csv.DictReader(file)
+            }
+        except (KeyError, TypeError, ValueError, csv.Error):
+            raise DataError(f"{path}: expected the columns LAYER, P, R and F") from None
+    if layer not in rows:
+        raise DataError(f"{path} has no baseline for layer {layer}")
+    if not _is_baseline(rows[layer]):
+        raise DataError(f"{path}, layer {layer}: expected numbers below 1, not {rows[layer]}")
+    return rows[layer]
+
+
+def _is_baseline(values: object) -> bool:
+    return (
+        isinstance(values, tuple)
+        and len(values) == 3
+        and all(isinstance(value, int | float) and -1 <= value < 1 for value in values)
+    )

@@ -1,0 +1,178 @@
+"""Encoders from model folders: BERT, RoBERTa and MPNet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cidery.errors import DataError, MissingExtraError, SettingError
+from cidery.metrics.contextual.encoders.base import (
+    Encoder,
+    Floats32,
+    Integers,
+    Token,
+    TokenStates,
+    normalise,
+    number_distinct,
+)
+from cidery.metrics.contextual.encoders.layers import Layers, NativeLayers, TorchLayers
+from cidery.metrics.contextual.encoders.model import Model, read_model
+from cidery.store import current_report
+
+if TYPE_CHECKING:
+    import tokenizers
+
+AT_ONCE = 1024
+"""Captions between two reports of progress."""
+
+
+class TransformerEncoder(Encoder):
+    """A model folder, read once; every distinct caption goes through it once per call."""
+
+    def __init__(self, folder: Path, digest: str, name: str, device: str) -> None:
+        """Read a folder whose weights have this SHA-256; `device` is as for `get_encoder`."""
+        self._folder, self._digest, self._name = folder, digest, name
+        self._model: Model = read_model(folder)
+        self._layers: Layers = (
+            NativeLayers(self._model) if device == "cpu" else TorchLayers(self._model, device)
+        )
+        self._tokenizer = _open_tokenizer(folder, self._model)
+
+    @property
+    def name(self) -> str:
+        """What signatures call it."""
+        return self._name
+
+    @property
+    def fingerprint(self) -> str:
+        """The beginning of its weights' SHA-256."""
+        return self._digest[:12]
+
+    @property
+    def layers(self) -> int:
+        """The number of its last layer."""
+        return len(self._model.layers)
+
+    @cached_property
+    def vocabulary(self) -> Sequence[str]:
+        """The tokens' texts by id, as BERT's vocabulary has them."""
+        texts = [""] * len(self._model.words)
+        for text, place in self._tokenizer.get_vocab().items():
+            # RoBERTa marks the blank before a word, not that there is none.
+            continues = self._model.naming.blank and text[:1].isalnum() and text[0] != "Ġ"
+            texts[place] = f"##{text}" if continues else text.removeprefix("Ġ")
+        return texts
+
+    def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
+        """Return float32[captions, width]: the mean of each caption's states, of length 1."""
+        distinct, places = number_distinct(captions)
+        means = np.empty((len(distinct), self._model.words.shape[1]), np.float32)
+        ids, _, offsets = self._cut(distinct)
+        for first, last, states in self._run(ids, offsets, self.layers, threads):
+            starts = offsets[first:last] - offsets[first]
+            counts = np.diff(offsets[first : last + 1])
+            means[first:last] = np.add.reduceat(states, starts) / counts[:, None]
+        embedded: Floats32 = normalise(means)[places]
+        return embedded
+
+    def tokens(
+        self, captions: Sequence[str], layer: int | None = None, threads: int = 0
+    ) -> TokenStates:
+        """Return the tokens of all captions with their states in that layer; None: the last."""
+        count = self.layers if layer is None else layer
+        if not 0 <= count <= self.layers:
+            raise SettingError(f"{self.name} has layers 0 to {self.layers}, not {layer}")
+        distinct, places = number_distinct(captions)
+        ids, special, offsets = self._cut(distinct)
+        states = np.empty((len(ids), self._model.words.shape[1]), np.float32)
+        for first, last, part in self._run(ids, offsets, count, threads):
+            states[offsets[first] : offsets[last]] = part
+        return TokenStates(
+            captions, states, ids, special, offsets[:-1][places], offsets[1:][places], self.cut
+        )
+
+    def cut(self, caption: str) -> list[Token]:
+        """Return the tokens of one caption."""
+        found = self._tokenizer.encode(self._spell(caption))
+        added = len(caption) - len(caption.lstrip()) - self._model.naming.blank
+        return [
+            Token(text, max(0, start + added), max(0, end + added), word)
+            for text, (start, end), word in zip(
+                found.tokens, found.offsets, found.word_ids, strict=True
+            )
+        ]
+
+    def _spell(self, caption: str) -> str:
+        """Return what the tokenizer gets: with a blank before the first word, if that matters."""
+        if not self._model.naming.blank or not caption.strip():
+            return caption.strip()
+        return f" {caption.strip()}"
+
+    def _cut(self, captions: list[str]) -> tuple[Integers, np.ndarray, Integers]:
+        """Return ids, which of them are special, and where captions begin."""
+        found = self._tokenizer.encode_batch_fast([self._spell(text) for text in captions])
+        lengths = [len(one.ids) for one in found]
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
+        count = int(offsets[-1])
+        ids = np.fromiter((i for one in found for i in one.ids), np.int64, count)
+        special = np.fromiter((s for one in found for s in one.special_tokens_mask), bool, count)
+        return ids, special, offsets
+
+    def _run(
+        self, ids: Integers, offsets: Integers, layers: int, threads: int
+    ) -> Iterator[tuple[int, int, Floats32]]:
+        """Yield the states of captions [first, last), some at a time."""
+        report: Callable[[str, float], None] = current_report()
+        total = len(offsets) - 1
+        for first in range(0, total, AT_ONCE):
+            last = min(total, first + AT_ONCE)
+            report(f"encoding captions by {self.name}", first / total)
+            begin, end = offsets[first], offsets[last]
+            inner = offsets[first : last + 1] - begin
+            states = self._embed_tokens(ids[begin:end], inner)
+            states = self._layers.run(states, inner, layers, threads)
+            if not np.isfinite(states).all():
+                raise DataError(f"{self._folder}: the weights give states that are no numbers")
+            yield first, last, states
+
+    def _embed_tokens(self, ids: Integers, offsets: Integers) -> Floats32:
+        """Return word, position and kind of each token, summed and normalised."""
+        model = self._model
+        places = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets))
+        # The same word at the same place is the same vector, wherever it occurs.
+        keys, back = np.unique(ids * model.longest + places, return_inverse=True)
+        words, positions = np.divmod(keys, model.longest)
+        sums = model.words[words] + model.kind
+        sums += model.positions[positions + model.naming.first_position]
+        sums -= sums.mean(axis=1, keepdims=True)
+        variance = np.square(sums).mean(axis=1, keepdims=True)
+        sums = sums / np.sqrt(variance + np.float32(model.epsilon)) * model.scale + model.shift
+        embedded: Floats32 = sums.astype(np.float32, copy=False)[back]
+        return embedded
+
+
+def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
+    try:
+        from tokenizers import Tokenizer
+    except ImportError:
+        raise MissingExtraError.to(
+            "cut captions as language models do", package="tokenizers", extra="contextual"
+        ) from None
+    path = folder / "tokenizer.json"
+    if not path.is_file():
+        raise DataError(f"{folder} holds no tokenizer.json")
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises nothing more particular
+        raise DataError(f"{path} cannot be read: {error}") from error
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(model.longest)
+    if not tokenizer.encode("").ids:
+        raise DataError(f"{path} adds no tokens such as [CLS]; the model cannot run without")
+    if max(tokenizer.get_vocab().values()) >= len(model.words):
+        raise DataError(f"{path} knows more tokens than the model, which has {len(model.words)}")
+    return tokenizer

@@ -1,0 +1,299 @@
+"""The metric of "Improving image captioning evaluation by considering inter references variance".
+
+Yi, Deng and Hu, ACL 2020: tokens that are far from everything count as mismatches, references are
+combined into one caption without repetition, and words without content are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
+from cidery.metrics.base import (
+    Images,
+    Metric,
+    Prepared,
+    ReferenceSet,
+    require_between,
+    require_choice,
+)
+from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
+from cidery.metrics.contextual.encoders import Encoder, TokenStates, choose_beta
+from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+References: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
+REFERENCES = ("combine", "concatenate", "max", "mean")
+
+_STOPPED = STOP_WORDS["english"] | set(".,;:!?'\"()-") | {"'s"}
+
+
+@dataclass(frozen=True, eq=False)
+class TokenTable:
+    """The tokens of some captions: comparable by their ids, or by vectors."""
+
+    ids: NDArray[np.int64]
+    stopped: NDArray[np.bool_]
+    """Words without content, and punctuation."""
+    captions: Sequence[NDArray[np.int64]]
+    """Each caption's tokens: places in the other arrays."""
+    states: NDArray[np.float32] | None = None
+    """[tokens, width]; None: only equal ids are alike."""
+
+    def nearest(
+        self, places: NDArray[np.int64], other: TokenTable, other_places: NDArray[np.int64]
+    ) -> Floats:
+        """Return how alike each token and the likest of the others are: float64[places]."""
+        if self.states is None or other.states is None:
+            ours, theirs = self.ids[places], other.ids[other_places]
+            known = np.zeros(max(ours.max(initial=0), theirs.max(initial=0)) + 1)
+            known[theirs] = 1.0
+            return known[ours]
+        cosines = _normalise(self.states[places]) @ _normalise(other.states[other_places]).T
+        nearest: Floats = cosines.max(axis=1, initial=-1.0)
+        return nearest
+
+    def cut(
+        self,
+        places: NDArray[np.int64],
+        other: TokenTable,
+        other_places: NDArray[np.int64],
+        beta: float,
+    ) -> Floats:
+        """Return S of equation (2): the nearest token's cosine, or 0 if that is not above β."""
+        nearest = self.nearest(places, other, other_places)
+        return np.where(nearest > beta, nearest, 0.0)
+
+
+def _normalise(states: NDArray[np.float32]) -> Floats:
+    exact = states.astype(np.float64)
+    normal: Floats = exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-12)
+    return normal
+
+
+def combine(
+    table: TokenTable, groups: Sequence[NDArray[np.int64]], beta: float
+) -> NDArray[np.int64]:
+    """Return the tokens of the combined reference (the five steps of section 3.3).
+
+    The first reference is the base; of each further one, the tokens that match nothing in the base
+    are added to it.
+    """
+    base = groups[0]
+    for group in groups[1:]:
+        base = np.concatenate([base, group[table.nearest(group, table, base) <= beta]])
+    return base
+
+
+def matched_recall(cut_values: Floats, weights: Floats) -> float:
+    """Return R of equation (3): the weighted mean over the tokens that match."""
+    matched = cut_values != 0
+    if not matched.any():
+        return 0.0
+    values, weights = cut_values[matched], weights[matched]
+    # Words that every caption has weigh nothing; where there are no others, they weigh the same.
+    return float(np.average(values, weights=weights if weights.sum() > 0 else None))
+
+
+@dataclass(frozen=True)
+class _Settings(Metric):
+    """What both versions have in common."""
+
+    references: References = "combine"
+    """`combine` them (B of the paper's Table 2), `concatenate` them (cat), or take the `max` or
+    `mean` over scores against each."""
+    remove: bool = True
+    """Whether to multiply by the recall of words with content (R of the paper's Table 2)."""
+    idf: bool = True
+    """Whether rare tokens weigh more: by the share of all references that they occur in."""
+    seed: int | None = 0
+    """Draws the order in which references are combined, whatever order they are given in; None:
+    the order given."""
+
+    paper: ClassVar[str] = "Yi, Deng and Hu 2020"
+
+    def __post_init__(self) -> None:
+        require_choice("references", self.references, REFERENCES)
+
+    @property
+    def over_references(self) -> Literal["mean", "max"] | None:
+        """Combined references are more than their number."""
+        if self.idf or self.references not in ("max", "mean"):
+            return None
+        return "max" if self.references == "max" else "mean"
+
+
+@dataclass(frozen=True)
+class IrvUnigram(_Settings):
+    """Recall of the words of all references, combined without repetition; in [0, 1].
+
+    The unigram baseline of Yi, Deng and Hu, ACL 2020, section 4.3: equations (1) to (6) with words
+    that are equal or not in place of cosines. It needs no model.
+
+    ```python
+    cidery.score(candidates, references, metrics=[IrvUnigram(), IrvUnigram(references="max")])
+    ```
+    """
+
+    @property
+    def name(self) -> str:
+        """`irv-unigram`."""
+        return "irv-unigram"
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Combine each image's references."""
+        words = references.captions.form("words").vocabulary()
+        known = {word: number for number, word in enumerate(words)}
+
+        def read(captions: TokenizedCaptions, threads: int) -> TokenTable:  # noqa: ARG001
+            return _read_words(captions, known)
+
+        return _prepare(self, 0.0, references, read)
+
+
+@dataclass(frozen=True)
+class Irv(_Settings, ByToken):
+    """Recall of the tokens of all references, combined without repetition; in [0, 1].
+
+    R_comb · R_rm of Yi, Deng and Hu, ACL 2020, equations (1) to (6): cosines not above β count as
+    mismatches, references are combined, and a second recall leaves out words without content.
+
+    ```python
+    cidery.score(candidates, references, metrics=[Irv(), Irv(remove=False), Irv(beta=0.4)])
+    ```
+    """
+
+    beta: float | None = None
+    """The highest cosine of a mismatch; 0 takes every token for a match, None: the encoder's."""
+
+    def __post_init__(self) -> None:
+        _Settings.__post_init__(self)
+        ByToken.__post_init__(self)
+        if self.beta is not None:
+            require_between("beta", self.beta, 0, 1)
+
+    @property
+    def name(self) -> str:
+        """`irv`."""
+        return "irv"
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the encoder's digest, the layer and β."""
+        return ByToken.data_settings(self) | {
+            "beta": f"{choose_beta(self.open_encoder(), self.beta):g}"
+        }
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Encode the references and combine each image's."""
+        encoder = self.open_encoder()
+
+        def read(captions: TokenizedCaptions, threads: int) -> TokenTable:
+            return _read_states(encoder, self.read_tokens(encoder, captions, threads))
+
+        return _prepare(self, choose_beta(encoder, self.beta), references, read)
+
+
+Read: TypeAlias = Callable[[TokenizedCaptions, int], TokenTable]
+
+
+def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenTable:
+    """Number the words of captions as `known` does; all others have the next number."""
+    form = captions.form("words")
+    vocabulary = form.vocabulary()
+    numbers = np.fromiter((known.get(w, len(known)) for w in vocabulary), np.int64)
+    stopped = np.fromiter((word in _STOPPED for word in vocabulary), bool)
+    words, offsets = form.words(), form.offsets().astype(np.int64)
+    groups = [np.arange(*edge) for edge in pairwise(offsets.tolist())]
+    return TokenTable(numbers[words], stopped[words], groups)
+
+
+def _read_states(encoder: Encoder, tokens: TokenStates) -> TokenTable:
+    """Take captions' tokens without those that the encoder adds."""
+    stopped = np.fromiter((text.lower() in _STOPPED for text in encoder.vocabulary), bool)
+    usable = ~tokens.special
+    groups = [
+        start + np.flatnonzero(usable[start:end])
+        for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
+    ]
+    return TokenTable(tokens.ids, stopped[tokens.ids], groups, tokens.states)
+
+
+def _prepare(metric: _Settings, beta: float, references: ReferenceSet, read: Read) -> Prepared:
+    table = read(references.captions, references.threads)
+    weights = np.ones(len(table.ids))
+    if metric.idf:
+        counts = CaptionCounts.count(table.ids, table.captions)
+        # Tokens that the encoder adds are in no caption; they are not asked for.
+        weights = -np.log10(np.maximum(counts.of(table.ids), 1) / counts.captions)
+    texts = references.captions.texts
+    targets = []
+    for begin, end in pairwise(references.image_offsets.tolist()):
+        captions = list(range(begin, end))
+        if metric.seed is not None:
+            captions.sort(key=lambda caption: _draw(texts[caption], metric.seed))
+        groups = [table.captions[caption] for caption in captions]
+        targets.append(_merge(groups, metric.references, table, beta))
+    return _PreparedIrv(metric, beta, table, weights, targets, read)
+
+
+def _draw(text: str, seed: int | None) -> bytes:
+    """Return what orders captions at random, but the same ones always the same way."""
+    import hashlib
+
+    return hashlib.sha256(f"{seed} {text}".encode()).digest()
+
+
+def _merge(
+    groups: list[NDArray[np.int64]], references: References, table: TokenTable, beta: float
+) -> list[NDArray[np.int64]]:
+    """Return the captions to compare with, as places of tokens: one, or all."""
+    if references in ("max", "mean"):
+        return groups
+    if references == "concatenate":
+        return [np.concatenate(groups)]
+    return [combine(table, groups, beta)]
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedIrv:
+    metric: _Settings
+    beta: float
+    table: TokenTable
+    weights: Floats
+    targets: Sequence[Sequence[NDArray[np.int64]]]
+    """By image: what a candidate is compared with."""
+    read: Read
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return scores: float64[captions, 1]."""
+        table = self.read(candidates, threads)
+        rows = np.zeros((len(candidates), 1))
+        for image, members in rows_by_image(images):
+            for row in members:
+                scores = [
+                    self._score(target, table, table.captions[row])
+                    for target in self.targets[image]
+                ]
+                rows[row] = np.mean(scores) if self.metric.references == "mean" else max(scores)
+        return rows
+
+    def _score(
+        self, target: NDArray[np.int64], candidates: TokenTable, candidate: NDArray[np.int64]
+    ) -> float:
+        cut = self.table.cut(target, candidates, candidate, self.beta)
+        recall = matched_recall(cut, self.weights[target])
+        if not self.metric.remove:
+            return recall
+        target = target[~self.table.stopped[target]]
+        if len(target) == 0:
+            return recall
+        candidate = candidate[~candidates.stopped[candidate]]
+        # Equation (5)
+        return recall * float(self.table.cut(target, candidates, candidate, self.beta).mean())

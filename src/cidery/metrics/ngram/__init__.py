@@ -1,0 +1,1 @@
+"""Metrics on n-grams: CIDEr, CIDEr-D, CIDEr-R, BLEU, ROUGE."""

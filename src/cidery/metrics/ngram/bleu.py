@@ -1,0 +1,127 @@
+"""BLEU (Papineni et al. 2002), of captions and of corpora."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from cidery.metrics.base import (
+    Faithful,
+    Metric,
+    Prepared,
+    ReferenceSet,
+    require,
+    require_choice,
+    require_order,
+)
+from cidery.metrics.ngram.overlap import prepare_overlap
+from cidery.statistics import Floats
+
+SMOOTHINGS = ("none", "add-one", "epsilon", "exponential")
+
+# coco-caption's constants: "so that if guess is 0 still return 0", and against division by zero.
+_TINY = 1e-15
+_SMALL = 1e-9
+
+
+@dataclass(frozen=True)
+class Bleu(Metric):
+    """BLEU-n: geometric mean of clipped n-gram precisions, times a brevity penalty; in [0, 1].
+
+    BLEU_N = b · exp(1/N Σ_n log P_n), P_n = Σ_k min(h_k(c), max_j h_k(s_j)) / Σ_k h_k(c), and
+    b = exp(1 - l_S/l_C) where the candidates are shorter: Papineni et al., ACL 2002; equations
+    (6)-(8) of the CIDEr paper's Appendix VII. The corpus score pools counts over all captions;
+    it is not the mean of the captions' scores. `coco` adds coco-caption's 1e-15 and 1e-9.
+
+    ```python
+    cidery.score(candidates, references, metrics=[Bleu(4), Bleu(1, brevity=False)])
+    ```
+    """
+
+    n: int = 4
+    faithful: Faithful = "coco"
+    reference_length: Literal["closest", "shortest", "average"] = "closest"
+    """Which length a candidate's is compared with; of two equally close ones the shorter."""
+    brevity: bool = True
+    """False leaves the brevity penalty out."""
+    smoothing: Literal["none", "add-one", "epsilon", "exponential"] = "none"
+    """For captions without long matches: `add-one` adds 1 to matches and n-grams of order 2 and up
+    (Lin and Och 2004); `epsilon` puts 0.1 for no match, `exponential` 1/2, 1/4, … (methods 1 and 3
+    of Chen and Cherry 2014)."""
+
+    paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
+
+    def __post_init__(self) -> None:
+        require_order(self.n)
+        require_choice("faithful", self.faithful, ("coco", "paper"))
+        lengths = ("closest", "shortest", "average")
+        require_choice("reference_length", self.reference_length, lengths)
+        require_choice("smoothing", self.smoothing, SMOOTHINGS)
+        require(
+            self.faithful == "paper" or self.smoothing == "none",
+            'coco-caption does not smooth; pass faithful="paper" with a smoothing',
+        )
+
+    @property
+    def name(self) -> str:
+        """`bleu-1` … `bleu-4`."""
+        return f"bleu-{self.n}"
+
+    @property
+    def _rows_order(self) -> int:
+        return max(self.n, 4)
+
+    @property
+    def row_key(self) -> Hashable:
+        """bleu-1 … bleu-4 come from the same rows."""
+        return ("bleu", self._rows_order, self.reference_length)
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Make references ready."""
+        order = self._rows_order
+        return prepare_overlap(references, "bleu", order, self.reference_length, order=order)
+
+    def each(self, rows: Floats) -> Floats:
+        """Return BLEU of each caption by itself."""
+        return self._score(rows)
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:  # noqa: ARG002
+        """Return BLEU of the pooled counts."""
+        return self._score(sums)
+
+    def _score(self, rows: Floats) -> Floats:
+        """From rows of (length, reference length, matches…, n-grams…)."""
+        order = self._rows_order
+        length, reference_length = rows[..., 0], rows[..., 1]
+        matches = rows[..., 2 : 2 + self.n]
+        totals = rows[..., 2 + order : 2 + order + self.n]
+        if self.faithful == "coco":
+            product = np.prod((matches + _TINY) / (totals + _SMALL), axis=-1)
+            score = product ** (1 / self.n)
+            ratio = (length + _TINY) / (reference_length + _SMALL)
+        else:
+            score = np.exp(np.mean(self._log_precisions(matches, totals), axis=-1))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(reference_length > 0, length / reference_length, 1.0)
+        if not self.brevity:
+            return np.asarray(score, np.float64)
+        with np.errstate(divide="ignore", over="ignore"):
+            penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
+        return np.asarray(score * penalty, np.float64)
+
+    def _log_precisions(self, matches: Floats, totals: Floats) -> Floats:
+        matches, totals = matches.astype(np.float64), totals.astype(np.float64)
+        if self.smoothing == "add-one":
+            longer = np.arange(self.n) > 0
+            matches, totals = matches + longer, totals + longer
+        elif self.smoothing == "epsilon":
+            matches = np.where((matches == 0) & (totals > 0), 0.1, matches)
+        elif self.smoothing == "exponential":
+            missed = (matches == 0) & (totals > 0)
+            matches = np.where(missed, 0.5 ** np.cumsum(missed, axis=-1), matches)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            precision = np.where(totals > 0, matches / totals, 0.0)
+            return np.log(precision)

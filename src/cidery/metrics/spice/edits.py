@@ -1,0 +1,52 @@
+"""Small changes to a tree's tokens, of which repairs and misreadings are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeAlias
+
+from cidery.metrics.spice.tree import Token
+from cidery.metrics.spice.words import GROUPS
+
+Repair: TypeAlias = Callable[[list[Token]], None]
+"""Changes tokens in place."""
+
+NOMINAL_ROLES = ("ROOT", "nsubj", "nsubjpass", "dobj", "pobj", "attr", "conj", "appos")
+
+
+def find_child(tokens: list[Token], place: int, role: str, word: str = "") -> int | None:
+    """Return the first child in that role, or the first that is that word."""
+    for child, token in enumerate(tokens):
+        below = child != place and token.head == place
+        if below and token.role == role and word in ("", token.word):
+            return child
+    return None
+
+
+def find_last_child(tokens: list[Token], place: int, role: str) -> int | None:
+    """Return the last child in that role."""
+    found = (child for child, t in enumerate(tokens) if t.head == place and t.role == role)
+    return max(found, default=None)
+
+
+def find_group(tokens: list[Token], noun: Token) -> int | None:
+    """Return the place of `group` in `a group of people`, given the people."""
+    of = tokens[noun.head]
+    is_part = noun.role == "pobj" and of.word == "of"
+    return of.head if is_part and tokens[of.head].word in GROUPS else None
+
+
+def take_over(token: Token, place: int, noun: Token, noun_place: int) -> Token:
+    """Return the noun in the place that the token had in the tree."""
+    head = noun_place if token.head == place else token.head
+    return replace(noun, role=token.role, head=head)
+
+
+def move_children(
+    tokens: list[Token], place: int, new_head: int, before: int | None = None
+) -> None:
+    """Give a token's children, or those left of a place, to another token."""
+    for child, token in enumerate(tokens[:before]):
+        if token.head == place and child not in (place, new_head):
+            tokens[child] = replace(token, head=new_head)

@@ -1,0 +1,225 @@
+"""Which tuples of a caption its references also state: lemmas, and WordNet's synonym sets.
+
+Objects and attributes match where their words are the same or share a synonym set, objects also as
+phrases (`cell phone`, `cellphone`); relations where their words are the same. Attributes and
+relations match only together with their objects.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, TypeAlias
+
+from cidery.metrics.spice.graph import (
+    CATEGORIES,
+    Category,
+    SceneGraph,
+    SceneTuple,
+    categories_of,
+    format_tuple,
+)
+
+Synsets: TypeAlias = Callable[[str], frozenset[int]]
+"""From a word to the numbers of its synonym sets."""
+Key: TypeAlias = tuple[int | str, ...]
+"""A tuple with groups of synonyms in place of words."""
+
+
+@dataclass(frozen=True, eq=False)
+class WordGroups:
+    """Words in groups: those that share a synonym set with one of a group belong to it."""
+
+    group_of: dict[str, int]
+    by_synset: dict[int, int]
+
+    @classmethod
+    def build(cls, words: Iterable[str], synsets: Synsets) -> WordGroups:
+        """Group words; their order does not matter."""
+        parent: dict[int | str, int | str] = {}
+
+        def find(item: int | str) -> int | str:
+            while parent.setdefault(item, item) != item:
+                parent[item] = item = parent[parent[item]]
+            return item
+
+        for word in dict.fromkeys(words):
+            find(word)
+            for synset in synsets(word):
+                parent[find(synset)] = find(word)
+        roots = {root: place for place, root in enumerate(dict.fromkeys(map(find, list(parent))))}
+        places = {item: roots[find(item)] for item in list(parent)}
+        return cls(
+            {item: place for item, place in places.items() if isinstance(item, str)},
+            {item: place for item, place in places.items() if isinstance(item, int)},
+        )
+
+    def with_more(self, synsets: Synsets) -> WordGroups:
+        """Let words also be found by other synsets, which make no two groups one."""
+        more = {s: group for word, group in self.group_of.items() for s in synsets(word)}
+        return WordGroups(self.group_of, more | self.by_synset)
+
+    def find(self, word: str, synsets: Synsets) -> list[int]:
+        """Return the groups that a word, seen before or not, belongs to."""
+        found = {self.by_synset[s] for s in synsets(word) if s in self.by_synset}
+        return sorted(found | {self.group_of[word]} if word in self.group_of else found)
+
+
+def with_phrases(synsets: Synsets, graphs: Iterable[SceneGraph]) -> Synsets:
+    """Let an object have the synonyms of its phrases, too: `fire hydrant`, `fireplug`."""
+    phrases: dict[str, frozenset[int]] = {}
+    for graph in graphs:
+        for name, attribute in graph.attributes:
+            found = synsets(f"{attribute}_{name}")
+            phrases[name] = phrases.get(name, found) | found
+    return lambda word: synsets(word) | phrases.get(word, frozenset())
+
+
+@dataclass(frozen=True, eq=False)
+class ReferenceScene:
+    """What all references of an image state, synonyms taken together."""
+
+    objects: WordGroups
+    attributes: WordGroups
+    stated: dict[Key, SceneTuple]
+    """Each tuple by its key, in the words that come first in the alphabet."""
+    synsets: Synsets
+
+    @classmethod
+    def build(cls, graphs: Sequence[SceneGraph], synsets: Synsets) -> ReferenceScene:
+        """Unite graphs; their order does not matter."""
+        found = sorted({t for graph in graphs for t in graph.tuples})
+        objects = (word for t in found for word in t[::2])
+        attributes = (t[1] for t in found if len(t) == 2)
+        named = with_phrases(synsets, graphs)
+        scene = cls(
+            WordGroups.build(objects, synsets).with_more(named),
+            WordGroups.build(attributes, synsets),
+            {},
+            synsets,
+        )
+        for known in found:
+            for key in scene.keys(known, synsets):
+                scene.stated.setdefault(key, known)
+        return scene
+
+    def keys(self, found: SceneTuple, named: Synsets) -> Iterable[Key]:
+        """Return the keys that a tuple may have here, with those synonyms of its objects."""
+        objects = [self.objects.find(word, named) for word in found[::2]]
+        if len(found) == 1:
+            return product(objects[0])
+        if len(found) == 2:
+            return product(objects[0], self.attributes.find(found[1], self.synsets))
+        return product(objects[0], (found[1],), objects[1])
+
+    def compare(self, graph: SceneGraph) -> SceneComparison:
+        """Compare a caption's graph with what is stated here."""
+        named = with_phrases(self.synsets, [graph])
+        matched: dict[SceneTuple, SceneTuple] = {}
+        met: set[Key] = set()
+        for found in graph.tuples:
+            hits = [key for key in self.keys(found, named) if key in self.stated]
+            if hits:
+                matched[found] = self.stated[hits[0]]
+                met.update(hits)
+        return SceneComparison(
+            matched,
+            tuple(found for found in graph.tuples if found not in matched),
+            tuple(known for key, known in self.stated.items() if key not in met),
+            tuple(self.stated[key] for key in sorted(met, key=str)),
+        )
+
+
+@dataclass(frozen=True)
+class SceneComparison:
+    """What a caption and its references both state, and what only one side does."""
+
+    matched: dict[SceneTuple, SceneTuple]
+    """The caption's tuples, each with that of the references."""
+    extra: tuple[SceneTuple, ...]
+    """Only in the caption."""
+    missing: tuple[SceneTuple, ...]
+    """Only in the references."""
+    met: tuple[SceneTuple, ...]
+    """The references' tuples that the caption states."""
+
+    def count(self, category: Category = "all") -> SceneCounts:
+        """Return how many tuples of a category matched."""
+        counted = [
+            sum(category in categories_of(found) for found in tuples)
+            for tuples in (self.matched, self.extra, self.met, self.missing)
+        ]
+        hits, extra, met, missing = counted
+        return SceneCounts(hits, hits + extra, met, met + missing)
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["", "caption", "references"]
+
+    def lines(self) -> list[list[str]]:
+        """Return all tuples as text cells, a row each: matched, extra, missing."""
+        return [
+            *(["matched", format_tuple(t), format_tuple(r)] for t, r in self.matched.items()),
+            *(["extra", format_tuple(t), ""] for t in self.extra),
+            *(["missing", "", format_tuple(t)] for t in self.missing),
+        ]
+
+    def notes(self) -> list[str]:
+        """Return the scores of each category that occurs."""
+        counted = {category: self.count(category) for category in CATEGORIES}
+        return [
+            f"{category}: precision {_spell(c.precision)}, recall {_spell(c.recall)}, F {c.f:.4f}"
+            for category, c in counted.items()
+            if c.candidate or c.reference
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON; null where there is no score."""
+        return {
+            "matched": [{"caption": t, "references": r} for t, r in self.matched.items()],
+            "extra": self.extra,
+            "missing": self.missing,
+            "scores": {category: self.count(category).to_dict() for category in CATEGORIES},
+        }
+
+
+@dataclass(frozen=True)
+class SceneCounts:
+    """Numbers of tuples, and the scores that follow from them; nan where there are none."""
+
+    matched: int
+    """The caption's tuples that match."""
+    candidate: int
+    met: int
+    """The references' tuples that match: several of a caption may match the same."""
+    reference: int
+
+    @property
+    def precision(self) -> float:
+        """The share of the caption's tuples that references state."""
+        return self.matched / self.candidate if self.candidate else float("nan")
+
+    @property
+    def recall(self) -> float:
+        """The share of the references' tuples that the caption states."""
+        return self.met / self.reference if self.reference else float("nan")
+
+    @property
+    def f(self) -> float:
+        """The harmonic mean of both; 0 where only one side has tuples."""
+        if not self.candidate and not self.reference:
+            return float("nan")
+        if not self.matched:
+            return 0.0
+        return 2 * self.precision * self.recall / (self.precision + self.recall)
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return the scores, ready for JSON."""
+        scores = {"precision": self.precision, "recall": self.recall, "f": self.f}
+        return {name: None if math.isnan(score) else score for name, score in scores.items()}
+
+
+def _spell(score: float) -> str:
+    return "-" if math.isnan(score) else f"{score:.4f}"

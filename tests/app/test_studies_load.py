@@ -1,0 +1,23 @@
+"""The load benchmark, small: none lost, none doubled, every item exactly its judges."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+
+def test_twenty_judges_at_once(database: str, tmp_path: Path) -> None:
+    sys.path.insert(0, str(BENCHMARKS))
+    try:
+        from studies_load import run
+    finally:
+        sys.path.remove(str(BENCHMARKS))
+    # In a thread: a browser of other tests may have an event loop running in this one.
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(
+            run, tmp_path / "app", database, items=100, each=3, judges=20, pause=0.05, processes=2
+        ).result()
+    assert found["answers"] == 300

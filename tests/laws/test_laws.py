@@ -1,0 +1,227 @@
+"""Laws that every metric obeys; none can escape, since they run over METRICS."""
+
+import os
+import pickle
+from dataclasses import replace
+from importlib.machinery import PathFinder
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cidery
+from cidery.errors import DataError, MissingExtraError
+from cidery.metrics import METRICS
+from cidery.metrics.contextual.encoders import get_encoder
+from cidery.metrics.spice.pipeline import load_parser
+
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+
+WORDS = [
+    "a",
+    "the",
+    "dog",
+    "cat",
+    "man",
+    "woman",
+    "red",
+    "two",
+    "on",
+    "in",
+    "runs",
+    "sits",
+    "near",
+    "grass",
+    "ball",
+    "tree",
+    "house",
+    "x-ray",
+    "dog's",
+]
+caption = st.lists(st.sampled_from(WORDS), min_size=1, max_size=14).map(" ".join)
+any_caption = st.one_of(
+    caption,
+    st.sampled_from(
+        ["", " ", ".", "a", "\u00a0", "5 1/2 dogs", "日本語 テキスト", "😀", "a\u00a0b"]
+    ),
+    st.text(max_size=30),
+)
+TIES_BY_ORDER = {"meteor"}
+"""Of references with the same score it takes the first, whose statistics go into the corpus score;
+so that depends on the order of references where each caption's own score does not."""
+
+LONG = {"meteor": 2_000}
+"""Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
+
+
+FEWER = {"contextual": 150, "spice": 600}
+"""Images for metrics of an extra that are slow: a language model or a parser comes first."""
+
+
+def what_is_missing(extra):
+    """Return why metrics of that extra cannot run here."""
+    if extra in ("meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
+        return "pycocoevalcap, which holds METEOR's data, is not installed"
+    if extra == "spice":
+        try:
+            load_parser()
+        except MissingExtraError as error:
+            return str(error)
+    if extra == "contextual":
+        try:
+            get_encoder("minilm")
+        except (DataError, MissingExtraError) as error:
+            return str(error)
+    return ""
+
+
+MISSING = {extra: what_is_missing(extra) for extra in {m.extra for m in METRICS.values()}}
+HERE = [
+    pytest.param(
+        name, marks=pytest.mark.skipif(bool(MISSING[m.extra]), reason=MISSING[m.extra] or "here")
+    )
+    for name, m in METRICS.items()
+]
+
+
+@st.composite
+def corpora(draw, captions=any_caption, least=2):
+    size = draw(st.integers(least, 6))
+    references = {f"i{n}": draw(st.lists(captions, min_size=1, max_size=4)) for n in range(size)}
+    candidates = {image: draw(captions) for image in references}
+    return candidates, references
+
+
+def frequencies(references):
+    extra = {f"more{n}": [" ".join(WORDS[n : n + 5])] for n in range(10)}
+    return cidery.DocumentFrequencies.from_references(references | extra)
+
+
+def stemmed_frequencies(references):
+    return cidery.DocumentFrequencies.from_references(references, stemmer="english")
+
+
+def fixed(name, references):
+    """Settings that do not depend on which images are scored together."""
+    if not METRICS[name].uses_frequencies:
+        return {}
+    stems = METRICS[name].stems is not None
+    return {"frequencies": (stemmed_frequencies if stems else frequencies)(references)}
+
+
+@pytest.mark.parametrize("name", HERE)
+@settings(max_examples=40)
+@given(corpus=corpora())
+def test_scores_are_finite_and_in_range(name, corpus):
+    table = cidery.score(*corpus, metrics=[name])
+    low, high = METRICS[name].range
+    for values in (table.each[name], np.asarray([table.corpus[name]])):
+        assert np.isfinite(values).all()
+        assert (values >= low).all()
+        assert (values <= high * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("name", HERE)
+@settings(max_examples=25)
+@given(corpus=corpora())
+def test_split_equals_whole(name, corpus):
+    candidates, references = corpus
+    metric = METRICS[name]
+    if hasattr(metric, "idf"):
+        metric = replace(metric, idf=False)  # counted on the images that are scored together
+    options = fixed(name, references)
+    whole = cidery.score(candidates, references, metrics=[metric], **options)
+    for position, image in enumerate(candidates):
+        alone = cidery.score(
+            {image: candidates[image]}, {image: references[image]}, metrics=[metric], **options
+        )
+        assert alone.each[name][0] == whole.each[name][position]
+
+
+@pytest.mark.parametrize("name", HERE)
+@settings(max_examples=25)
+@given(corpus=corpora(), seed=st.randoms(use_true_random=False))
+def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
+    candidates, references = corpus
+    before = cidery.score(candidates, references, metrics=[name])
+    images = list(references)
+    seed.shuffle(images)
+    shuffled = {image: seed.sample(references[image], len(references[image])) for image in images}
+    after = cidery.score(candidates, shuffled, metrics=[name])
+    np.testing.assert_allclose(after.each[name], before.each[name], rtol=1e-12, atol=1e-15)
+    if name in TIES_BY_ORDER:
+        shuffled = {image: references[image] for image in images}
+        after = cidery.score(candidates, shuffled, metrics=[name])
+    assert after.corpus[name] == pytest.approx(before.corpus[name], rel=1e-12)
+
+
+@pytest.mark.parametrize("name", HERE)
+@settings(max_examples=25)
+@given(corpus=corpora(captions=caption), other=caption)
+def test_identity_scores_highest(name, corpus, other):
+    _, references = corpus
+    single = {image: captions[:1] for image, captions in references.items()}
+    options = fixed(name, single)
+    same = cidery.score({i: c[0] for i, c in single.items()}, single, metrics=[name], **options)
+    different = cidery.score(dict.fromkeys(single, other), single, metrics=[name], **options)
+    assert (same.each[name] >= different.each[name] * (1 - 1e-9) - 1e-12).all()
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_threads_do_not_change_the_bits(name, example):
+    candidates, references = example.many(FEWER.get(METRICS[name].extra, 3000))
+    one = cidery.score(candidates, references, metrics=[name], threads=1)
+    for threads in (2, 3, 7):
+        more = cidery.score(candidates, references, metrics=[name], threads=threads)
+        assert more.each[name].tobytes() == one.each[name].tobytes()
+        assert more.corpus == one.corpus
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_several_candidates_of_one_image_are_rows(name, example):
+    candidates, references = example.many(150)
+    twice = {image: [caption, caption] for image, caption in candidates.items()}
+    once = cidery.score(candidates, references, metrics=[name])
+    table = cidery.score(twice, references, metrics=[name])
+    assert len(table.ids) == 2 * len(once.ids)
+    np.testing.assert_array_equal(table.each[name], np.repeat(once.each[name], 2))
+    assert table.corpus[name] == pytest.approx(once.corpus[name], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_very_long_captions(name, example):
+    candidates, references = example.many(120)
+    rng = np.random.default_rng(0)
+    first, second = list(candidates)[:2]
+    length = LONG.get(name, 10_000)
+    varied = " ".join(rng.choice(WORDS, length))
+    candidates |= {first: varied, second: "dog " * length}
+    references[first] = [*references[first], " ".join(rng.choice(WORDS, length))]
+    values = cidery.score(candidates, references, metrics=[name]).each[name]
+    assert np.isfinite(values).all()
+
+
+@pytest.mark.parametrize("name", HERE)
+def test_one_word_and_empty_captions(name):
+    references = {"a": ["dog", "a dog"], "b": ["", "cat"], "c": [""]}
+    table = cidery.score({"a": "dog", "b": "", "c": ""}, references, metrics=[name])
+    assert np.isfinite(table.each[name]).all()
+    assert table.each[name][0] > 0 or name in ("rouge-2", "rouge-s")
+
+
+def test_metrics_are_values():
+    for metric in METRICS.values():
+        assert pickle.loads(pickle.dumps(metric)) == metric
+        assert hash(metric) == hash(type(metric)(**vars(metric)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_scores_in_a_forked_process(example):
+    candidates, references = example.many(2000)
+    expected = cidery.score(candidates, references, metrics=["cider-d"]).corpus["cider-d"]
+    child = os.fork()
+    if child == 0:
+        found = cidery.score(candidates, references, metrics=["cider-d"]).corpus["cider-d"]
+        os._exit(0 if found == expected else 1)
+    assert os.waitpid(child, 0)[1] == 0

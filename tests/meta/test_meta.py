@@ -1,0 +1,694 @@
+"""Agreement with people, on judgments that the tests make."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cidery
+from cidery import METRICS, Bleu, Cider, meta
+from cidery.cli import main
+from cidery.errors import CideryError, FormatError, InputError, SettingError
+from cidery.meta.cache import ResultCache, default_folder
+from cidery.meta.protocols import agree, rank_within
+from cidery.meta.scoring import CaptionScorer, label_metrics
+from support import judged as made
+from support.example import Example
+
+COCO: Any = {"frequencies": "coco-val2014"}
+WORDS = ["rouge-l", "bleu-1"]
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, example: Example) -> meta.Pairs:
+    found = meta.read_dataset(
+        "judgments", made.write_pairs(tmp_path / "p.jsonl", example.references)
+    )
+    assert isinstance(found, meta.Pairs)
+    return found
+
+
+@pytest.fixture
+def triplets(tmp_path: Path, example: Example) -> meta.Pairs:
+    path = made.write_triplets(tmp_path / "t.jsonl", example.references)
+    found = meta.read_dataset("judgments", path)
+    assert isinstance(found, meta.Pairs)
+    return found
+
+
+@pytest.fixture
+def ratings(tmp_path: Path, example: Example) -> meta.Ratings:
+    path = made.write_ratings(tmp_path / "r.jsonl", example.references)
+    found = meta.read_dataset("judgments", path)
+    assert isinstance(found, meta.Ratings)
+    return found
+
+
+@pytest.fixture
+def sets(tmp_path: Path, example: Example) -> meta.Sets:
+    found = meta.read_dataset(
+        "judgments", made.write_sets(tmp_path / "s.jsonl", example.references)
+    )
+    assert isinstance(found, meta.Sets)
+    return found
+
+
+def count_shared(candidate: str, references: list[str]) -> float:
+    """A metric as people write one: the words shared with any reference."""
+    return float(len({*candidate.split()} & {word for text in references for word in text.split()}))
+
+
+# Pairs
+
+
+def test_accuracy_by_hand(pairs: meta.Pairs) -> None:
+    found = meta.evaluate(pairs, {"mine": count_shared}).results["mine"]
+    hits = []
+    for first, second, votes in zip(
+        pairs.first, pairs.second, pairs.votes["preference"], strict=True
+    ):
+        references = list(pairs.judged.references[pairs.judged.documents[first]])
+        one, other = (count_shared(pairs.judged.captions[i], references) for i in (first, second))
+        hits.append(np.sign(one - other) == np.sign(votes))
+    assert found["accuracy"] == np.mean(hits)
+    assert found["pairs"] == 72
+    assert found["correct"] == sum(hits)
+    assert found["tied"] == 0
+    assert found["accuracy_low"] < found["accuracy"] < found["accuracy_high"]
+    for kind in ("HC", "HI"):
+        chosen = [hit for hit, k in zip(hits, pairs.kinds, strict=True) if k == kind]
+        assert found[f"accuracy_{kind}"] == np.mean(chosen)
+
+
+def test_ties_are_a_named_choice() -> None:
+    preferred, votes = np.asarray([1.0, 0.0, -1.0, 2.0]), np.asarray([3, 1, 2, 0])
+    expected = {"wrong": (1.0, 3.0), "half": (1.5, 3.0), "drop": (1.0, 2.0)}
+    for undecided, sums in expected.items():
+        hits, trials = agree(preferred, votes, undecided)
+        assert (hits.sum(), trials.sum()) == sums
+    with pytest.raises(SettingError, match="wrong, half or drop"):
+        agree(preferred, votes, "maybe")
+
+
+def test_people_who_are_tied_are_dropped_and_counted(pairs: meta.Pairs) -> None:
+    votes = pairs.votes["preference"].copy()
+    votes[:10] = 0
+    tied = replace(pairs, votes={"preference": votes})
+    found = meta.evaluate(tied, WORDS, resamples=0).results["rouge-l"]
+    assert (found["pairs"], found["tied"]) == (62, 10)
+    rest = meta.evaluate(pairs.take(np.arange(10, 72)), WORDS, resamples=0).results["rouge-l"]
+    assert rest["accuracy"] == found["accuracy"]
+
+
+def test_triplets_vote_by_majority(triplets: meta.Pairs) -> None:
+    """Three votes make a triplet's, the triplets of a pair make the winner."""
+    assert triplets.triplets is not None
+    assert triplets.triplets.shape == (72, 4)
+    assert (triplets.triplets[:, 0] == 0).all()  # votes of 0, 1 and -1
+    np.testing.assert_array_equal(triplets.votes["consensus"], triplets.triplets.sum(axis=1))
+    assert meta.evaluate(triplets, WORDS).protocol == "consensus"
+
+
+def test_human_performance_on_halves(triplets: meta.Pairs) -> None:
+    winners = np.sign(triplets.votes["consensus"]).astype(np.int8)
+    sure = replace(triplets, triplets=np.tile(winners[:, None], (1, 4)))
+    found = meta.evaluate(sure, WORDS, protocol="human").results
+    assert found["human"]["accuracy"] == 1.0
+    assert 0.7 < found["rouge-l"]["accuracy"] < 1.0
+    rng = np.random.default_rng(0)
+    guessed = replace(triplets, triplets=rng.choice([-1, 1], (72, 4)).astype(np.int8))
+    assert meta.evaluate(guessed, WORDS, protocol="human").results["human"]["accuracy"] < 0.5
+
+
+def test_human_performance_needs_triplets(pairs: meta.Pairs) -> None:
+    with pytest.raises(SettingError, match="does not say what people thought of each reference"):
+        meta.evaluate(pairs, WORDS, protocol="human")
+
+
+def test_wins(pairs: meta.Pairs) -> None:
+    found = meta.evaluate(pairs, WORDS, protocol="wins").results
+    assert found["human"] == {"wins_other": 0.0, "wins_own": 1.0}
+    accuracy = meta.evaluate(pairs, WORDS, undecided="half").results["rouge-l"]["accuracy"]
+    assert found["rouge-l"]["wins_own"] == pytest.approx(accuracy)
+    assert found["rouge-l"]["pearson"] == pytest.approx(1.0)
+
+
+# Fewer references
+
+ALL_KINDS: dict[str, Any] = {
+    "cider": "cider",
+    "cider max": Cider(references="max"),
+    "cider-d": "cider-d",
+    "cider-r": "cider-r",
+    "bleu-4": Bleu(4),
+    "rouge-l": "rouge-l",
+    "mine": count_shared,
+}
+
+
+def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
+    """With all references every draw is the same, and so is the plain accuracy."""
+    curve = meta.evaluate(
+        pairs, ALL_KINDS, protocol="references", points=[1, 2, 4], draws=2, **COCO
+    ).results
+    whole = meta.evaluate(pairs, ALL_KINDS, **COCO).results
+    for label in ALL_KINDS:
+        assert curve[label]["accuracy_at_4"] == pytest.approx(whole[label]["accuracy"])
+        assert curve[label]["accuracy_at_1_low"] <= curve[label]["accuracy_at_1"]
+    again = meta.evaluate(pairs, ALL_KINDS, protocol="references", points=[1], draws=2, **COCO)
+    assert again.results["cider-d"]["accuracy_at_1"] == curve["cider-d"]["accuracy_at_1"]
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [m for m in (*METRICS.values(), Cider(references="max")) if m.over_references],
+    ids=lambda metric: str(metric.settings()),
+)
+def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pairs) -> None:
+    """A metric that says so is the mean or the maximum of its scores by single references."""
+    scorer = CaptionScorer(frequencies="coco-val2014")
+    each = scorer.by_reference(pairs.judged, metric)
+    assert each.shape == (144, 4)
+    combined = each.mean(axis=1) if metric.over_references == "mean" else each.max(axis=1)
+    np.testing.assert_allclose(combined, scorer(pairs.judged, {"": metric})[""], atol=1e-12)
+
+
+def test_frequencies_stay_those_of_all_references(pairs: meta.Pairs) -> None:
+    """Counted on all documents, so that a score by all references is the plain one."""
+    many = replace(pairs.judged, references=list(pairs.judged.references) * 2)
+    many = replace(many, images=np.arange(144))
+    scorer = CaptionScorer()
+    metric = METRICS["cider"]
+    whole = scorer(many, {"": metric})[""]
+    np.testing.assert_allclose(scorer.by_reference(many, metric).mean(axis=1), whole, atol=1e-12)
+
+
+def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
+    judged = pairs.judged
+    assert [group[:2] for group in judged.references] == judged.draw(2, None).references
+    drawn = judged.draw(2, seed=1).references
+    assert drawn == judged.draw(2, seed=1).references
+    assert drawn != judged.draw(2, seed=2).references
+    assert all({*some} < {*all_} for some, all_ in zip(drawn, judged.references, strict=True))
+    with pytest.raises(SettingError, match="5 references were asked for"):
+        meta.evaluate(pairs, WORDS, references=5)
+    with pytest.raises(SettingError, match="at least 1 reference"):
+        meta.evaluate(pairs, WORDS, references=0)
+    with pytest.raises(SettingError, match="comes with no draw"):
+        meta.evaluate(pairs, WORDS, references=2, draw="own")
+    pascal = meta.read_dataset(
+        "pascal-50s", made.write_pascal(tmp_path / "pascal", example.references)
+    )
+    own = meta.evaluate(pascal, WORDS, references=2).results
+    assert own == meta.evaluate(pascal, WORDS, references=2, draw="own").results
+    assert own == meta.evaluate(pascal, WORDS, references=2, draw="first").results
+    assert own != meta.evaluate(pascal, WORDS, references=2, draw="random").results
+    with pytest.raises(SettingError, match="comes with draws of 2, not 3"):
+        meta.evaluate(pascal, WORDS, references=3, draw="own")
+
+
+def test_concatenated_references(pairs: meta.Pairs) -> None:
+    joined = pairs.judged.concatenate()
+    assert joined.references[0] == [" ".join(pairs.judged.references[0])]
+    apart = meta.evaluate(pairs, ["rouge-1", "rouge-l"]).results
+    together = meta.evaluate(pairs, ["rouge-1", "rouge-l"], concatenate=True).results
+    assert together["rouge-l"] != apart["rouge-l"]
+
+
+# Ratings, sets, systems
+
+
+def test_ratings(ratings: meta.Ratings) -> None:
+    found = meta.evaluate(ratings, {"mine": count_shared}).results["mine"]
+    judged = ratings.judged
+    scores = np.asarray(
+        [
+            count_shared(caption, list(judged.references[document]))
+            for caption, document in zip(judged.captions, judged.documents, strict=True)
+        ]
+    )
+    rated = scores[ratings.rows]
+    assert found["tau_b"] == pytest.approx(stats.kendalltau(rated, ratings.ratings).statistic)
+    assert found["spearman"] == pytest.approx(stats.spearmanr(rated, ratings.ratings).statistic)
+    assert found["tau_c_low"] < found["tau_c"] < found["tau_c_high"]
+    assert (found["captions"], found["ratings"]) == (216, 432)
+    means = [
+        scores[np.asarray(ratings.systems) == name].mean() for name in ("good", "cut", "wrong")
+    ]
+    expected = stats.pearsonr(means, [4.5, 3.5, 1.5])
+    assert found["system_pearson"] == pytest.approx(expected.statistic)
+    assert found["system_pearson_p"] == pytest.approx(expected.pvalue)
+
+
+def test_ranking_within_images() -> None:
+    human = np.asarray([1.0, 2.0, 3.0, 1.0, 1.0])
+    groups = np.asarray([0, 0, 0, 1, 1])
+    assert rank_within(human, human, groups) == 1.0
+    assert rank_within(-human, human, groups) == 0.0
+    assert rank_within(np.zeros(5), human, groups) == 0.5
+    assert np.isnan(rank_within(human, human, np.arange(5)))
+
+
+def test_metrics_against_each_other(ratings: meta.Ratings) -> None:
+    def random(candidate: str, references: list[str]) -> float:
+        return float(sum(map(ord, candidate)) % 97)
+
+    found = meta.evaluate(ratings, {"mine": count_shared, "random": random}, tests=True).results
+    assert found["mine"]["p_permutation_random"] < 0.01
+    assert found["mine"]["p_williams_random"] < 0.01
+    assert found["mine"]["p_williams_random"] == pytest.approx(found["random"]["p_williams_mine"])
+
+
+def test_sets(sets: meta.Sets) -> None:
+    def share_of_different(captions: list[str]) -> float:
+        return len({*captions}) / len(captions)
+
+    agreement = meta.evaluate(sets, ["unique", "self-cider", share_of_different])
+    assert agreement.protocol == "diversity"
+    found = agreement.results
+    assert found["share_of_different"]["spearman"] == pytest.approx(1.0)
+    assert found["share_of_different"]["spearman_per_image"] == pytest.approx(1.0)
+    assert found["unique"]["spearman"] == pytest.approx(1.0)
+    assert found["self-cider"]["pearson"] > 0.8
+    assert agreement.signatures["share_of_different"] == "share_of_different|function"
+
+
+def test_systems(tmp_path: Path) -> None:
+    systems = meta.read_dataset("coco-2015", made.write_challenge(tmp_path / "c"))
+    assert isinstance(systems, meta.Systems)
+    assert len(systems) == 5  # the sixth team's row is of a later entry
+    found = meta.evaluate(systems).results
+    assert found["spice"]["pearson"] == pytest.approx(1.0)
+    assert found["spice"]["pearson_M2"] == pytest.approx(1.0)
+    few = meta.evaluate(systems, ["cider-d"], references=5, tests=True).results
+    assert few["cider-d"]["pearson"] != found["cider-d"]["pearson"]
+    with pytest.raises(SettingError, match="5 or 40 references, not 7"):
+        meta.evaluate(systems, references=7)
+    with pytest.raises(SettingError, match="has no captions to score"):
+        meta.evaluate(systems, ["cider-r"])
+
+
+# Gaming
+
+
+def test_spoilt_captions() -> None:
+    words = ["a", "black", "dog", "sleeps", "on", "the", "floor"]
+    found = {name: each[0] for name, each in meta.spoil([words], ["man", "a", "in"], 0).items()}
+    assert len(found["repeated"]) == 14
+    assert found["repeated"][:7] == words
+    assert {*found["repeated"]} == {*words}
+    assert found["truncated"] == words[:3]
+    assert sorted(found["shuffled"]) == sorted(words)
+    assert found["shuffled"] != words
+    assert found["stuffed"] == [*words, "man", "in"]
+    assert meta.spoil([words], [], 0)["shuffled"] == meta.spoil([words], [], 0)["shuffled"]
+    assert meta.spoil([["dog", "dog"]], ["man"], 0)["shuffled"] == [["dog", "dog"]]
+
+
+def test_gaming(pairs: meta.Pairs) -> None:
+    found = meta.evaluate(
+        pairs,
+        {"cider-d": "cider-d", "cider": "cider", "count": count_shared},
+        protocol="gaming",
+        **COCO,
+    ).results
+    assert list(found["cider-d"]) == [
+        "accuracy",
+        *(f"accuracy_{name}" for name in meta.SPOILINGS),
+        "captions",
+        "undecided",
+    ]
+    # Repetition is what CIDEr-D was made against; counting words sees neither it nor order.
+    assert found["cider-d"]["accuracy_repeated"] > found["cider"]["accuracy_repeated"]
+    assert found["count"]["accuracy_shuffled"] == 0.0
+
+
+# Metrics of any make
+
+
+def test_labels() -> None:
+    labelled = label_metrics(["bleu", Cider(idf=False), count_shared])
+    assert list(labelled) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider", "count_shared"]
+    assert list(label_metrics(count_shared)) == ["count_shared"]
+    with pytest.raises(SettingError, match="two metrics are called 'count_shared'"):
+        label_metrics([count_shared, count_shared])
+    with pytest.raises(SettingError, match="not int"):
+        label_metrics([7])  # type: ignore[list-item]
+    with pytest.raises(SettingError, match="which is 4 metrics"):
+        label_metrics({"mine": "bleu"})
+
+
+def test_a_slow_function_is_sampled_and_watched(pairs: meta.Pairs) -> None:
+    calls, seen = [], []
+
+    def slow(candidate: str, references: list[str]) -> float:
+        calls.append(candidate)
+        return count_shared(candidate, references)
+
+    found = meta.evaluate(
+        pairs, slow, sample=10, seed=4, progress=lambda *state: seen.append(state)
+    ).results["slow"]
+    assert found["pairs"] == 10
+    assert len(calls) <= 20
+    assert seen[-1] == ("scoring by slow", 20, 20)
+    same = meta.evaluate(pairs, count_shared, sample=10, seed=4).results["count_shared"]
+    assert same == found
+    with pytest.raises(SettingError, match="at least 1"):
+        meta.evaluate(pairs, slow, sample=0)
+
+
+def test_a_sample_keeps_the_frequencies(pairs: meta.Pairs) -> None:
+    many = replace(
+        pairs.judged, references=list(pairs.judged.references) * 2, images=np.arange(144)
+    )
+    whole = CaptionScorer()(many, {"": METRICS["cider-d"]})[""]
+    rows = np.asarray([3, 70, 5])
+    np.testing.assert_array_equal(
+        CaptionScorer()(many.take(rows), {"": METRICS["cider-d"]})[""], whole[rows]
+    )
+
+
+def test_a_function_must_return_numbers(pairs: meta.Pairs) -> None:
+    with pytest.raises(InputError, match="gave nan for the caption"):
+        meta.evaluate(pairs, lambda _c, _r: float("nan"))
+
+
+def test_unknown_protocols(pairs: meta.Pairs, ratings: meta.Ratings) -> None:
+    with pytest.raises(SettingError, match="cannot be judged by 'ratings'; it can by: consensus,"):
+        meta.evaluate(pairs, WORDS, protocol="ratings")
+    with pytest.raises(SettingError, match="has no votes on 'consensus'; it has: preference"):
+        meta.evaluate(pairs, WORDS, protocol="consensus")
+    with pytest.raises(SettingError, match="no pairs of kind 'MM'; it has: HC, HI"):
+        meta.evaluate(pairs, WORDS, kind="MM")
+    with pytest.raises(SettingError, match="has no kinds"):
+        meta.evaluate(ratings, WORDS, kind="MM")
+    one = meta.evaluate(pairs, WORDS, kind="HC").results["rouge-l"]
+    assert one["accuracy"] == one["accuracy_HC"]
+
+
+# Tables
+
+
+def test_forms(pairs: meta.Pairs) -> None:
+    agreement = meta.evaluate(pairs, WORDS)
+    content = json.loads(agreement.to_json())
+    assert list(content) == ["dataset", "protocol", "results"]
+    assert content["results"] == agreement.to_dict()["results"]
+    assert agreement.header()[:3] == ["metric", "accuracy", "accuracy_HC"]
+    found = agreement.results["rouge-l"]
+    cell = f"{100 * found['accuracy']:.1f} [{100 * found['accuracy_low']:.1f}, "
+    assert cell in agreement.to_markdown()
+    assert cell in str(agreement)
+    assert r"accuracy\_HC" in agreement.to_latex()
+    nothing = meta.Agreement("mine", "ratings", {"a": {"tau_b": float("nan"), "tau_b_p": 0.0001}})
+    assert json.loads(nothing.to_json())["results"]["a"]["tau_b"] is None
+    assert nothing.lines() == [["a", "–", "< 0.001"]]
+
+
+# Cache
+
+
+def test_results_are_kept_by_signature(pairs: meta.Pairs, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    first = meta.evaluate(pairs, "rouge-l", cache=folder)
+    (file,) = folder.iterdir()
+    content = json.loads(file.read_text())
+    content["statistics"]["accuracy"] = 0.125
+    file.write_text(json.dumps(content))
+    kept = meta.evaluate(pairs, ["rouge-l", "bleu-1"], cache=folder)
+    assert kept.results["rouge-l"]["accuracy"] == 0.125  # read, not computed
+    assert kept.signatures["rouge-l"] == first.signatures["rouge-l"]
+    assert len([*folder.iterdir()]) == 2
+    for other in ({"seed": 1}, {"references": 2}, {"tests": True}):
+        again = meta.evaluate(pairs, ["rouge-l", "bleu-1"], cache=folder, **other)  # type: ignore[arg-type]
+        assert again.results["rouge-l"]["accuracy"] != 0.125
+    fewer = meta.evaluate(pairs.take(np.arange(50)), "rouge-l", cache=folder)
+    assert fewer.results["rouge-l"]["accuracy"] != 0.125
+    assert meta.evaluate(pairs, "rouge-l").results == first.results
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(file.read_bytes()[:20]),
+        lambda file: file.write_bytes(b"\xff\xfe"),
+        lambda file: file.write_text("[]"),
+        lambda file: file.write_text(json.dumps(json.loads(file.read_text()) | {"key": "x"})),
+        lambda file: file.write_text(
+            json.dumps(json.loads(file.read_text()) | {"statistics": {"accuracy": "high"}})
+        ),
+    ],
+)
+def test_damaged_results_are_computed_anew(
+    damage: Callable[[Path], object], pairs: meta.Pairs, tmp_path: Path
+) -> None:
+    first = meta.evaluate(pairs, "rouge-l", cache=tmp_path / "cache")
+    (file,) = (tmp_path / "cache").iterdir()
+    damage(file)
+    assert meta.evaluate(pairs, "rouge-l", cache=tmp_path / "cache").results == first.results
+    assert json.loads(file.read_text())["statistics"] == first.results["rouge-l"]
+
+
+def test_functions_are_not_kept(pairs: meta.Pairs, tmp_path: Path) -> None:
+    meta.evaluate(pairs, count_shared, cache=tmp_path / "cache")
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_cache_that_cannot_be_written(pairs: meta.Pairs, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    found = meta.evaluate(pairs, "rouge-l", cache=tmp_path / "file" / "cache")
+    assert found.results == meta.evaluate(pairs, "rouge-l").results
+
+
+def test_where_results_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
+    assert default_folder() == tmp_path / "meta"
+    monkeypatch.delenv("CIDERY_CACHE")
+    assert default_folder().name == "meta"
+    assert ResultCache(None).load("x") is None
+
+
+# Readers
+
+
+def test_pascal(tmp_path: Path, example: Example) -> None:
+    folder = made.write_pascal(tmp_path / "pascal50s", example.references)
+    found = meta.read_dataset("pascal-50s", tmp_path)  # the folder above
+    assert isinstance(found, meta.Pairs)
+    assert found.fingerprint == meta.read_dataset("pascal-50s", folder / "pairs.jsonl").fingerprint
+    assert (found.votes["preference"] == -1).all()
+    assert {*np.sign(found.votes["consensus"])} == {-1, 1}
+    assert found.systems[0] == ("1", "4")
+    wins = meta.evaluate(found, WORDS, protocol="wins").results  # MM pairs only
+    assert {*wins["human"]} == {"wins_1", "wins_2", "wins_3"}
+
+
+def test_abstract(tmp_path: Path, example: Example) -> None:
+    found = meta.read_dataset(
+        "abstract-50s", made.write_abstract(tmp_path / "a", example.references)
+    )
+    assert isinstance(found, meta.Pairs)
+    assert found.triplets is not None
+    assert found.votes["consensus"][0] == 0  # two for, two against
+    assert meta.evaluate(found, WORDS).results["rouge-l"]["tied"] == 1
+
+
+def test_flickr8k(tmp_path: Path, example: Example) -> None:
+    folder = made.write_flickr8k(tmp_path / "f", example.references)
+    expert = meta.read_dataset("flickr8k-expert", folder)
+    assert isinstance(expert, meta.Ratings)
+    assert len(expert) == 3 * 72  # own captions are left out
+    assert {len(group) for group in expert.judged.references} == {5}
+    crowd = meta.read_dataset("flickr8k-cf", folder)
+    assert isinstance(crowd, meta.Ratings)
+    assert len(crowd) == 2 * 72
+    for caption, document in zip(crowd.judged.captions, crowd.judged.documents, strict=True):
+        assert len(crowd.judged.references[document]) == 4
+        assert caption not in crowd.judged.references[document]
+
+
+def test_composite(tmp_path: Path, example: Example) -> None:
+    found = meta.read_dataset("composite", made.write_composite(tmp_path / "c", example.references))
+    assert isinstance(found, meta.Ratings)
+    assert len(found) == 144
+    # The human candidate is gone for both of its image's candidates.
+    assert {len(group) for group in found.judged.references} == {4}
+
+
+def test_cider_r_triplets_do_not_warn(tmp_path: Path, example: Example) -> None:
+    path = made.write_cider_r(tmp_path / "c", example.references)
+    found = meta.evaluate(meta.read_dataset("cider-r-triplets", path), ["cider-r"])
+    assert found.results["cider-r"]["pairs"] == 15
+
+
+GOOD = '{"image": "a", "references": ["a cat"]}\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD, "expected one kind of judgments, found none"),
+        ("nonsense", "line 1: this is no JSON"),
+        ("[1]", "line 1: expected a JSON object"),
+        ('{"pair": ["a", "b"], "votes": [1]}', "expected text in 'image', found None"),
+        ('{"image": "a"}', "expected 'pair', 'caption', 'captions' or 'references'"),
+        ('{"image": "a", "pair": ["a", "b"], "votes": [1]}', "image 'a' has no references"),
+        (GOOD + '{"image": "a", "pair": ["a"], "votes": [1]}', "line 2: expected at least 2"),
+        (GOOD + '{"image": "a", "pair": ["a", "b", "c"], "votes": [1]}', "has 2 captions, not 3"),
+        (GOOD + '{"image": "a", "pair": ["a", "b"]}', "there is no 'votes' and no 'vote'"),
+        (GOOD + '{"image": "a", "pair": ["a", "b"], "votes": [2]}', "a vote is 1"),
+        (GOOD + '{"image": "a", "pair": ["a", 5], "votes": [1]}', "expected a list of texts"),
+        (GOOD + '{"image": "a", "caption": "a", "ratings": ["x"]}', "expected a number or a list"),
+        (GOOD + '{"image": "a", "caption": "a", "ratings": [NaN]}', "expected a number or a list"),
+        (
+            GOOD
+            + '{"image": "a", "caption": "a", "ratings": 1, "system": "s"}\n'
+            + '{"image": "a", "caption": "a", "ratings": 1}',
+            "line 3: there is no 'system', which other lines have",
+        ),
+        (
+            GOOD
+            + '{"image": "a", "caption": "a", "ratings": 1}\n'
+            + '{"image": "a", "pair": ["a", "b"], "votes": 1}',
+            "found ratings and pairs; put each kind in its own file",
+        ),
+        (
+            GOOD + '{"image": "a", "pair": ["a", "b"], "reference": "c", "votes": 1}',
+            "triplets bring their own references",
+        ),
+    ],
+)
+def test_refused_judgments(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        meta.read_dataset("judgments", path)
+
+
+def test_refused_folders(tmp_path: Path, example: Example) -> None:
+    with pytest.raises(SettingError, match="unknown data set 'pascal'; known: pascal-50s"):
+        meta.read_dataset("pascal", tmp_path)
+    with pytest.raises(OSError, match="no such folder"):
+        meta.read_dataset("pascal-50s", tmp_path / "nowhere")
+    for name in meta.DATASETS:
+        if name != "judgments":
+            with pytest.raises(FormatError, match=r"there is no .* in this folder"):
+                meta.read_dataset(name, tmp_path)
+    (tmp_path / "raw.jsonl").write_bytes(b"\xff\xfe\xfa")
+    with pytest.raises(FormatError, match="no UTF-8"):
+        meta.read_dataset("judgments", tmp_path / "raw.jsonl")
+    folder = made.write_flickr8k(tmp_path / "f", example.references)
+    (folder / "ExpertAnnotations.txt").write_text("1.jpg\t9999.jpg#0\t1\t1\t1\n")
+    with pytest.raises(FormatError, match=r"line 1: .* is not in Flickr8k\.token\.txt"):
+        meta.read_dataset("flickr8k-expert", folder)
+    (folder / "ExpertAnnotations.txt").write_text("1.jpg\t2.jpg#0\t1\n")
+    with pytest.raises(FormatError, match="3 ratings"):
+        meta.read_dataset("flickr8k-expert", folder)
+    challenge = made.write_challenge(tmp_path / "c")
+    (challenge / "cap_c5.json").write_text("[{}]")
+    with pytest.raises(CideryError, match=r"entry 1: expected a team"):
+        meta.read_dataset("coco-2015", challenge)
+
+
+# Pictures
+
+
+def test_pictures(
+    pairs: meta.Pairs, ratings: meta.Ratings, sets: meta.Sets, tmp_path: Path
+) -> None:
+    from cidery.plots.agreement import plot_correlations, plot_references
+    from cidery.plots.diversity import save_figures
+
+    curve = meta.evaluate(pairs, WORDS, protocol="references", points=[1, 2, 4], draws=2)
+    figure = plot_references({"one": curve, "two": curve})
+    assert [len(axes.get_lines()) for axes in figure.axes] == [2, 2]
+    np.testing.assert_allclose(
+        figure.axes[0].get_lines()[0].get_ydata(),
+        [100 * curve.results["rouge-l"][f"accuracy_at_{n}"] for n in (1, 2, 4)],
+    )
+    (written,) = save_figures(figure, tmp_path / "curve.svg")
+    assert "references per image" in written.read_text()
+    for judged in (ratings, sets):
+        agreement = meta.evaluate(judged, len if judged is sets else WORDS)
+        figure = plot_correlations(agreement)
+        assert len(figure.axes) >= len(agreement.results)
+    with pytest.raises(SettingError, match="was not judged by number of references"):
+        plot_references(meta.evaluate(pairs, WORDS))
+    with pytest.raises(SettingError, match="no scores beside ratings"):
+        plot_correlations(curve)
+
+
+def test_the_door_is_opened_when_asked_for() -> None:
+    code = "import sys, cidery; assert 'cidery.meta' not in sys.modules; cidery.meta.evaluate"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = cidery.nothing
+
+
+@pytest.mark.parametrize("format", ["table", "json", "markdown", "latex"])
+def test_command(
+    format: str,
+    pairs: meta.Pairs,
+    ratings: meta.Ratings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "kept"))
+    arguments = ["meta", "judgments", str(tmp_path / "p.jsonl"), "-m", "rouge-l", "-f", format]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    agreement = meta.evaluate(pairs, "rouge-l")
+    if format == "json":
+        assert json.loads(out) == agreement.to_dict()
+    assert ("rouge-l|" in out) == (format == "table")
+    assert len([*(tmp_path / "kept" / "meta").iterdir()]) == 1
+    assert main(arguments) == 0
+    assert capsys.readouterr().out == out
+    rated = ["meta", "judgments", str(tmp_path / "r.jsonl"), "-m", "rouge-l", "--resamples", "0"]
+    assert main([*rated, "--plot", str(tmp_path / "points.png")]) == 0
+    assert "drawn: " in capsys.readouterr().out
+    assert (tmp_path / "points.png").stat().st_size > 1000
+    assert main([*rated, "--kind", "MM"]) == 2
+    assert "error: judgments has no kinds of pairs" in capsys.readouterr().err
+    assert len(ratings) == 432
+
+
+TABLE = """image,pair,votes,references
+kitchen,,,"[""a cat sleeps"", ""a warm cat""]"
+kitchen,"[""a cat, warm"", ""a dog""]","[1, 1, -1]",
+"""
+
+
+def test_judgments_in_a_table(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(TABLE)
+    found = meta.read_dataset("judgments", path)
+    assert isinstance(found, meta.Pairs)
+    assert found.judged.captions == ["a cat, warm", "a dog"]
+    assert found.judged.references == [["a cat sleeps", "a warm cat"]]
+    assert found.votes["preference"].tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (TABLE + 'a,"[""b""","[1]",', r"mine.csv, line 4: expected JSON in 'pair', found"),
+        (TABLE + "a,b,c,d,e\n", "mine.csv, line 4: there are more cells than columns"),
+        (TABLE + 'a,"b"c,d,e\n', "mine.csv, after line 3: this is no CSV"),
+    ],
+)
+def test_refused_tables(text: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    with pytest.raises(FormatError, match=message):
+        meta.read_dataset("judgments", path)

@@ -1,0 +1,301 @@
+"""consensus: its cone, its parts, what it does not forgive, and how it agrees with people."""
+
+import json
+from hashlib import sha256
+from itertools import chain, combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cidery
+from cidery import Consensus
+from cidery.captions import bundled
+from cidery.captions.formats import read_references
+from cidery.errors import SettingError
+from cidery.meta import evaluate, read_dataset
+from cidery.metrics.contextual.consensus import PARTS, measure_cone
+from cidery.metrics.contextual.encoders import find_lens, get_encoder
+from cidery.metrics.contextual.encoders.lens import FOLDER
+from cidery.metrics.contextual.wording import Wording, is_odd
+from cidery.store import MODELS
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+DOG = ["a dog is sleeping on a sofa", "the dog naps", "a brown dog asleep on the couch"]
+CAPTION = st.lists(
+    st.sampled_from(["a", "dog", "man", "runs", "red", "two", "grass"]), min_size=2, max_size=9
+)
+
+
+@pytest.fixture(scope="module")
+def consensus(minilm):
+    return Consensus(encoder=minilm)
+
+
+def score_one(metric, candidate, references):
+    return cidery.score([candidate], [references], metrics=[metric]).each["consensus"][0]
+
+
+def score_faces(whole, references):
+    """Return the highest cosine over all faces of the cone, each solved in closed form."""
+    best = 0.0
+    places = range(len(references))
+    for face in chain.from_iterable(combinations(places, n) for n in range(1, len(references) + 1)):
+        side = references[list(face)]
+        weights = np.linalg.solve(side @ side.T, side @ whole)
+        if (weights >= 0).all():
+            blend = weights @ side
+            best = max(best, whole @ blend / np.linalg.norm(blend))
+    return best
+
+
+class TestCone:
+    @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
+    def test_is_the_best_of_all_faces(self, count):
+        rng = np.random.default_rng(count)
+        for _ in range(20):
+            vectors = rng.normal(size=(count + 1, 12)) + rng.normal(size=12)
+            vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+            found, weights = measure_cone(vectors[0], vectors[1:])
+            assert found == pytest.approx(score_faces(vectors[0], vectors[1:]), abs=1e-12)
+            assert (weights >= 0).all()
+
+    def test_no_blend_is_nearer(self):
+        rng = np.random.default_rng(0)
+        vectors = rng.normal(size=(5, 6)) + 1
+        whole = vectors[0] / np.linalg.norm(vectors[0])
+        found, _ = measure_cone(whole, vectors[1:])
+        for weights in rng.exponential(size=(500, 4)):
+            blend = weights @ vectors[1:]
+            assert whole @ blend / np.linalg.norm(blend) <= found + 1e-12
+
+    def test_of_opposite_references_is_0(self):
+        found, weights = measure_cone(
+            np.asarray([1.0, 0.0]), np.asarray([[-1.0, 0.0], [-0.6, -0.8]])
+        )
+        assert found == 0
+        assert weights.tolist() == [0, 0]
+
+    def test_the_same_reference_twice_changes_nothing(self, consensus):
+        once = score_one(consensus, "a puppy sleeps", DOG)
+        parts = consensus.explain("a puppy sleeps", [*DOG, DOG[0]]).parts
+        assert parts["cone"] == pytest.approx(
+            consensus.explain("a puppy sleeps", DOG).parts["cone"]
+        )
+        assert once > 0
+
+
+class TestScore:
+    def test_is_made_of_its_parts(self, consensus):
+        found = consensus.explain("a puppy sleeps on the", DOG)
+        assert tuple(found.parts) == PARTS
+        parts = found.parts
+        expected = (
+            parts["cone"] * (1 + parts["cone"] * (parts["recall"] - 0.6 * parts["short"])) / 2
+        ) * ((1 - 0.5 * parts["repetition"]) * 0.8 * (1 - 0.5 * parts["oddity"]))
+        assert found.score == pytest.approx(expected)
+        assert found.score == score_one(consensus, "a puppy sleeps on the", DOG)
+
+    def test_meaning_counts_not_letters(self, consensus):
+        puppy = score_one(consensus, "a puppy is asleep on the sofa", DOG)
+        horse = score_one(consensus, "a horse is eating in the field", DOG)
+        assert puppy > 0.5 > horse
+
+    def test_a_caption_without_words_scores_0(self, consensus):
+        assert score_one(consensus, "", DOG) == 0
+        assert score_one(consensus, "a dog", [""]) == 0
+
+    def test_many_references_in_any_order(self, consensus):
+        told = [text for group in list(read_example().values())[:3] for text in group]
+        assert len(told) > 8
+        forth, back = (score_one(consensus, "a dog shakes", order) for order in (told, told[::-1]))
+        assert forth == pytest.approx(back, rel=1e-12)
+
+    @settings(max_examples=25)
+    @given(words=CAPTION, data=st.data())
+    def test_repetition_never_helps(self, consensus, words, data):
+        """A caption of its own image, with some of its words said again."""
+        start = data.draw(st.integers(0, len(words) - 2))
+        again = [*words, *words[start:] * 2]
+        references = [" ".join(words)]
+        intact, repeated = (score_one(consensus, " ".join(w), references) for w in (words, again))
+        assert repeated < intact
+
+    def test_threads_do_not_change_the_bits(self, consensus):
+        references = dict(list(read_example().items())[:6])
+        candidates = {image: group[0] + " and" for image, group in references.items()}
+        one, two = (
+            cidery.score(candidates, references, metrics=[consensus], threads=n) for n in (1, 2)
+        )
+        assert one.each["consensus"].tolist() == two.each["consensus"].tolist()
+
+    def test_signature_names_encoder_and_weights(self, minilm):
+        signature = cidery.score(["a dog"], [DOG], metrics=["consensus"]).signatures["consensus"]
+        assert "encoder:minilm" in signature or "encoder=minilm" in signature
+        assert minilm.fingerprint in signature
+
+    def test_as_a_reward(self, consensus):
+        reward = cidery.Reward({"x": DOG}, metric=consensus)
+        assert reward(["x"], ["a puppy sleeps"])[0] == score_one(consensus, "a puppy sleeps", DOG)
+
+    @pytest.mark.parametrize(
+        ("setting", "message"),
+        [
+            ({"recall": -1}, "recall must lie between 0 and 10, not -1"),
+            ({"brevity": 2}, "brevity must lie between 0 and 1, not 2"),
+            ({"dangling": float("nan")}, "dangling must lie between 0 and 1, not nan"),
+        ],
+    )
+    def test_refuses_settings(self, setting, message):
+        with pytest.raises(SettingError, match=message):
+            Consensus(**setting)
+
+    def test_an_encoder_that_is_nowhere(self):
+        with pytest.raises(SettingError, match="no encoder 'nowhere'"):
+            cidery.score(["a dog"], [DOG], metrics=[Consensus(encoder="nowhere")])
+
+
+class TestLens:
+    def test_is_of_these_weights(self, minilm):
+        """Each shipped lens belongs to a model that can be fetched, and is found for it alone."""
+        assert {file.stem for file in FOLDER.glob("*.npy")} == {
+            f"{name}-{model.sums['model.safetensors'][:12]}" for name, model in MODELS.items()
+        }
+        assert find_lens(minilm) is not None
+        assert find_lens(get_encoder(spell)) is None
+
+    def test_changes_what_it_sees(self, minilm):
+        lens = find_lens(minilm)
+        assert lens is not None
+        states = np.random.default_rng(0).normal(size=(5, 384))
+        assert lens(states) == pytest.approx(
+            states @ (np.eye(384) + lens.inward @ lens.outward.T), abs=1e-12
+        )
+        assert 0.01 < np.linalg.norm(lens(states) - states) / np.linalg.norm(states) < 1
+
+    def test_can_be_left_out(self, consensus, minilm):
+        raw = Consensus(encoder=minilm, lens=False)
+        assert score_one(raw, "a puppy sleeps", DOG) != score_one(consensus, "a puppy sleeps", DOG)
+        signatures = [
+            cidery.score(["a dog"], [DOG], metrics=[metric]).signatures["consensus"]
+            for metric in (consensus, raw, Consensus(encoder=minilm, layer=3))
+        ]
+        assert f"lens:{find_lens(minilm).fingerprint}" in signatures[0]
+        assert all("lens:none" in signature for signature in signatures[1:])
+
+    def test_of_a_function_is_none(self):
+        table = cidery.score(["a dog"], [["a dog"]], metrics=[Consensus(encoder=spell)])
+        assert "lens:none" in table.signatures["consensus"]
+        assert table.each["consensus"][0] == pytest.approx(1)
+
+
+def spell(captions):
+    """Return each caption's words with the counts of their letters."""
+    words = [text.split() for text in captions]
+    return [
+        (group, np.asarray([[word.count(chr(n)) + 0.1 for n in range(97, 123)] for word in group]))
+        for group in words
+    ]
+
+
+class TestWording:
+    WORDING = Wording.read([["a", "dog", "and", "a", "cat"], ["the", "dog", "is", "in"]])
+
+    def test_repetition_beyond_any_reference(self):
+        assert self.WORDING.find_faults(["a", "dog", "a", "cat"]).repeated == ()
+        faults = self.WORDING.find_faults(["a", "dog", "a", "dog", "a"])
+        assert faults.repeated == ("a", "dog")
+        assert faults.repetition == pytest.approx(2 / 5)
+
+    def test_an_end_that_has_to_go_on(self):
+        assert self.WORDING.find_faults(["a", "dog", "on", "the"]).dangling == "the"
+        assert self.WORDING.find_faults(["a", "dog"]).dangling is None
+
+    def test_an_end_that_a_reference_has(self):
+        assert self.WORDING.find_faults(["a", "cat", "in"]).dangling is None
+
+    def test_odd_neighbours(self):
+        assert is_odd("the", "on")
+        assert not is_odd("on", "the")
+        assert not is_odd("qwx", "the")  # too rare to tell
+        assert self.WORDING.find_faults(["the", "on", "dog"]).odd == (("the", "on"), ("on", "dog"))
+
+    def test_neighbours_that_a_reference_has_are_not_odd(self):
+        assert Wording.read([["the", "on"]]).find_faults(["the", "on"]).odd == ()
+
+    def test_short(self):
+        assert self.WORDING.find_faults(["dog"]).short == pytest.approx(1 - 1 / 4.5)
+        assert self.WORDING.find_faults(["dog"] * 9).short == 0
+        assert self.WORDING.find_faults([]).short == 1
+
+
+class TestExplain:
+    def test_tells_faults_and_words(self, consensus):
+        found = consensus.explain("a puppy puppy sleeps on the", DOG[:1])
+        assert found.faults.repeated == ("puppy",)
+        assert [word.word for word in found.words.missing] == ["sofa"]
+        assert found.weights == (1.0,)
+        text = str(found)
+        assert "said too often: puppy" in text
+        assert "ends on: the" in text
+        assert "missing: sofa" in text
+        assert json.dumps(found.to_dict())
+
+    def test_encodes_once_and_scores_as_score_does(self):
+        calls = []
+
+        def letters(captions):
+            calls.append(list(captions))
+            return [(c.split(), np.eye(26)[[ord(w[0]) - 97 for w in c.split()]]) for c in captions]
+
+        metric = Consensus(encoder=letters)
+        found = metric.explain("a puppy sleeps on the", DOG, beta=0.5)
+        assert [call for call in calls if len(call) > 1] == [["a puppy sleeps on the", *DOG]]
+        table = cidery.score(["a puppy sleeps on the"], [DOG], metrics=[metric])
+        assert found.score == table.corpus["consensus"]
+
+    def test_shares_of_the_blend(self, consensus):
+        weights = consensus.explain("a cat in a tree", [*DOG, "a cat sits in a tree"]).weights
+        assert sum(weights) == pytest.approx(1)
+        assert max(weights) == weights[3]
+
+
+def read_example():
+    return read_references(str(bundled.path("references.json")))
+
+
+class TestAgreement:
+    def test_is_not_gamed(self, consensus, tmp_path):
+        file = tmp_path / "judged.jsonl"
+        lines = []
+        for image, group in read_example().items():
+            lines.append({"image": str(image), "references": list(group)})
+            lines.append({"image": str(image), "caption": group[0], "rating": 1})
+        file.write_text("\n".join(map(json.dumps, lines)))
+        agreement = evaluate(
+            read_dataset("judgments", file), [consensus], protocol="gaming", resamples=0
+        )
+        found = agreement.results["consensus"]
+        assert found["accuracy"] >= 0.98
+        assert found["accuracy_repeated"] == 1
+
+    @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
+    def test_with_people_on_pascal_50s(self, minilm):
+        """On every fourth pair of the half that the lens was not learnt from."""
+        pairs = read_dataset("pascal-50s", SHARED)
+        names = list(json.loads((SHARED / "pascal50s" / "refs50.json").read_text()))
+        digests = [sha256(name.encode()).digest() for name in names]
+        images = pairs.judged.image_of_caption[pairs.first]
+        unseen = np.flatnonzero([digests[image][-1] % 2 == 1 for image in images])[::4]
+        metrics = {
+            "seen": Consensus(encoder=minilm),
+            "raw": Consensus(encoder=minilm, lens=False),
+        }
+        found = evaluate(
+            pairs.take(unseen).with_own_references(), metrics, references=5, resamples=0
+        ).results
+        assert found["seen"]["pairs"] > 450
+        assert found["seen"]["accuracy"] > 0.865
+        assert found["seen"]["accuracy"] > found["raw"]["accuracy"] + 0.005

@@ -1,0 +1,223 @@
+"""Every metric against the plain formulas of `oracle.py`, on captions that hypothesis invents."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cidery
+from cidery.errors import SettingError
+from cidery.metrics import METRICS, get_metrics
+from support import oracle
+
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+
+# Few words, so that n-grams meet, repeat and miss; "x-y" and "b's" have several \w+ parts.
+words = st.sampled_from(["a", "b", "c", "d", "e", "x-y", "b's", "…"])
+captions = st.lists(words, max_size=12)
+images = st.lists(st.lists(captions, min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@st.composite
+def corpora(draw):
+    references = draw(images)
+    candidates = draw(st.lists(captions, min_size=len(references), max_size=len(references)))
+    return candidates, references
+
+
+def run(candidates, references, metric, **settings):
+    table = cidery.score(
+        [" ".join(c) for c in candidates],
+        [[" ".join(r) for r in image] for image in references],
+        metrics=[metric],
+        tokenizer="whitespace",
+        **settings,
+    )
+    (label,) = table.corpus
+    return table.corpus[label], table.each[label]
+
+
+def assert_equal(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
+
+
+@given(corpora(), st.sampled_from(["coco", "paper"]))
+def test_cider_d_and_r(corpus, faithful):
+    candidates, references = corpus
+    plain = oracle.Cider(oracle.frequencies(references), len(references))
+    coco = faithful == "coco"
+    pairs = list(zip(candidates, references, strict=True))
+    _, found = run(*corpus, cidery.CiderD(faithful=faithful, sigma=3.0))
+    assert_equal(found, [plain.cider_d(c, refs, 3.0, coco) for c, refs in pairs])
+    corpus_score, found = run(*corpus, cidery.CiderR(faithful=faithful, repetition=0.6))
+    assert_equal(found, [plain.cider_r(c, refs, 0.6, coco) for c, refs in pairs])
+    assert_equal(corpus_score, np.mean(found))
+
+
+@given(corpora(), st.booleans(), st.booleans())
+def test_cider(corpus, best, idf):
+    candidates, references = corpus
+    plain = oracle.Cider(oracle.frequencies(references), len(references), idf)
+    weights = (0.1, 0.2, 0.7)
+    metric = cidery.Cider(
+        n=3, stemmer=None, weights=weights, references="max" if best else "mean", idf=idf
+    )
+    _, found = run(candidates, references, metric)
+    pairs = zip(candidates, references, strict=True)
+    assert_equal(found, [plain.cider(c, refs, list(weights), best) for c, refs in pairs])
+
+
+def test_cider_variants_of_appendix_viii():
+    uniform = cidery.Cider()
+    assert uniform.order_weights() == [0.25] * 4
+    exponential = cidery.Cider(weights="exponential").order_weights()
+    assert exponential == [2**n / 15 for n in range(4)]
+    coco = cidery.Cider(faithful="coco")
+    assert coco.stems is None
+    _, ten = run(
+        [["a", "b"]],
+        [
+            [["a", "b"], ["b", "a"]],
+        ],
+        coco,
+        frequencies="references",
+    )
+    assert ten[0] == 0  # one image: every weight is log(1/1)
+
+
+def test_cider_stems_words():
+    captions = ["a dog runs", "a cat sleeps"]
+    references = [["a dog running"], ["two cats sleeping"]]
+    stemmed = cidery.score(captions, references, metrics=["cider"]).each["cider"]
+    plain = cidery.score(captions, references, metrics=["cider:stemmer=none"]).each["cider"]
+    assert (stemmed > plain).all()
+
+
+@given(corpora(), st.sampled_from(["closest", "shortest", "average"]))
+def test_bleu_rows_and_coco_constants(corpus, reference_length):
+    candidates, references = corpus
+    statistics = [
+        [oracle.bleu_statistics(c, refs, n) for n in range(1, 5)]
+        for c, refs in zip(candidates, references, strict=True)
+    ]
+    lengths = []
+    for c, refs in zip(candidates, references, strict=True):
+        sizes = [len(s) for s in refs]
+        lengths.append(
+            {
+                "closest": min(sizes, key=lambda size: (abs(size - len(c)), size)),
+                "shortest": min(sizes),
+                "average": sum(sizes) / len(sizes),
+            }[reference_length]
+        )
+
+    def coco(parts, size, wanted, n):
+        product = math.prod((m + 1e-15) / (t + 1e-9) for m, t in parts[:n])
+        ratio = (size + 1e-15) / (wanted + 1e-9)
+        return product ** (1 / n) * (math.exp(1 - 1 / ratio) if ratio < 1 else 1.0)
+
+    for n in range(1, 5):
+        corpus_score, found = run(*corpus, cidery.Bleu(n, reference_length=reference_length))
+        expected = [
+            coco(parts, len(c), wanted, n)
+            for parts, c, wanted in zip(statistics, candidates, lengths, strict=True)
+        ]
+        assert_equal(found, expected)
+        pooled = [
+            (sum(s[k][0] for s in statistics), sum(s[k][1] for s in statistics)) for k in range(4)
+        ]
+        size = sum(map(len, candidates))
+        assert_equal(corpus_score, coco(pooled, size, sum(lengths), n))
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, 0.0),
+        # matches 3/4 1/3 0/2 0/1, no brevity: lengths are equal
+        ({"smoothing": "add-one"}, (3 / 4 * 2 / 4 * 1 / 3 * 1 / 2) ** 0.25),
+        ({"smoothing": "epsilon"}, (3 / 4 * 1 / 3 * 0.1 / 2 * 0.1 / 1) ** 0.25),
+        ({"smoothing": "exponential"}, (3 / 4 * 1 / 3 * 0.5 / 2 * 0.25 / 1) ** 0.25),
+    ],
+)
+def test_bleu_smoothing_by_hand(settings, expected):
+    metric = cidery.Bleu(4, faithful="paper", **settings)
+    _, found = run([list("abxd")], [[list("abcd")]], metric)
+    assert_equal(found, [expected])
+
+
+def test_bleu_brevity_by_hand():
+    metric = cidery.Bleu(1, faithful="paper")
+    _, found = run([list("ab")], [[list("abcd")]], metric)
+    assert_equal(found, [math.exp(1 - 4 / 2)])
+    _, found = run([list("ab")], [[list("abcd")]], cidery.Bleu(1, faithful="paper", brevity=False))
+    assert_equal(found, [1.0])
+
+
+@given(corpora(), st.sampled_from([0, 1, 4, None]))
+def test_rouge(corpus, skip):
+    pairs = list(zip(*corpus, strict=True))
+    _, found = run(*corpus, cidery.RougeL(faithful="paper"))
+    assert_equal(found, [oracle.rouge_l(c, refs, 2.0) for c, refs in pairs])
+    _, found = run(*corpus, cidery.RougeL(beta=1.2))
+    # coco-caption: "".split(" ") is [""], one empty word
+    filled = [(c or [""], [s or [""] for s in refs]) for c, refs in pairs]
+    assert_equal(found, [oracle.rouge_l(c, refs, 1.2) for c, refs in filled])
+    _, found = run(*corpus, cidery.RougeW(weight=1.5, beta=1.0))
+    assert_equal(found, [oracle.rouge_w(c, refs, 1.5, 1.0) for c, refs in pairs])
+    _, found = run(*corpus, cidery.RougeS(skip=skip, beta=3.0))
+    assert_equal(found, [oracle.rouge_s(c, refs, skip, 3.0) for c, refs in pairs])
+    for n in (1, 2, 3):
+        _, found = run(*corpus, cidery.RougeN(n))
+        assert_equal(found, [oracle.rouge_n(c, refs, n)[0] for c, refs in pairs])
+        _, found = run(*corpus, cidery.RougeN(n, measure="f"))
+        assert_equal(found, [oracle.rouge_n(c, refs, n)[1] for c, refs in pairs])
+
+
+def test_longest_common_subsequence_beyond_one_machine_word():
+    rng = np.random.default_rng(0)
+    long = [[str(w) for w in rng.integers(0, 9, size)] for size in (63, 64, 65, 128, 300)]
+    refs = [[str(w) for w in rng.integers(0, 9, 200)] for _ in range(3)]
+    _, found = run(long, [refs] * len(long), cidery.RougeL(faithful="paper"))
+    assert_equal(found, [oracle.rouge_l(c, refs, 2.0) for c in long])
+
+
+def test_get_metrics_reads_names_families_and_settings():
+    assert list(get_metrics("bleu")) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4"]
+    assert get_metrics("cider-d:sigma=4,n=3")["cider-d"] == cidery.CiderD(sigma=4.0, n=3)
+    assert get_metrics("rouge-s:skip=none")["rouge-s"] == cidery.RougeS(skip=None)
+    assert get_metrics("cider:idf=no")["cider"] == cidery.Cider(idf=False)
+    assert get_metrics("rouge-l", faithful="paper")["rouge-l"] == cidery.RougeL(faithful="paper")
+    assert get_metrics("rouge-l", faithful="paper")["rouge-l"].beta == 2.0
+    labels = list(get_metrics(["rouge-l", "rouge-l:beta=1", "rouge-l"]))
+    assert labels == ["rouge-l", "rouge-l:beta=1"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [
+        ("cidre", "unknown metric 'cidre'; known: cider, cider-d"),
+        ("cider-d:sigma", "expected setting=value, found 'sigma'"),
+        ("cider-d:width=3", "cider-d has no setting 'width'; it has: n, sigma, faithful"),
+        ("cider-d:sigma=wide", "cider-d: sigma cannot be 'wide'"),
+        ("cider-d:sigma=-1", "sigma must lie between 0.001 and 1e\\+06, not -1.0"),
+        ("cider-d:sigma=nan", "sigma must lie between"),
+        ("rouge-l:beta=1e200", "beta must lie between"),
+        ("bleu-4:n=2", "'bleu-4:n=2' is 'bleu-2': ask for that by its name"),
+        ("bleu-4:smoothing=epsilon", "coco-caption does not smooth"),
+        (7, "a metric is a name or a Metric, not int"),
+    ],
+)
+def test_get_metrics_explains(metric, message):
+    with pytest.raises(SettingError, match=message.replace("(", r"\(")):
+        get_metrics([metric])
+
+
+def test_every_metric_documents_itself():
+    for name, metric in METRICS.items():
+        assert metric.name == name
+        assert metric.paper
+        assert type(metric).__doc__
+        assert metric.range[0] < metric.range[1]

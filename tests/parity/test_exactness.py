@@ -1,0 +1,134 @@
+"""The same numbers as the reference tools: live, and with their numbers kept here."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import cidery
+from cidery.captions.formats import read_candidates, read_references
+from support import reference_tools
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning:pycocoevalcap"),
+]
+
+COCO_METRICS = ["bleu", "rouge-l", "cider-d"]
+
+# pycocoevalcap 1.2 on Java 17, for the bundled example: `reference_tools.score(system, references)`
+GOLDEN = {
+    "system_a": {
+        "bleu-1": 0.8113149489665953,
+        "bleu-2": 0.6339390092430659,
+        "bleu-3": 0.46237920275669386,
+        "bleu-4": 0.3195687420062565,
+        "rouge-l": 0.5296330969059744,
+        "cider-d": 1.1376035666693705,
+    },
+    "system_b": {
+        "bleu-1": 0.5746666666659005,
+        "bleu-2": 0.35057194454002344,
+        "bleu-3": 0.20259179352815568,
+        "bleu-4": 0.11927980233191801,
+        "rouge-l": 0.3694370246690147,
+        "cider-d": 0.3529139617620901,
+    },
+}
+
+
+def assert_same(table, expected, rtol=1e-9):
+    assert set(table.corpus) == set(expected)
+    for name, (corpus, each) in expected.items():
+        np.testing.assert_allclose(table.each[name], each, rtol=rtol, atol=1e-300, err_msg=name)
+        np.testing.assert_allclose(table.corpus[name], corpus, rtol=rtol, err_msg=name)
+
+
+def ours(candidates, references):
+    return cidery.score(candidates, references, metrics=COCO_METRICS, tokenizer="ptb-coco")
+
+
+@pytest.fixture(scope="module")
+def karpathy(shared):
+    folder = shared / "data" / "coco_karpathy"
+    references = read_references(folder / "captions_test5k.json")
+    candidates = dict(read_candidates(folder / "tden_karpathy_test_result.json"))
+    return {image: candidates[image] for image in references}, references
+
+
+@pytest.mark.parametrize("system", GOLDEN)
+def test_the_example_gets_the_numbers_of_pycocoevalcap(example, system):
+    table = ours(getattr(example, system), example.references)
+    assert dict(table.corpus) == pytest.approx(GOLDEN[system], rel=1e-9)
+
+
+def test_live_on_the_example(java, example):
+    assert_same(
+        ours(example.system_a, example.references),
+        reference_tools.score(example.system_a, example.references),
+    )
+
+
+def test_live_on_5000_images_of_a_real_model(java, karpathy):
+    assert_same(ours(*karpathy), reference_tools.score(*karpathy))
+
+
+def test_live_on_all_of_val2014(java):
+    captions = reference_tools.coco_captions("val2014")
+    assert len(captions) == 40504
+    candidates = {image: listed[-1] for image, listed in captions.items()}
+    references = {image: listed[:-1] for image, listed in captions.items()}
+    assert_same(ours(candidates, references), reference_tools.score(candidates, references))
+
+
+ADVERSARIAL = {
+    "empty candidates": ({1: "", 2: "."}, {1: ["a dog", "the dog"], 2: ["a cat"]}),
+    "empty references": ({1: "a dog", 2: "", 3: ""}, {1: ["", "."], 2: [""], 3: ["", "a cat"]}),
+    "repeated": (
+        {1: "a a a a a a a a", 2: "the dog the dog the dog the dog"},
+        {1: ["a a", "a a a a a a a a a a"], 2: ["the dog", "the dog the dog runs"]},
+    ),
+    "one word": ({1: "dog", 2: "cat", 3: "dog"}, {1: ["dog"], 2: ["dog"], 3: ["a dog", "dog"]}),
+    "one image": ({1: "a dog on the grass"}, {1: ["a dog on the grass", "a brown dog"]}),
+    "unicode": (
+        {1: "ein Hündchen läuft 😀", 2: "日本語 の 犬", 3: "5 1/2 dogs — café"},
+        {1: ["ein Hund", "das Hündchen läuft"], 2: ["日本語 の 猫"], 3: ["5 1/2 dogs", "a café"]},
+    ),
+    "uneven": (
+        {1: "a dog", 2: "word " * 300, 3: "a dog runs over the green grass"},
+        {1: ["a dog " * 50], 2: ["word"] * 12, 3: ["a dog runs over the green grass"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ADVERSARIAL)
+def test_live_on_adversarial_sets(java, name):
+    candidates, references = ADVERSARIAL[name]
+    assert_same(ours(candidates, references), reference_tools.score(candidates, references))
+
+
+def test_the_real_model_gets_the_scores_that_the_community_reports(karpathy):
+    table = cidery.score(*karpathy, metrics=COCO_METRICS, tokenizer="ptb-coco")
+    assert table.corpus["cider-d"] == pytest.approx(1.3345, abs=5e-5)
+    assert table.corpus["bleu-4"] == pytest.approx(0.4022, abs=5e-5)
+    assert table.corpus["rouge-l"] == pytest.approx(0.5963, abs=5e-5)
+
+
+@pytest.mark.parametrize("kind", ["CC", "IC"])
+def test_cider_r_of_its_authors(shared, kind):
+    """`toy_candidate_classification_results.csv`: what the CIDEr-R authors' code gave."""
+    folder = shared / "data" / "cider_r"
+    part = {"CC": "correct", "IC": "incorrect"}[kind]
+    references = read_references(folder / "toy_references.json")
+    captions = json.loads((folder / f"toy_{part}_candidates.json").read_text())
+    candidates = {row["image_id"]: row["caption"] for row in captions}
+    table = cidery.score(
+        candidates, references, metrics=["cider-r", "cider-d", "rouge-l", "bleu-4"]
+    )
+    columns = {"cider-r": "CIDEr-R", "cider-d": "CIDEr-D", "rouge-l": "ROUGE", "bleu-4": "BLEU4"}
+    with (folder / "toy_candidate_classification_results.csv").open() as file:
+        expected = {int(row["key"]): row for row in csv.DictReader(file)}
+    for name, column in columns.items():
+        values = [float(expected[image][f"{column} {kind}"]) for image in table.ids]
+        np.testing.assert_allclose(100 * table.each[name], values, rtol=1e-9, err_msg=name)

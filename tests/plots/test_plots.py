@@ -1,0 +1,179 @@
+"""Pictures: what is drawn, by what matplotlib was told, and what files come out."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+import cidery
+from cidery.diversity import (
+    count_words,
+    diversity_by_count,
+    latent_semantics,
+    map_captions,
+)
+from cidery.errors import InputError, MissingExtraError, SettingError
+from cidery.plots import diversity as plots
+from support.example import BUNDLED
+
+SCRIPT = Path(__file__).parents[2] / "examples" / "diversity.py"
+
+
+@pytest.fixture(scope="module")
+def sampled() -> dict[int, list[str]]:
+    rows = json.loads((BUNDLED / "sampled_a.json").read_text())
+    return {row["image_id"]: row["captions"] for row in rows}
+
+
+@pytest.fixture(scope="module")
+def references(example, sampled):
+    return {image: example.references[image] for image in sampled}
+
+
+@pytest.fixture(scope="module")
+def tables(sampled, references):
+    names = [f"system {i}" for i in range(9)]
+    found = {
+        name: cidery.measure_diversity(
+            {i: c[: 2 + k % 4] for i, c in sampled.items()}, ["self-cider"], references=references
+        )
+        for k, name in enumerate(names)
+    }
+    found["humans"] = cidery.measure_diversity(
+        references, ["self-cider"], references="leave-one-out"
+    )
+    return found
+
+
+def texts(figure: Figure) -> list[str]:
+    import matplotlib.text
+
+    return [t.get_text() for t in figure.findobj(matplotlib.text.Text) if t.get_text()]
+
+
+def test_tradeoff(tables):
+    figure = plots.plot_tradeoff(tables)
+    assert set(tables) < set(texts(figure))
+    marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "")]
+    found = {(m.get_marker(), m.get_markerfacecolor()) for m in marks}
+    assert len(found) == len(tables), "two systems look the same"
+    star = next(m for m in marks if m.get_marker() == "*")
+    assert star.get_xdata()[0] == tables["humans"].corpus["accuracy"]
+    assert star.get_ydata()[0] == tables["humans"].corpus["self-cider"]
+    assert "accuracy (mean CIDEr-D with the references)" in texts(figure)
+
+
+def test_labels_do_not_cover_each_other(tables):
+    some = {name: tables[name] for name in ("system 0", "system 3", "humans")}
+    figure = plots.plot_tradeoff(some)
+    figure.draw_without_rendering()
+    boxes = [t.get_window_extent() for t in figure.axes[0].texts if t.get_text() in some]
+    assert len(boxes) == 3
+    assert not any(plots._overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_f_bars_are_sorted(tables):
+    figure = plots.plot_f_scores(tables)
+    widths = [bar.get_width() for bar in figure.axes[0].patches]
+    assert widths == sorted(widths)
+    assert f"{tables['humans'].corpus['f']:.3f}" in texts(figure)
+
+
+def test_counts(sampled, references):
+    curve = diversity_by_count(sampled, references, counts=(2, 3, 5))
+    figure = plots.plot_counts({"sampled": curve})
+    solid, dashed = figure.axes[0].lines
+    assert list(solid.get_ydata()) == [t.corpus["self-cider"] for t in curve.values()]
+    assert list(dashed.get_ydata()) == [t.corpus["lsa"] for t in curve.values()]
+    assert solid.get_linestyle() != dashed.get_linestyle()
+
+
+def test_word_frequencies(sampled, references):
+    found = count_words(sampled)
+    figure = plots.plot_word_frequencies({"sampled": found, "humans": count_words(references)})
+    assert list(figure.axes[0].lines[0].get_ydata()) == found.counts.tolist()
+    assert f"sampled ({len(found)} words)" in texts(figure)
+
+
+def test_radar(sampled):
+    found = latent_semantics(sampled[1])
+    figure = plots.plot_radar({str(i): latent_semantics(sampled[i]) for i in (1, 2, 3, 4)})
+    assert len(figure.axes) == 4
+    first = figure.axes[0].lines[0].get_ydata()
+    assert list(first[:-1]) == found.coordinates[0].tolist()
+    assert {"S1", "S5", "caption", "5"} <= set(texts(figure))
+
+
+def test_map_merges_equal_captions(sampled):
+    points = map_captions({1: sampled[1][:1] * 3 + sampled[1][1:2], 2: sampled[2]})
+    sizes = plots.plot_map(points).axes[0].collections[0].get_sizes()
+    assert sorted(sizes / sizes.min()) == [1, 3]
+
+
+@pytest.mark.parametrize("suffix", plots.FORMATS)
+def test_files(suffix, tables, tmp_path):
+    def draw():
+        return {"tradeoff": plots.plot_tradeoff(tables), "f": plots.plot_f_scores(tables)}
+
+    target = tmp_path / f"out{suffix}"
+    written = plots.save_figures(draw(), target)
+    names = ["out.pdf"] if suffix == ".pdf" else [f"out-tradeoff{suffix}", f"out-f{suffix}"]
+    assert [path.name for path in written] == names
+    starts = {".pdf": b"%PDF", ".png": b"\x89PNG", ".eps": b"%!PS", ".svg": b"<?xml"}
+    assert all(path.read_bytes().startswith(starts[suffix]) for path in written)
+    before = [path.read_bytes() for path in written]
+    plots.save_figures(draw(), target)
+    if suffix != ".eps":
+        assert [path.read_bytes() for path in written] == before, "the same data, other bytes"
+    assert plots.save_figures(draw()["f"], target) == [target]
+
+
+def test_vector_files_keep_their_text(tables, tmp_path):
+    (path,) = plots.save_figures(plots.plot_f_scores(tables), tmp_path / "f.svg")
+    assert re.search(r"<text[^>]*>humans</text>", path.read_text())
+
+
+def test_refusals(tables, sampled, tmp_path):
+    with pytest.raises(SettingError, match=r"pictures are written as \.pdf"):
+        plots.save_figures({}, tmp_path / "x.gif")
+    with pytest.raises(InputError, match="nothing to draw"):
+        plots.plot_tradeoff({})
+    bare = cidery.measure_diversity(sampled, ["self-cider"])
+    with pytest.raises(InputError, match="the table of 'x' has no 'accuracy'"):
+        plots.plot_tradeoff({"x": bare})
+
+
+def test_without_matplotlib(tables, monkeypatch):
+    original = builtins.__import__
+
+    def refuse(name, *rest):
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return original(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(MissingExtraError, match=r"pip install 'cidery\[plots\]'"):
+        plots.plot_f_scores(tables)
+
+
+def test_importing_cidery_draws_nothing():
+    import subprocess
+
+    code = "import sys, cidery, cidery.plots.diversity; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_the_example_draws_all(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(tmp_path)])
+    runpy.run_path(str(SCRIPT), run_name="__main__")
+    names = {path.name for path in tmp_path.iterdir()}
+    shown = {f"diversity-{n}.png" for n in ("tradeoff", "f", "counts", "words", "radar", "map")}
+    assert names == shown | {"diversity.pdf"}

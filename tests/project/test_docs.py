@@ -1,0 +1,89 @@
+"""Every example in README.md and docs/ runs, and prints what the page says it prints."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cidery.captions import bundled
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+OURS = re.compile(r"(^|\| )cidery ")
+ANYTHING = "…"
+NEED_MODEL = {"bertscore.md", "irv.md", "encoders.md"}
+"""Pages whose examples encode captions."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+def test_examples(
+    page: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    if page.name in NEED_MODEL:
+        request.getfixturevalue("minilm")
+    for name in bundled.NAMES:
+        shutil.copy(bundled.path(name), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, Any] = {"__name__": page.stem}
+    text = page.read_text(encoding="utf-8")
+    for block in BLOCK.finditer(text):
+        if block[1] == "python":
+            line = text.count("\n", 0, block.start(2))
+            exec(compile("\n" * line + block[2], str(page), "exec"), namespace)
+        else:
+            for command, shown in parse_console(block[2]):
+                run_command(command, shown)
+
+
+def parse_console(block: str) -> Iterator[tuple[str, str]]:
+    """Yield the commands of this project and what is shown below each."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        if OURS.search(command):
+            yield command, shown
+
+
+def run_command(command: str, shown: str) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        shell=True,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    if shown.strip():
+        assert matches(shown, done.stdout), f"{command} prints\n{done.stdout}\nnot\n{shown}"
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Compare up to blanks; … stands for anything."""
+    parts = [re.escape(" ".join(part.split())) for part in shown.split(ANYTHING)]
+    pattern = ".*".join(parts)
+    return re.fullmatch(pattern, " ".join(printed.split())) is not None
+
+
+def test_matching() -> None:
+    assert matches("a  1.5\n…\nend", "a 1.5\nanything\nend\n")
+    assert not matches("a  1.5", "a 1.6")
+    assert not matches("…\nend", "the end is not here")
+
+
+def test_a_failing_command_is_found() -> None:
+    with pytest.raises(AssertionError, match="no-such-file"):
+        run_command("cidery score no-such-file.json references.json", "")

@@ -1,0 +1,1 @@
+"""What tests share: servers, browsers, reference tools, made-up data."""
