@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     )
     from cidery.metrics.contextual.explanation import Explanation, explain
     from cidery.rewards import Reward
-    from cidery.scoring.evaluation import Comparison, compare, score
+    from cidery.scoring.comparison import Comparison, compare
+    from cidery.scoring.evaluation import score
     from cidery.scoring.tables import ScoreTable
 
 _MODULES = {
@@ -52,7 +53,7 @@ _MODULES = {
     "CiderD": "metrics",
     "CiderR": "metrics",
     "CideryError": "errors",
-    "Comparison": "scoring.evaluation",
+    "Comparison": "scoring.comparison",
     "Consensus": "metrics",
     "Corpus": "captions.corpus",
     "Description": "captions.description",
@@ -69,7 +70,7 @@ _MODULES = {
     "ScoreTable": "scoring.tables",
     "Spice": "metrics",
     "Spider": "metrics",
-    "compare": "scoring.evaluation",
+    "compare": "scoring.comparison",
     "describe": "captions.description",
     "explain": "metrics.contextual.explanation",
     "measure_diversity": "diversity",

@@ -3,7 +3,6 @@
 import os
 import pickle
 from dataclasses import replace
-from importlib.machinery import PathFinder
 
 import numpy as np
 import pytest
@@ -11,10 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cidery
-from cidery.errors import DataError, MissingExtraError
 from cidery.metrics import METRICS
-from cidery.metrics.contextual.encoders import get_encoder
-from cidery.metrics.spice.pipeline import load_parser
+from support.available import what_is_missing
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -57,23 +54,6 @@ LONG = {"meteor": 2_000}
 
 FEWER = {"contextual": 150, "spice": 600}
 """Images for metrics of an extra that are slow: a language model or a parser comes first."""
-
-
-def what_is_missing(extra):
-    """Return why metrics of that extra cannot run here."""
-    if extra in ("meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
-        return "pycocoevalcap, which holds METEOR's data, is not installed"
-    if extra == "spice":
-        try:
-            load_parser()
-        except MissingExtraError as error:
-            return str(error)
-    if extra == "contextual":
-        try:
-            get_encoder("minilm")
-        except (DataError, MissingExtraError) as error:
-            return str(error)
-    return ""
 
 
 MISSING = {extra: what_is_missing(extra) for extra in {m.extra for m in METRICS.values()}}

@@ -146,7 +146,7 @@ def test_wins(pairs: meta.Pairs) -> None:
 
 ALL_KINDS: dict[str, Any] = {
     "cider": "cider",
-    "cider max": Cider(references="max"),
+    "cider max": Cider(over="max"),
     "cider-d": "cider-d",
     "cider-r": "cider-r",
     "bleu-4": Bleu(4),
@@ -170,7 +170,7 @@ def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
 
 @pytest.mark.parametrize(
     "metric",
-    [m for m in (*METRICS.values(), Cider(references="max")) if m.over_references],
+    [m for m in (*METRICS.values(), Cider(over="max")) if m.over_references],
     ids=lambda metric: str(metric.settings()),
 )
 def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pairs) -> None:

@@ -72,12 +72,10 @@ def test_ablations_of_table_2():
     combined = ["cat sofa the"]  # what combine() keeps of them
     assert score("sofa", references) == pytest.approx(score("sofa", combined))
     together = ["cat kitten sofa the couch"]
-    assert score("sofa", references, references="concatenate") == (
-        pytest.approx(score("sofa", together))
-    )
+    assert score("sofa", references, over="concatenate") == (pytest.approx(score("sofa", together)))
     singles = [score("sofa", [reference]) for reference in references]
-    assert score("sofa", references, references="max") == pytest.approx(max(singles))
-    assert score("sofa", references, references="mean") == pytest.approx(np.mean(singles))
+    assert score("sofa", references, over="max") == pytest.approx(max(singles))
+    assert score("sofa", references, over="mean") == pytest.approx(np.mean(singles))
 
 
 def test_idf_is_counted_on_reference_captions():
@@ -138,13 +136,13 @@ def test_words_that_no_reference_has_are_no_match():
 def test_signature_and_settings(minilm):
     table = cidery.score({"x": "a dog"}, {"x": ["a dog", "a puppy"]}, metrics=["irv"])
     assert table.signatures["irv"].startswith(
-        "irv|encoder:minilm|device:cpu|layer:6|references:combine|remove:yes|idf:yes|seed:0|"
+        "irv|encoder:minilm|device:cpu|layer:6|over:combine|remove:yes|idf:yes|seed:0|"
         f"beta:{choose_beta(minilm):g}|weights:53aa51172d14|refs:2|"
     )
     with pytest.raises(SettingError, match=r"^beta must lie between 0 and 1, not 2$"):
         Irv(beta=2)
-    with pytest.raises(SettingError, match=r"^references must be one of combine, concatenate, max"):
-        IrvUnigram(references="first")
+    with pytest.raises(SettingError, match=r"^over must be one of combine, concatenate, max"):
+        IrvUnigram(over="first")
     with pytest.raises(SettingError, match=r"^no β is known for the encoder callable:"):
         cidery.score({"x": "cat"}, {"x": ["cat"]}, metrics=[Irv(encoder=by_hand)])
     assert get_encoder(by_hand) is get_encoder(by_hand)

@@ -13,9 +13,10 @@ import cidery
 from cidery import _native
 from cidery.captions.formats import read_candidates, read_references
 from cidery.captions.tokenizers import get_stemmer, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError
 from cidery.metrics import get_metrics
-from cidery.metrics.base import ReferenceSet
+from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.store import load
 from cidery.store.meteor_table import JAR, METEOR, PARAPHRASES
 from support import meteor_jar, reference_tools
@@ -149,11 +150,14 @@ def test_a_sum_of_rows_pools_to_the_corpus_score(example):
     metric = cidery.Meteor()
     cut = get_tokenizer("ptb")
     captions = [caption for group in example.references.values() for caption in group]
-    references = ReferenceSet(cut(captions), np.arange(0, len(captions) + 1, 5, np.uint64), cut)
+    offsets = np.arange(0, len(captions) + 1, 5, np.uint64)
+    references = TokenizedReferences(GroupedCaptions(cut(captions), offsets), cut)
     candidates = list(example.system_a.values())
     candidates[3] = captions[15]  # perfect: its chunk is not counted
-    rows = metric.prepare(references).measure(
-        cut(candidates), np.arange(len(candidates), dtype=np.uint32)
+    images = np.arange(len(candidates), dtype=np.uint32)
+    work = Workspace()
+    rows = metric.prepare(references, work).measure(
+        TokenizedCandidates(cut(candidates), images), work
     )
     assert rows[3, CHUNKS] == 0 and metric.each(rows)[3] == 1.0
     whole = metric.reduce(rows)

@@ -62,7 +62,7 @@ def test_cider(corpus, best, idf):
     plain = oracle.Cider(oracle.frequencies(references), len(references), idf)
     weights = (0.1, 0.2, 0.7)
     metric = cidery.Cider(
-        n=3, stemmer=None, weights=weights, references="max" if best else "mean", idf=idf
+        n=3, stemmer=None, weights=weights, over="max" if best else "mean", idf=idf
     )
     _, found = run(candidates, references, metric)
     pairs = zip(candidates, references, strict=True)

@@ -15,7 +15,7 @@ from support.example import Example
 METRICS = [
     "cider",
     "cider:faithful=coco",
-    "cider:references=max",
+    "cider:over=max",
     "cider:weights=exponential",
     "cider-d",
     "cider-d:faithful=paper",

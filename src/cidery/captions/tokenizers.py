@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
+from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, SettingError
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
@@ -60,10 +61,10 @@ class Tokenizer:
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions; the native tokenizers use several threads."""
         if self.function is None:
-            return TokenizedCaptions(_native_tokenize(captions, self.id, threads), given=captions)
+            return TokenizedCaptions(_native_tokenize(captions, self.id, threads), captions)
         tokens = [list(self.function(caption)) for caption in captions]
         try:
-            return TokenizedCaptions(Captions.from_tokens(tokens), given=captions)
+            return TokenizedCaptions(Captions.from_tokens(tokens), captions)
         except TypeError as error:
             raise InputError(f"the tokenizer {self.id} must return strings: {error}") from None
 
@@ -175,48 +176,45 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
 
 @dataclass(frozen=True, eq=False)
 class TokenizedCaptions:
-    r"""Captions as words, and in the other forms that metrics ask for, each made once.
+    r"""Captions as words; `form` gives them in the other forms that metrics ask for.
 
     `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `unbarred`
     without `|||`; `parts` cut into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
     """
 
     captions: Captions
-    expansions: dict[str, Expansion | None] = field(default_factory=dict)
-    """By form, for this vocabulary; share it between captions that share the vocabulary."""
-    measured: dict[Hashable, tuple[Any, Any]] = field(default_factory=dict)
-    """What metrics found on these captions and share: the images asked for, and the result."""
     given: Sequence[str] | None = None
     """The captions before they were cut, where they came as text."""
-    encoded: dict[Hashable, Any] = field(default_factory=dict)
-    """What encoders made of the captions, by encoder and layer; metrics share it."""
-    _forms: dict[str, Captions] = field(default_factory=dict)
+    same_words_as: TokenizedCaptions | None = None
+    """Captions with the same list of distinct words, if there are others."""
+
+    @property
+    def word_source(self) -> TokenizedCaptions:
+        """The captions by whose list words are numbered: what depends on words alone is theirs."""
+        return self.same_words_as or self
 
     def __len__(self) -> int:
         return len(self.captions)
 
-    @cached_property
-    def words(self) -> list[str]:
-        """The vocabulary."""
-        return self.captions.vocabulary()
+    def form(self, form: str, work: Workspace | None = None) -> Captions:
+        """Return the captions in that form; a run's workspace makes each form once."""
+        return (work or Workspace()).once(_take_form, self, form)
 
-    @cached_property
+    @property
     def texts(self) -> Sequence[str]:
         """The captions as they were given; their words, with blanks, where they came as tokens."""
         if self.given is not None:
             return self.given
         return [" ".join(words) for words in self.captions.tokens()]
 
-    def form(self, form: str) -> Captions:
-        """Return the captions in that form."""
-        if form == "words":
-            return self.captions
-        if form not in self._forms:
-            if form not in self.expansions:
-                pieces = _expand(form, self.words)
-                self.expansions[form] = None if pieces is None else Expansion(pieces)
-            expansion = self.expansions[form]
-            self._forms[form] = (
-                self.captions if expansion is None else self.captions.expand(expansion)
-            )
-        return self._forms[form]
+
+def _expand_words(work: Workspace, source: TokenizedCaptions, form: str) -> Expansion | None:  # noqa: ARG001
+    pieces = _expand(form, source.captions.vocabulary())
+    return None if pieces is None else Expansion(pieces)
+
+
+def _take_form(work: Workspace, captions: TokenizedCaptions, form: str) -> Captions:
+    if form == "words":
+        return captions.captions
+    expansion = work.once(_expand_words, captions.word_source, form)
+    return captions.captions if expansion is None else captions.captions.expand(expansion)

@@ -1,4 +1,4 @@
-"""The doors to BLEU: `Bleu` and `BleuScorer`."""
+"""Drop-in replacements for BLEU: `Bleu` and `BleuScorer`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from cidery import metrics
-from cidery.coco.pairs import SPLIT, Pairs, check_references, match_captions, match_rows
+from cidery.captions.workspace import Workspace
+from cidery.coco.matching import (
+    SPLIT,
+    TokenizedCorpus,
+    check_references,
+    match_captions,
+    match_rows,
+)
 from cidery.errors import InputError, SettingError
 from cidery.statistics import Floats
 
@@ -39,13 +46,16 @@ class Bleu:
 
         `verbose=1` prints the pooled counts as the original does, 2 those of every image too.
         """
-        return self.score_pairs(Pairs.build(match_captions(gts, res), SPLIT), verbose)
+        corpus = TokenizedCorpus.build(match_captions(gts, res), SPLIT)
+        return self.score_tokenized(corpus, Workspace(), verbose)
 
-    def score_pairs(self, pairs: Pairs, verbose: int = 1) -> BleuScores:
+    def score_tokenized(
+        self, corpus: TokenizedCorpus, work: Workspace, verbose: int = 1
+    ) -> BleuScores:
         """Return the same for captions that are tokenized already."""
-        rows = pairs.measure(self._metrics)
+        rows = corpus.measure(self._metrics, work)
         if verbose > 0:
-            _print_counts(pairs, rows[f"bleu-{self._n}"], self._n, verbose)
+            _print_counts(corpus, rows[f"bleu-{self._n}"], self._n, verbose)
         return _shape(rows, self._metrics)
 
     def method(self) -> str:
@@ -133,10 +143,10 @@ class BleuScorer:
         """
         option = option or ("average" if self.size() == 1 else "closest")
         chosen = _make_metrics(self.n, option)
-        pairs = self._pair()
-        rows = self._measure(pairs, chosen)
+        corpus = self._tokenize()
+        rows = self._measure(corpus, chosen)
         if verbose > 0:
-            _print_counts(pairs, rows[f"bleu-{self.n}"], self.n, verbose)
+            _print_counts(corpus, rows[f"bleu-{self.n}"], self.n, verbose)
         return _shape(rows, chosen)
 
     def recompute_score(self, option: Option | None = None, verbose: int = 0) -> BleuScores:
@@ -156,12 +166,14 @@ class BleuScorer:
         sums = self._sums(option)
         return _ratio(sums[0], sums[1])
 
-    def _pair(self) -> Pairs:
+    def _tokenize(self) -> TokenizedCorpus:
         images = range(self.size())
-        return Pairs.build(match_rows(images, self._candidates, self._references), SPLIT)
+        return TokenizedCorpus.build(match_rows(images, self._candidates, self._references), SPLIT)
 
-    def _measure(self, pairs: Pairs, chosen: dict[str, metrics.Metric]) -> dict[str, Floats]:
-        rows = pairs.measure(chosen)
+    def _measure(
+        self, corpus: TokenizedCorpus, chosen: dict[str, metrics.Metric]
+    ) -> dict[str, Floats]:
+        rows = corpus.measure(chosen, Workspace())
         if self.special_reflen is not None:
             for measured in rows.values():
                 measured[:, 1] = self.special_reflen
@@ -170,7 +182,7 @@ class BleuScorer:
     def _sums(self, option: Option | None) -> Floats:
         option = option or ("average" if self.size() == 1 else "closest")
         chosen: dict[str, metrics.Metric] = {"bleu": metrics.Bleu(self.n, reference_length=option)}
-        sums: Floats = self._measure(self._pair(), chosen)["bleu"].sum(axis=0)
+        sums: Floats = self._measure(self._tokenize(), chosen)["bleu"].sum(axis=0)
         return sums
 
 
@@ -217,11 +229,11 @@ class _Counts:
         )
 
 
-def _print_counts(pairs: Pairs, rows: Floats, n: int, verbose: int) -> None:
+def _print_counts(corpus: TokenizedCorpus, rows: Floats, n: int, verbose: int) -> None:
     """Print what the original prints: `verbose` is part of its interface."""
     if verbose > 1:
-        lengths = np.diff(pairs.references.captions.form("split").offsets()).tolist()
-        offsets = pairs.references.image_offsets.tolist()
+        lengths = np.diff(corpus.references.captions.form("split").offsets()).tolist()
+        offsets = corpus.references.image_offsets.tolist()
         for image, row in enumerate(rows):
             counts = _Counts.read(row, max(n, 4))
             shown = {

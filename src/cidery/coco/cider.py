@@ -1,4 +1,4 @@
-"""The doors to the CIDEr family.
+"""Drop-in replacements for the CIDEr family.
 
 Two tools share the name `Cider`. pycocoevalcap's is CIDEr-D, without stems; that of the code for
 training rewards (pyciderevalcap) is plain CIDEr, without stems and times 10, and its `CiderD` is
@@ -17,9 +17,10 @@ import numpy as np
 
 from cidery import metrics
 from cidery.captions.tokenizers import Tokenizer
-from cidery.coco.pairs import (
+from cidery.captions.workspace import Workspace
+from cidery.coco.matching import (
     SPLIT,
-    Pairs,
+    TokenizedCorpus,
     check_references,
     match_captions,
     match_entries,
@@ -76,8 +77,8 @@ def _named(tokenizer: str) -> Tokenizer:
     return Tokenizer(tokenizer, str.split)
 
 
-class _CiderDoor:
-    """What the doors have in common: a metric, and where its frequencies come from."""
+class _CiderDropIn:
+    """What the classes have in common: a metric, and where its frequencies come from."""
 
     def __init__(self, metric: metrics.Metric, df: FrequenciesLike = "corpus") -> None:
         self._metric = metric
@@ -94,26 +95,27 @@ class _CiderDoor:
         else:
             corpus = match_captions(gts, res)
         tokenizer = _choose_tokenizer(self._frequencies)
-        return _score(Pairs.build(corpus, tokenizer, self._frequencies), self._metric)
+        tokenized = TokenizedCorpus.build(corpus, tokenizer, self._frequencies)
+        return _score(tokenized, self._metric, Workspace())
 
-    def score_pairs(self, pairs: Pairs) -> CiderScores:
+    def score_tokenized(self, corpus: TokenizedCorpus, work: Workspace) -> CiderScores:
         """Return the same for captions that are tokenized already."""
-        return _score(pairs.weighted_by(self._frequencies), self._metric)
+        return _score(corpus.weighted_by(self._frequencies), self._metric, work)
 
 
-def _score(pairs: Pairs, metric: metrics.Metric) -> CiderScores:
-    if pairs.references.frequencies == "references" and pairs.references.image_count == 1:
+def _score(corpus: TokenizedCorpus, metric: metrics.Metric, work: Workspace) -> CiderScores:
+    if corpus.references.frequencies == "references" and corpus.references.image_count == 1:
         warnings.warn(
             "document frequencies are counted on 1 image only, so every CIDEr score is 0; score "
             'more images together, or pass df="coco-val2014"',
             UnreliableWarning,
             stacklevel=4,
         )
-    each = metric.each(pairs.measure({metric.name: metric})[metric.name])
+    each = metric.each(corpus.measure({metric.name: metric}, work)[metric.name])
     return np.float64(np.mean(each)), each
 
 
-class Cider(_CiderDoor):
+class Cider(_CiderDropIn):
     """What pycocoevalcap calls CIDEr, that is CIDEr-D, in [0, 10]; with `df`, plain CIDEr times 10.
 
     Vedantam, Zitnick, Parikh, CVPR 2015, equations (1)-(5).
@@ -146,7 +148,7 @@ class Cider(_CiderDoor):
         return "CIDEr"
 
 
-class PlainCider(_CiderDoor):
+class PlainCider(_CiderDropIn):
     """CIDEr as pyciderevalcap's `Cider` returns it: without stems, times 10.
 
     Vedantam, Zitnick, Parikh, CVPR 2015, equations (1)-(3).
@@ -167,7 +169,7 @@ class PlainCider(_CiderDoor):
         return "CIDEr"
 
 
-class CiderD(_CiderDoor):
+class CiderD(_CiderDropIn):
     """CIDEr-D as pyciderevalcap's `CiderD` returns it, in [0, 10].
 
     Vedantam, Zitnick, Parikh, CVPR 2015, equations (4)-(5).
@@ -196,7 +198,7 @@ class CiderD(_CiderDoor):
         return "CIDEr-D"
 
 
-class CiderR(_CiderDoor):
+class CiderR(_CiderDropIn):
     """CIDEr-R as its authors' code returns it, in [0, 10] (Santos, Colombini, Avila 2021).
 
     ```python
@@ -292,7 +294,8 @@ class _CiderScorer:
         del option, verbose
         corpus = match_rows(range(self.size()), self._candidates, self._references)
         tokenizer = _choose_tokenizer(self._frequencies)
-        return _score(Pairs.build(corpus, tokenizer, self._frequencies), self._metric)
+        tokenized = TokenizedCorpus.build(corpus, tokenizer, self._frequencies)
+        return _score(tokenized, self._metric, Workspace())
 
 
 class CiderScorer(_CiderScorer):

@@ -1,4 +1,4 @@
-"""The door to a whole evaluation: `COCOEvalCap`."""
+"""Drop-in replacement for a whole evaluation: `COCOEvalCap`."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any, TypeAlias
 from cidery.captions.corpus import Corpus
 from cidery.captions.formats.reading import collector_paused
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.coco.bleu import Bleu
-from cidery.coco.borrowed import Meteor, Spice
-from cidery.coco.cider import Cider, CiderR
-from cidery.coco.pairs import Pairs, match_rows
+from cidery.coco.cider import Cider, CiderD, CiderR, PlainCider
+from cidery.coco.matching import TokenizedCorpus, match_rows
+from cidery.coco.optional import Meteor, Spice
 from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
 from cidery.errors import CideryError, InputError, MismatchError, SettingError
@@ -31,6 +32,7 @@ SCORERS: Mapping[str, Callable[[], ScorerAndNames]] = {
 """The scorers that go by name."""
 DEFAULT = ("Bleu", "METEOR", "ROUGE_L", "CIDEr", "SPICE")
 _OPTIONAL = (Meteor, Spice)
+_OURS = (Bleu, Meteor, Rouge, Cider, PlainCider, CiderD, CiderR, Spice)
 
 
 class COCOEvalCap:
@@ -79,12 +81,13 @@ class COCOEvalCap:
         with collector_paused():  # it would walk all annotations again and again
             captions = _Captions.read(self.coco, self.cocoRes, self.params["image_id"])
         self._say("tokenization...")
-        pairs = Pairs.build(captions.corpus, self._tokenizer)
+        corpus = TokenizedCorpus.build(captions.corpus, self._tokenizer)
+        work = Workspace()
         self._say("setting up scorers...")
         for scorer, names in self._scorers:
             self._say(f"computing {scorer.method()} score...")
             try:
-                score, scores = self._run(scorer, pairs, captions.images)
+                score, scores = self._run(scorer, corpus, captions.images, work)
             except CideryError as error:
                 if not isinstance(scorer, _OPTIONAL):
                     raise
@@ -98,13 +101,15 @@ class COCOEvalCap:
                 self._say(f"{name}: {of_corpus:0.3f}")
         self.setEvalImgs()
 
-    def _run(self, scorer: Any, pairs: Pairs, images: Sequence[Any]) -> tuple[Any, Any]:
-        if isinstance(scorer, Bleu):
-            return scorer.score_pairs(pairs, verbose=int(self._verbose))
-        if hasattr(scorer, "score_pairs"):
-            score, scores = scorer.score_pairs(pairs)
+    def _run(
+        self, scorer: Any, corpus: TokenizedCorpus, images: Sequence[Any], work: Workspace
+    ) -> tuple[Any, Any]:
+        if type(scorer) is Bleu:
+            return scorer.score_tokenized(corpus, work, verbose=int(self._verbose))
+        if type(scorer) in _OURS:  # a subclass may have a compute_score of its own
+            score, scores = scorer.score_tokenized(corpus, work)
         else:
-            score, scores = scorer.compute_score(*_write_out(pairs, images))
+            score, scores = scorer.compute_score(*_write_out(corpus, images))
         return score, scores
 
     def setEval(self, score: Any, method: str) -> None:  # noqa: N802
@@ -191,10 +196,12 @@ def _check_one_candidate(
             )
 
 
-def _write_out(pairs: Pairs, images: Sequence[Any]) -> tuple[dict[Any, Any], dict[Any, Any]]:
+def _write_out(
+    corpus: TokenizedCorpus, images: Sequence[Any]
+) -> tuple[dict[Any, Any], dict[Any, Any]]:
     """Return tokenized captions as text by image: `gts` and `res` for a scorer that is not ours."""
-    references = list(map(" ".join, pairs.references.captions.captions.tokens()))
-    candidates = map(" ".join, pairs.candidates.captions.tokens())
-    offsets = pairs.references.image_offsets.tolist()
+    references = list(map(" ".join, corpus.references.captions.captions.tokens()))
+    candidates = map(" ".join, corpus.candidates.captions.captions.tokens())
+    offsets = corpus.references.image_offsets.tolist()
     gts = {image: references[offsets[i] : offsets[i + 1]] for i, image in enumerate(images)}
     return gts, {image: [text] for image, text in zip(images, candidates, strict=True)}

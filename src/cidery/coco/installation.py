@@ -12,7 +12,6 @@ from typing import Any
 
 from cidery.coco.annotations import COCO
 from cidery.coco.bleu import Bleu, BleuScorer
-from cidery.coco.borrowed import Meteor, Spice
 from cidery.coco.cider import (
     Cider,
     CiderD,
@@ -23,6 +22,7 @@ from cidery.coco.cider import (
     PlainCiderScorer,
 )
 from cidery.coco.evaluation import COCOEvalCap
+from cidery.coco.optional import Meteor, Spice
 from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import PUNCTUATIONS, PTBTokenizer
 from cidery.errors import SettingError
@@ -85,7 +85,7 @@ def install(*, ignore_sigma: bool = False) -> None:
         modules |= _COCO
     for package in {name.partition(".")[0] for name in modules}:
         imported = sys.modules.get(package)
-        if imported is not None and not isinstance(imported, _Door):
+        if imported is not None and not isinstance(imported, _Module):
             raise SettingError(
                 f"{package} is imported already, from {getattr(imported, '__file__', None) or '?'}"
                 "; call cidery.coco.install() first, at the top of the program"
@@ -97,25 +97,27 @@ def install(*, ignore_sigma: bool = False) -> None:
 
 def uninstall() -> None:
     """Take the names away again; what was imported under them stays what it is."""
-    for name in [name for name, module in sys.modules.items() if isinstance(module, _Door)]:
+    for name in [name for name, module in sys.modules.items() if isinstance(module, _Module)]:
         del sys.modules[name]
 
 
-class _Door(ModuleType):
+class _Module(ModuleType):
     """A module that install() made."""
 
 
-def _register(name: str, members: Mapping[str, Any]) -> _Door:
+def _register(name: str, members: Mapping[str, Any]) -> _Module:
     """Make a module and the packages it lies in."""
     known = sys.modules.get(name)
-    door = known if isinstance(known, _Door) else _Door(name, "Registered by cidery.coco.install.")
+    module = (
+        known if isinstance(known, _Module) else _Module(name, "Registered by cidery.coco.install.")
+    )
     is_package = not members
-    door.__spec__ = ModuleSpec(name, None, is_package=is_package)
+    module.__spec__ = ModuleSpec(name, None, is_package=is_package)
     if is_package:
-        door.__path__ = []
-    vars(door).update(members)
-    sys.modules[name] = door
+        module.__path__ = []
+    vars(module).update(members)
+    sys.modules[name] = module
     parent, _, child = name.rpartition(".")
     if parent:
-        setattr(_register(parent, {}), child, door)
-    return door
+        setattr(_register(parent, {}), child, module)
+    return module

@@ -1,4 +1,4 @@
-"""The door to ROUGE-L: `Rouge`."""
+"""Drop-in replacement for ROUGE-L: `Rouge`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from cidery import metrics
-from cidery.coco.pairs import (
+from cidery.captions.workspace import Workspace
+from cidery.coco.matching import (
     SPLIT_BLANKS,
-    Pairs,
+    TokenizedCorpus,
     check_references,
     choose_blank_tokenizer,
     match_captions,
@@ -35,19 +36,22 @@ class Rouge:
         """Return the mean, and the images' scores in the order of `gts`."""
         corpus = match_captions(gts, res)
         tokenizer = choose_blank_tokenizer(chain(corpus.references, corpus.candidates))
-        return self.score_pairs(Pairs.build(corpus, tokenizer))
+        return self.score_tokenized(TokenizedCorpus.build(corpus, tokenizer), Workspace())
 
-    def score_pairs(self, pairs: Pairs) -> tuple[np.float64, Floats]:
+    def score_tokenized(
+        self, corpus: TokenizedCorpus, work: Workspace
+    ) -> tuple[np.float64, Floats]:
         """Return the same for captions that are tokenized already."""
         metric = metrics.RougeL(beta=self.beta)
-        each = metric.each(pairs.measure({"rouge-l": metric})["rouge-l"])
+        each = metric.each(corpus.measure({"rouge-l": metric}, work)["rouge-l"])
         return np.float64(np.mean(each)), each
 
     def calc_score(self, candidate: list[str], refs: list[str]) -> float:
         """Return the score of one candidate, `["a dog"]`, against its references."""
         check_references(0, refs)
         corpus = match_rows([0], [only_caption(0, candidate)], [refs])
-        return float(self.score_pairs(Pairs.build(corpus, SPLIT_BLANKS))[0])
+        tokenized = TokenizedCorpus.build(corpus, SPLIT_BLANKS)
+        return float(self.score_tokenized(tokenized, Workspace())[0])
 
     def method(self) -> str:
         """Return the name that is printed."""

@@ -1,4 +1,4 @@
-"""The door to the tokenizer: `PTBTokenizer`, in each of the forms that repositories use."""
+"""Drop-in replacement for the tokenizer: `PTBTokenizer`, in the forms that repositories use."""
 
 from __future__ import annotations
 

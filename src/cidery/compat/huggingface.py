@@ -8,7 +8,8 @@ from typing import TypeAlias
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError
 from cidery.metrics import get_metrics
-from cidery.scoring.evaluation import FrequenciesLike, MetricsLike, score
+from cidery.scoring.evaluation import MetricsLike, score
+from cidery.scoring.scorer import FrequenciesLike
 
 References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
 """For each prediction its references, or its only one."""

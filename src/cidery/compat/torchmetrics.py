@@ -10,7 +10,8 @@ from cidery.captions.corpus import ImageId
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, MissingExtraError
 from cidery.metrics import get_metrics
-from cidery.scoring.evaluation import FrequenciesLike, MetricsLike, score
+from cidery.scoring.evaluation import MetricsLike, score
+from cidery.scoring.scorer import FrequenciesLike
 
 try:
     import torch

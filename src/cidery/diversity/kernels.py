@@ -10,9 +10,11 @@ import numpy as np
 
 from cidery import _native
 from cidery.captions.tokenizers import STOP_WORDS
+from cidery.captions.workspace import Workspace
 from cidery.diversity.sets import TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics import Cider, CiderD, CiderR
+from cidery.metrics.base import index_ngrams
 from cidery.metrics.ngram.cider import PreparedCider
 from cidery.statistics import Floats
 
@@ -36,16 +38,20 @@ def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
     )
 
 
-def cider_kernels(sets: TokenizedSets, kernel: Kernel, pairs: Pairs = "both") -> Floats:
+def cider_kernels(
+    sets: TokenizedSets, work: Workspace, kernel: Kernel, pairs: Pairs = "both"
+) -> Floats:
     """Return the kernel matrices of all images, one after another."""
-    prepared = cast("PreparedCider", get_kernel(kernel).prepare(sets.captions))
-    return _native.cider_kernels(prepared.native, pairs == "once", sets.captions.threads)
+    prepared = cast("PreparedCider", get_kernel(kernel).prepare(sets.captions, work))
+    return _native.cider_kernels(prepared.native, pairs == "once", work.threads)
 
 
-def word_products(sets: TokenizedSets, stop_words: str | tuple[str, ...] | None = None) -> Floats:
+def word_products(
+    sets: TokenizedSets, work: Workspace, stop_words: str | tuple[str, ...] | None = None
+) -> Floats:
     """Return MᵀM of every image's word-caption matrix M, one after another."""
-    index = sets.captions.index("split", 1)
-    words = sets.captions.captions.form("split").vocabulary()
+    index = index_ngrams(work, sets.captions.groups, "split", 1)
+    words = sets.captions.captions.form("split", work).vocabulary()
     stopped = STOP_WORDS[stop_words] if isinstance(stop_words, str) else set(stop_words or ())
     ignored = np.fromiter((word in stopped for word in words), np.uint8, len(words))
-    return _native.word_products(index, ignored, sets.captions.threads)
+    return _native.word_products(index, ignored, work.threads)

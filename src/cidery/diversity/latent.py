@@ -9,11 +9,12 @@ import numpy as np
 
 from cidery.captions.corpus import ImageId
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.diversity.kernels import Kernel, cider_kernels, word_products
 from cidery.diversity.sets import CaptionSets, Sets, TokenizedSets
 from cidery.errors import SettingError
-from cidery.metrics.base import ReferenceSet
-from cidery.scoring.evaluation import FrequenciesLike, read_frequencies
+from cidery.metrics.base import GroupedCaptions, TokenizedReferences
+from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
 
 COMPONENTS = 5
@@ -175,12 +176,13 @@ def _kernel_matrix(
     counted_on = read_frequencies(frequencies)
     if counted_on == "references":
         raise SettingError("there are no references here to count on; pass a set of frequencies")
-    references = ReferenceSet(cut(sets.captions), sets.offsets.astype(np.uint64), cut, counted_on)
-    tokenized = TokenizedSets(references, sets.sizes)
+    groups = GroupedCaptions(cut(sets.captions), sets.offsets.astype(np.uint64))
+    tokenized = TokenizedSets(TokenizedReferences(groups, cut, counted_on), sets.sizes)
+    work = Workspace()
     flat = (
-        word_products(tokenized, stop_words)
+        word_products(tokenized, work, stop_words)
         if kernel == "lsa"
-        else cider_kernels(tokenized, kernel)
+        else cider_kernels(tokenized, work, kernel)
     )
     return flat.reshape(len(sets.captions), -1)
 

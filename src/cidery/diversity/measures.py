@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cached_property
 from itertools import pairwise
 from types import MappingProxyType
 from typing import ClassVar, TypeAlias
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from cidery import _native
 from cidery.captions.tokenizers import STOP_WORDS
+from cidery.captions.workspace import Workspace
 from cidery.diversity.kernels import (
     Kernel,
     Pairs,
@@ -26,7 +26,8 @@ from cidery.diversity.sets import TokenizedSets
 from cidery.diversity.spectrum import measure_spread
 from cidery.errors import SettingError
 from cidery.metrics import Metric
-from cidery.metrics.base import format_setting, require, require_choice
+from cidery.metrics.base import GroupedCaptions, format_setting, require, require_choice
+from cidery.metrics.ngram.overlap import make_overlap
 from cidery.statistics import Floats
 
 
@@ -43,10 +44,10 @@ class Measure(ABC):
         """Its name everywhere."""
 
     @abstractmethod
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
 
-    def whole(self, sets: TokenizedSets) -> float | None:  # noqa: ARG002
+    def whole(self, sets: TokenizedSets, work: Workspace) -> float | None:  # noqa: ARG002
         """Return the value of all images together where that is not the mean of theirs."""
         return None
 
@@ -96,9 +97,9 @@ class SelfCider(Measure):
         """The metric that makes the kernel."""
         return get_kernel(self.kernel)
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        return measure_spread(cider_kernels(sets, self.kernel, self.pairs), sets.sizes)
+        return measure_spread(cider_kernels(sets, work, self.kernel, self.pairs), sets.sizes)
 
     def settings(self) -> dict[str, str]:
         """Return the kernel and its settings."""
@@ -132,9 +133,9 @@ class Lsa(Measure):
         """`lsa`."""
         return "lsa"
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        return measure_spread(word_products(sets, self.stop_words), sets.sizes)
+        return measure_spread(word_products(sets, work, self.stop_words), sets.sizes)
 
 
 @dataclass(frozen=True)
@@ -162,13 +163,18 @@ class MBleu(Measure):
         """`mbleu-1` … `mbleu-4`, `mbleu-mix`."""
         return "mbleu-mix" if self.n is None else f"mbleu-{self.n}"
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        overlap = _native.Overlap(sets.captions.index("split", 4))
-        rows = _native.bleu_left_out(overlap, 4, "closest", sets.captions.threads)
+        rows = work.once(_count_left_out, sets.captions.groups)
         orders = (1, 2, 3, 4) if self.n is None else (self.n,)
         scores = np.mean([score_captions(rows, n) for n in orders], axis=0)
         return 1.0 - sets.mean(scores)
+
+
+def _count_left_out(work: Workspace, groups: GroupedCaptions) -> Floats:
+    """Return BLEU's counts of each caption against the others of its image."""
+    overlap = work.once(make_overlap, groups, "split", 4)
+    return _native.bleu_left_out(overlap, 4, "closest", work.threads)
 
 
 def score_captions(rows: Floats, n: int) -> Floats:
@@ -212,9 +218,9 @@ class Distinct(Measure):
         """`distinct-1`, `distinct-2`."""
         return f"distinct-{self.n}"
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        positions = WordPositions.of(sets)
+        positions = work.once(find_words, sets)
         words = np.bincount(positions.images, minlength=len(sets.sizes))
         different = positions.count_different(self.n)
         return np.divide(different, words, out=np.zeros(len(words)), where=words > 0)
@@ -234,9 +240,9 @@ class Unique(Measure):
         """`unique`."""
         return "unique"
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        captions = list(map(tuple, sets.captions.captions.form("split").tokens()))
+        captions = list(map(tuple, sets.captions.captions.form("split", work).tokens()))
         bounds = sets.captions.image_offsets.tolist()
         different = [len(set(captions[a:b])) for a, b in pairwise(bounds)]
         return np.asarray(different) / sets.sizes
@@ -256,14 +262,14 @@ class Novel(Measure):
         """`novel`."""
         return "novel"
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
         if sets.training is None:
             raise SettingError(
                 "novel compares captions with those a model was trained on; pass training=… "
                 "(--training FILE)"
             )
-        tokens = sets.captions.captions.form("split").tokens()
+        tokens = sets.captions.captions.form("split", work).tokens()
         return sets.mean(np.asarray([tuple(t) not in sets.training for t in tokens], np.float64))
 
 
@@ -283,13 +289,13 @@ class Vocabulary(Measure):
         """`vocabulary`."""
         return "vocabulary"
 
-    def measure(self, sets: TokenizedSets) -> Floats:
+    def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        return WordPositions.of(sets).count_different(1).astype(np.float64)
+        return work.once(find_words, sets).count_different(1).astype(np.float64)
 
-    def whole(self, sets: TokenizedSets) -> float | None:
+    def whole(self, sets: TokenizedSets, work: Workspace) -> float | None:
         """Return the number of words of all images together."""
-        return float(len(np.unique(WordPositions.of(sets).words)))
+        return float(len(np.unique(work.once(find_words, sets).words)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,17 +306,6 @@ class WordPositions:
     captions: NDArray[np.int64]
     images: NDArray[np.int64]
 
-    @classmethod
-    def of(cls, sets: TokenizedSets) -> WordPositions:
-        """Lay the captions out."""
-        form = sets.captions.captions.form("split")
-        lengths = np.asarray(np.diff(form.offsets().astype(np.int64)), np.int64)
-        captions = np.repeat(np.arange(len(lengths)), lengths)
-        return cls(
-            form.words(), captions, np.repeat(np.arange(len(sets.sizes)), sets.sizes)[captions]
-        )
-
-    @cached_property
     def _pairs(self) -> NDArray[np.uint64]:
         """uint64[words]: a word and the next, the same for the same two words."""
         pairs = self.words.astype(np.uint64) << np.uint64(32)
@@ -323,12 +318,21 @@ class WordPositions:
         images = self.images
         if n == 2:
             inside = np.flatnonzero(self.captions[:-1] == self.captions[1:])
-            keys, images = self._pairs[inside], images[inside]
+            keys, images = self._pairs()[inside], images[inside]
         _, ids = np.unique(keys, return_inverse=True)
         count = int(ids.max(initial=0)) + 1
         seen = np.unique(images * count + ids)
         highest = int(self.images.max(initial=-1)) + 1
         return np.bincount(seen // count, minlength=highest).astype(np.int64)
+
+
+def find_words(work: Workspace, sets: TokenizedSets) -> WordPositions:
+    """Lay the captions out."""
+    form = sets.captions.captions.form("split", work)
+    lengths = np.asarray(np.diff(form.offsets().astype(np.int64)), np.int64)
+    captions = np.repeat(np.arange(len(lengths)), lengths)
+    images = np.repeat(np.arange(len(sets.sizes)), sets.sizes)[captions]
+    return WordPositions(form.words(), captions, images)
 
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(

@@ -15,9 +15,9 @@ from cidery.diversity.sets import CaptionSets
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.evaluation import (
+from cidery.scoring.evaluation import MetricsLike
+from cidery.scoring.scorer import (
     FrequenciesLike,
-    MetricsLike,
     Scorer,
     pool_counted,
     read_frequencies,
@@ -71,14 +71,15 @@ def score_references(
         if counted_on == "references" and longest:
             found = count_references(sets, tokenizer, stemmer, max(longest))
         measured = [
-            (scorer, scorer.measure(scorer.references.tokenizer(texts, threads), images))
+            (scorer, scorer.measure(texts, images))
             for scorer, texts, images in _left_out(sets, group, tokenizer, found, threads)
         ]
         sizes = sets.sizes - 1
         for label, metric in group.items():
             rows[label] = np.concatenate([batch[label] for _, batch in measured])
             first = measured[0][0].references
-            signatures[label] = str(sign(metric, first, int(sizes.min()), int(sizes.max())))
+            counts = int(sizes.min()), int(sizes.max())
+            signatures[label] = str(sign(metric, first, counts))
     owners = np.repeat(np.arange(len(sets.images)), sets.sizes)
     return ScoreTable(
         ids=[sets.images[i] for i in owners.tolist()],

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cidery.captions.corpus import Corpus, ImageId, Missing, References
 from cidery.captions.tokenizers import Tokenizer
 from cidery.errors import InputError, SettingError
-from cidery.metrics.base import ReferenceSet
+from cidery.metrics.base import TokenizedReferences
 
 Sets: TypeAlias = (
     Mapping[Any, Sequence[str]] | Sequence[Sequence[str]] | Sequence[tuple[ImageId, str]]
@@ -65,7 +65,7 @@ class CaptionSets:
 class TokenizedSets:
     """Caption sets as words. Every caption is both a candidate and a reference of its image."""
 
-    captions: ReferenceSet
+    captions: TokenizedReferences
     sizes: NDArray[np.int64]
     training: frozenset[tuple[str, ...]] | None = None
     """Captions that a model has seen, as words."""

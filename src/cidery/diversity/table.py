@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cidery import _version
 from cidery.captions.corpus import Corpus, ImageId, Missing, References
 from cidery.captions.tokenizers import Tokenizer, TokenizerLike, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.diversity.kernels import Kernel, get_kernel
 from cidery.diversity.measures import Measure, MeasureLike, SelfCider, get_measures
 from cidery.diversity.references import count_references, score_references
@@ -25,8 +26,8 @@ from cidery.diversity.sets import (
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
-from cidery.metrics.base import ReferenceSet, find_frequencies
-from cidery.scoring.evaluation import FrequenciesLike, Scorer, read_frequencies
+from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
+from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
 
@@ -87,14 +88,17 @@ def measure_diversity(
     counted_on = read_frequencies(frequencies)
     weights = _weights(counted_on, references, against, checked, chosen, cut)
     tokenized = TokenizedSets(
-        ReferenceSet(
-            cut(checked.captions, threads), checked.offsets.astype(np.uint64), cut, weights, threads
+        TokenizedReferences(
+            GroupedCaptions(cut(checked.captions, threads), checked.offsets.astype(np.uint64)),
+            cut,
+            weights,
         ),
         checked.sizes,
         None if training is None else tokenize_training(training, cut),
     )
-    each = {label: measure.measure(tokenized) for label, measure in chosen.items()}
-    whole = {label: measure.whole(tokenized) for label, measure in chosen.items()}
+    work = Workspace(threads)
+    each = {label: measure.measure(tokenized, work) for label, measure in chosen.items()}
+    whole = {label: measure.whole(tokenized, work) for label, measure in chosen.items()}
     signatures = {label: str(_sign(m, tokenized)) for label, m in chosen.items()}
     if judge is not None:
         values, signature = _accuracies(

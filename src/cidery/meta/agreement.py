@@ -35,7 +35,7 @@ from cidery.meta.protocols import (
 )
 from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metrics, no_progress
 from cidery.meta.splits import judge_by_references, judge_human
-from cidery.scoring.evaluation import format_p
+from cidery.scoring.comparison import format_p
 from cidery.scoring.tables import latex_table
 from cidery.statistics import Floats, paired_test, williams_test
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 
 from cidery.captions.corpus import Corpus
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
 from cidery.metrics import Metric, get_metrics
-from cidery.scoring.evaluation import FrequenciesLike, Scorer
+from cidery.metrics.base import TokenizedCandidates
+from cidery.scoring.scorer import FrequenciesLike, Scorer, sign_metrics, tokenize_references
 from cidery.statistics import Floats
 
 CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
@@ -99,7 +101,9 @@ class CaptionScorer:
     ) -> dict[str, str]:
         """Return what a stranger needs to compute the same scores."""
         native = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
-        signed = dict(self._scorer(judged, native).signatures) if native else {}
+        corpus = Corpus.from_references([list(group) for group in judged.references])
+        references = tokenize_references(corpus, self.tokenizer, self.frequencies, self.threads)
+        signed = sign_metrics(native, references)
         return {label: signed.get(label, f"{label}|function") for label in metrics}
 
     def by_reference(self, judged: JudgedCaptions, metric: Metric) -> Floats:
@@ -111,14 +115,15 @@ class CaptionScorer:
         offsets = judged.documents * count
         singles = [[text] for group in judged.references for text in group[:count]]
         corpus = Corpus.from_references(singles)
-        fixed = replace(self, frequencies=self.fix_frequencies(judged, metric))
-        scorer = fixed._build(corpus, {"": metric})
-        tokenized = scorer.references.tokenizer(list(judged.captions), self.threads)
-        prepared = metric.prepare(scorer.references)
+        frequencies = self.fix_frequencies(judged, metric)
+        references = tokenize_references(corpus, self.tokenizer, frequencies, self.threads)
+        captions = references.tokenizer(list(judged.captions), self.threads)
+        work = Workspace(self.threads)
+        prepared = metric.prepare(references, work)
         each = np.empty((len(judged.captions), count))
         for place in range(count):
-            images = (offsets + place).astype(np.uint32)
-            each[:, place] = metric.each(prepared.measure(tokenized, images, self.threads))
+            candidates = TokenizedCandidates(captions, (offsets + place).astype(np.uint32))
+            each[:, place] = metric.each(prepared.measure(candidates, work))
         return each
 
     def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> FrequenciesLike:

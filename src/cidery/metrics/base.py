@@ -1,12 +1,13 @@
 """What every metric is: settings, `prepare`, `measure`, `reduce`.
 
-    metric.prepare(references) -> Prepared      once; immutable
-    prepared.measure(candidates, images)        -> rows: float64[captions, k]
-    metric.each(rows)                           -> float64[captions]
-    metric.reduce(rows)                         -> the corpus score
+    metric.prepare(references, work) -> Prepared       once; immutable
+    prepared.measure(candidates, work)                 -> rows: float64[captions, k]
+    metric.each(rows)                                  -> float64[captions]
+    metric.reduce(rows)                                -> the corpus score
 
-The corpus score is always a function of the *sum* of rows (and their number): `pool`. Intervals,
-tests and sharding rest on that.
+`prepare` and `measure` are functions of their arguments; `work` is the run's workspace, through
+which metrics share what they compute on the same captions. The corpus score is always a function of
+the *sum* of rows (and their number): `pool`. Intervals, tests and sharding rest on that.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from cidery._native import Cider, FrequencyTrie, NgramIndex
+from cidery._native import Captions, FrequencyTrie, NgramIndex
 from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import MAX_ORDER, SHIPPED, DocumentFrequencies, load_shipped
 from cidery.statistics import Floats
@@ -32,50 +34,94 @@ Faithful: TypeAlias = Literal["coco", "paper"]
 Images: TypeAlias = "NDArray[np.uint32]"
 
 
-class Prepared(Protocol):
-    """References made ready for one metric; immutable, so threads and processes may share it."""
-
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
-        """Return rows, float64[captions, k]; `images[i]` is the image of caption i."""
-
-
 @dataclass(frozen=True, eq=False)
-class ReferenceSet:
-    """The references of all images, tokenized, with what metrics count on them made once."""
+class GroupedCaptions:
+    """Captions, those of each image one after another."""
 
     captions: TokenizedCaptions
-    image_offsets: NDArray[np.uint64]
+    offsets: NDArray[np.uint64]
     """Captions of image i are [offsets[i], offsets[i + 1])."""
-    tokenizer: Tokenizer
-    frequencies: Literal["references"] | str | DocumentFrequencies = "references"
-    threads: int = 0
-    _indexes: dict[str, NgramIndex] = field(default_factory=dict)
-    ciders: dict[Hashable, Cider] = field(default_factory=dict)
-    """The CIDEr family's weighed references, by form, order and kind of weights."""
 
     @property
     def image_count(self) -> int:
         """How many images there are."""
-        return len(self.image_offsets) - 1
+        return len(self.offsets) - 1
 
-    def index(self, form: str, order: int) -> NgramIndex:
-        """Return the n-gram index of the captions in that form, at least up to that order."""
-        captions = self.captions.form(form)
-        key = "words" if captions is self.captions.captions else form  # often they are the same
-        known = self._indexes.get(key)
-        if known is None or known.order < order:
-            known = NgramIndex(captions, self.image_offsets, order, self.threads)
-            self._indexes[key] = known
-        return known
 
-    def weights(self, metric: Metric) -> tuple[FrequencyTrie | None, float]:
-        """Return the frequencies (None: the references' own) and log |I|."""
-        if self.frequencies == "references" or not metric.uses_frequencies:
-            return None, math.log(max(1, self.image_count))
-        chosen = find_frequencies(self.frequencies, metric.stems)
-        order: int = getattr(metric, "n", 1)
-        check_frequencies(chosen, order, metric.stems, self.tokenizer)
-        return chosen.trie, chosen.log_image_count
+@dataclass(frozen=True, eq=False)
+class TokenizedReferences:
+    """The references of all images, and what the CIDEr family's weights are counted on."""
+
+    groups: GroupedCaptions
+    tokenizer: Tokenizer
+    frequencies: Literal["references"] | str | DocumentFrequencies = "references"
+
+    @property
+    def captions(self) -> TokenizedCaptions:
+        """The references of all images in a row."""
+        return self.groups.captions
+
+    @property
+    def image_offsets(self) -> NDArray[np.uint64]:
+        """Captions of image i are [offsets[i], offsets[i + 1])."""
+        return self.groups.offsets
+
+    @property
+    def image_count(self) -> int:
+        """How many images there are."""
+        return self.groups.image_count
+
+    def weighted_by(self, frequencies: str | DocumentFrequencies) -> TokenizedReferences:
+        """Return the same captions with other document frequencies."""
+        return replace(self, frequencies=frequencies)
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizedCandidates:
+    """Candidates, and which image each describes."""
+
+    captions: TokenizedCaptions
+    images: Images
+    """`images[i]` is the index of the image of caption i."""
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+
+class Prepared(ABC):
+    """References made ready for one metric; immutable, so threads and processes may share it."""
+
+    @abstractmethod
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return rows, float64[captions, k]."""
+
+    def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:  # noqa: B027
+        """Compute what depends on the captions' distinct words alone.
+
+        Whoever scores captions with one list of words again and again, such as a reward, does this
+        once and keeps the workspace; `measure` asks the workspace for the same results.
+        """
+
+
+def index_ngrams(work: Workspace, groups: GroupedCaptions, form: str, order: int) -> NgramIndex:
+    """Return the n-gram index of grouped captions in a form, up to that order."""
+    return work.once(_index, groups.captions.form(form, work), groups, order)
+
+
+def _index(work: Workspace, captions: Captions, groups: GroupedCaptions, order: int) -> NgramIndex:
+    return NgramIndex(captions, groups.offsets, order, work.threads)
+
+
+def find_weights(
+    references: TokenizedReferences, metric: Metric
+) -> tuple[FrequencyTrie | None, float]:
+    """Return the frequencies that a metric weighs with (None: the references' own) and log |I|."""
+    if references.frequencies == "references" or not metric.uses_frequencies:
+        return None, math.log(max(1, references.image_count))
+    chosen = find_frequencies(references.frequencies, metric.stems)
+    order: int = getattr(metric, "n", 1)
+    check_frequencies(chosen, order, metric.stems, references.tokenizer)
+    return chosen.trie, chosen.log_image_count
 
 
 def find_frequencies(
@@ -147,7 +193,7 @@ class Metric(ABC):
         return self
 
     @abstractmethod
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
 
     def each(self, rows: Floats) -> Floats:

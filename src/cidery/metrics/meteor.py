@@ -13,8 +13,16 @@ import numpy as np
 
 from cidery import _native
 from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.errors import DataError, SettingError
-from cidery.metrics.base import Faithful, Images, Metric, Prepared, ReferenceSet, require
+from cidery.metrics.base import (
+    Faithful,
+    Metric,
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    require,
+)
 from cidery.statistics import Floats
 from cidery.store import Resource, load
 from cidery.store.meteor_table import METEOR, METEOR_WORDS, open_own_table
@@ -72,11 +80,11 @@ class Meteor(Metric):
         """Return the checksum of the table, whatever its path."""
         return {"table": f"{self._open_table().checksum:016x}"}
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready; the table is opened, and compiled if this is its first use."""
         table = self._open_table()
         with self._naming_table():
-            captions = self._captions(table, references.captions, "words", references.threads)
+            captions = self._captions(table, references.captions, "words", work)
         return _PreparedMeteor(self, table, captions, references.image_offsets)
 
     def each(self, rows: Floats) -> Floats:
@@ -102,8 +110,8 @@ class Meteor(Metric):
         table = self._open_table()
         cut = get_tokenizer(tokenizer)
         with self._naming_table():
-            candidates = self._captions(table, cut([candidate], 1), "unbarred", 1)
-            references = self._captions(table, cut([reference], 1), "words", 1)
+            candidates = self._captions(table, cut([candidate], 1), "unbarred", Workspace(1))
+            references = self._captions(table, cut([reference], 1), "words", Workspace(1))
             matches, statistics = _native.meteor_align(candidates, 0, references, 0)
         words, reference_words = tuple(candidates.words(0)), tuple(references.words(0))
         return MeteorAlignment(
@@ -143,15 +151,16 @@ class Meteor(Metric):
         return table
 
     def _captions(
-        self, table: _native.MeteorTable, captions: TokenizedCaptions, form: str, threads: int
+        self, table: _native.MeteorTable, captions: TokenizedCaptions, form: str, work: Workspace
     ) -> _native.MeteorCaptions:
+        words = captions.form(form, work)
         return _native.MeteorCaptions.from_tokens(
-            table, captions.form(form), get_stemmer("english"), self.paraphrases, threads
+            table, words, get_stemmer("english"), self.paraphrases, work.threads
         )
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedMeteor:
+class _PreparedMeteor(Prepared):
     """References in METEOR's words, each looked up in the table."""
 
     metric: Meteor
@@ -159,12 +168,16 @@ class _PreparedMeteor:
     references: _native.MeteorCaptions
     image_offsets: NDArray[np.uint64]
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+    def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
+        """Find the words that pycocoevalcap changes."""
+        captions.word_source.form("unbarred", work)
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return METEOR's 23 statistics, float64[captions, 23], ready to be summed."""
         with self.metric._naming_table():
-            captions = self.metric._captions(self.table, candidates, "unbarred", threads)
+            captions = self.metric._captions(self.table, candidates.captions, "unbarred", work)
             rows = _native.meteor_measure(
-                self.references, self.image_offsets, captions, images, threads
+                self.references, self.image_offsets, captions, candidates.images, work.threads
             )
         # METEOR adds no chunk to the sum for a perfect caption. Its own score stays the same: a
         # single chunk that covers everything counts as no fragmentation.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from cidery import _native
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.metrics.base import Images
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import TokenizedCandidates
 from cidery.metrics.ngram.cider import PreparedCider
 
 
@@ -47,16 +47,14 @@ class Credit:
 
 
 def measure_credit(
-    prepared: PreparedCider,
-    candidates: TokenizedCaptions,
-    images: Images,
-    translation: _native.Translation,
-    weight: float,
+    prepared: PreparedCider, candidates: TokenizedCandidates, weight: float, work: Workspace
 ) -> list[list[NgramCredit]]:
     """Return each caption's n-grams with their credit, times the metric's weight."""
-    form = candidates.form(prepared.form)
-    parts = candidates.form(prepared.parts) if prepared.parts else None
-    credits = _native.credit(prepared.native, form, images, translation, parts)
+    captions = candidates.captions
+    form = captions.form(prepared.form, work)
+    parts = captions.form(prepared.parts, work) if prepared.parts else None
+    translation = prepared.translate(captions, work)
+    credits = _native.credit(prepared.native, form, candidates.images, translation, parts)
     return [
         [
             NgramCredit(

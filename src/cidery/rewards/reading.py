@@ -26,12 +26,12 @@ class CaptionReader:
     vocabulary: TokenVocabulary | None
     threads: int
 
-    def read(self, captions: Any) -> tuple[TokenizedCaptions, bool]:
-        """Return captions as words, and whether these are words of the fixed vocabulary."""
+    def read(self, captions: Any) -> TokenizedCaptions:
+        """Return captions as words."""
         if is_array(captions):
             array = as_array(captions)
             if array.dtype.kind not in "OU":
-                return self.need_vocabulary().read(as_integers(array, 2)), True
+                return self.need_vocabulary().read(as_integers(array, 2))
             captions = array.tolist()
         if not isinstance(captions, list | tuple):
             raise InputError(
@@ -41,7 +41,7 @@ class CaptionReader:
         rows = list(captions)
         kinds = set(map(type, rows))
         if kinds <= {str}:
-            return self._read_text(rows), False
+            return self._read_text(rows)
         odd = [row for row in rows if not (isinstance(row, list | tuple) or is_array(row))]
         if odd:
             raise InputError(
@@ -50,8 +50,8 @@ class CaptionReader:
             )
         first = next((row[0] for row in rows if len(row)), None)
         if isinstance(first, str):
-            return self._read_tokens(rows), False
-        return self.need_vocabulary().read_ragged(rows), True
+            return self._read_tokens(rows)
+        return self.need_vocabulary().read_ragged(rows)
 
     def need_vocabulary(self) -> TokenVocabulary:
         """Return the vocabulary; refuse where there is none."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery._native import Translation
 from cidery.captions.corpus import Corpus, ImageId, References
-from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
+from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
-from cidery.metrics.base import Faithful, Images, Prepared, find_frequencies
+from cidery.metrics.base import Faithful, Images, TokenizedCandidates, find_frequencies
 from cidery.metrics.ngram.cider import PreparedCider
-from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
 from cidery.rewards.reading import CaptionReader, find_places, first_unknown
 from cidery.rewards.tokens import (
@@ -29,46 +28,19 @@ from cidery.rewards.tokens import (
     find_end_word,
     is_array,
 )
-from cidery.scoring.evaluation import FrequenciesLike, Scorer
+from cidery.scoring.scorer import (
+    FrequenciesLike,
+    prepare_metrics,
+    sign_metrics,
+    tokenize_references,
+    warn_few_images,
+)
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 RewardMetric: TypeAlias = str | Metric | Mapping[str | Metric, float]
-
-
-@dataclass(frozen=True, eq=False)
-class _Measure:
-    """References prepared for one kind of rows, and the fixed vocabulary's words in their ids."""
-
-    prepared: Prepared
-    translation: Translation | None
-
-    @classmethod
-    def build(cls, prepared: Prepared, vocabulary: TokenVocabulary | None) -> _Measure:
-        if vocabulary is None:
-            return cls(prepared, None)
-        empty = vocabulary.read(np.zeros((1, 0), np.int64))
-        translation = None
-        if isinstance(prepared, PreparedCider | PreparedOverlap):
-            translation = prepared.translate(empty)
-        # An empty caption makes the metric ask for all the forms of words that it will want.
-        measure = cls(prepared, translation)
-        measure(empty, np.zeros(1, np.uint32), 1, translation)
-        return measure
-
-    def __call__(
-        self,
-        candidates: TokenizedCaptions,
-        images: Images,
-        threads: int,
-        translation: Translation | None,
-    ) -> Floats:
-        """Return rows, float64[captions, k]; without a translation the words are looked up."""
-        if translation is not None and isinstance(self.prepared, PreparedCider | PreparedOverlap):
-            return self.prepared.measure(candidates, images, threads, translation)
-        return self.prepared.measure(candidates, images, threads)
 
 
 class Reward:
@@ -126,22 +98,20 @@ class Reward:
         end_word = find_end_word(vocabulary, eos) if count_eos else None
         if end_word is not None:
             cutter = EndingTokenizer.extend(plain, end_word)
-        scorer = Scorer.build(
-            corpus,
-            {label: chosen for label, (chosen, _) in weights.items()},
-            tokenizer=cutter,
-            frequencies=frequencies,
-            threads=threads,
-        )
+        metrics = {label: chosen for label, (chosen, _) in weights.items()}
+        tokenized = tokenize_references(corpus, cutter, frequencies, threads)
         if end_word is not None:
-            _check_end_word(scorer, end_word)
+            _check_end_word(metrics, tokenized.frequencies, end_word)
+        warn_few_images(metrics, tokenized)
+        self._prepared = prepare_metrics(metrics, tokenized, Workspace(threads))
         words = None
+        # Results that depend on the vocabulary alone: filled here, then only read.
+        self._of_vocabulary = Workspace(threads)
         if vocabulary is not None:
             words = TokenVocabulary.build(vocabulary, pad=pad, bos=bos, eos=eos, end_word=end_word)
+            for prepared in self._prepared.values():
+                prepared.read_words(words.words, self._of_vocabulary)
         self._reader = CaptionReader(cutter, words, threads)
-        self._measures = {
-            key: _Measure.build(prepared, words) for key, prepared in scorer.prepared.items()
-        }
         self._terms = tuple(weights.values())
         self._images = corpus.images
         self._places = find_places(corpus.images)
@@ -149,13 +119,13 @@ class Reward:
         self.weights: Mapping[str, float] = MappingProxyType(
             {label: weight for label, (_, weight) in weights.items()}
         )
-        self.signatures: Mapping[str, str] = MappingProxyType(dict(scorer.signatures))
+        self.signatures: Mapping[str, str] = MappingProxyType(sign_metrics(metrics, tokenized))
         # A copy in another process prepares again, from what this one was made of.
         self._made_of = (
             corpus,
             {
                 "metric": dict(weights.values()),
-                "frequencies": scorer.references.frequencies,
+                "frequencies": tokenized.frequencies,
                 "tokenizer": plain,
                 "vocabulary": vocabulary,
                 "pad": pad,
@@ -185,11 +155,8 @@ class Reward:
         Captions are strings, token lists, or, with a vocabulary, token ids: a 2-D array or tensor,
         or rows of their own lengths.
         """
-        candidates, fixed = self._reader.read(captions)
-        images = self._find(image_ids, len(candidates))
-        if len(images) == 0:
-            return np.zeros(0)
-        return self._measure(candidates, images, fixed)
+        candidates = self._read(image_ids, captions)
+        return self._measure(candidates, self._new_work()) if len(candidates) else np.zeros(0)
 
     def credit(self, image_ids: Any, captions: Any) -> list[Credit]:
         """Return, for each caption, what its n-grams earned and cost; for the CIDEr family.
@@ -199,23 +166,20 @@ class Reward:
         beyond u takes the factor ‖u‖ / ‖g‖ from it, shared out by squared weight. Both are summed
         over references and orders with the metric's own penalties and weights.
         """
-        candidates, fixed = self._reader.read(captions)
-        images = self._find(image_ids, len(candidates))
+        candidates = self._read(image_ids, captions)
+        work = self._new_work()
         ngrams: list[list[NgramCredit]] = [[] for _ in range(len(candidates))]
         for metric, weight in self._terms:
-            measure = self._measures[metric.row_key]
-            prepared = measure.prepared
+            prepared = self._prepared[metric.row_key]
             if not isinstance(prepared, PreparedCider):
                 raise SettingError(
                     f"{metric.name} is no sum over n-grams, so it gives no credit to them; "
                     "cider, cider-d and cider-r do"
                 )
-            known = measure.translation if fixed else None
-            translation = known or prepared.translate(candidates)
-            credits = measure_credit(prepared, candidates, images, translation, weight)
+            credits = measure_credit(prepared, candidates, weight, work)
             for row, more in zip(ngrams, credits, strict=True):
                 row.extend(more)
-        rewards = self._measure(candidates, images, fixed) if ngrams else np.zeros(0)
+        rewards = self._measure(candidates, work) if ngrams else np.zeros(0)
         return [merge_credit(float(r), row) for r, row in zip(rewards, ngrams, strict=True)]
 
     def mask(self, token_ids: Any) -> NDArray[np.bool_]:
@@ -226,11 +190,15 @@ class Reward:
         vocabulary = self._reader.need_vocabulary()
         return vocabulary.reader.mask(as_integers(token_ids, 2))
 
-    def _measure(self, candidates: TokenizedCaptions, images: Images, fixed: bool) -> Floats:
-        rows = {
-            key: measure(candidates, images, self._threads, measure.translation if fixed else None)
-            for key, measure in self._measures.items()
-        }
+    def _new_work(self) -> Workspace:
+        return Workspace(self._threads, shared=self._of_vocabulary)
+
+    def _read(self, image_ids: Any, captions: Any) -> TokenizedCandidates:
+        tokenized = self._reader.read(captions)
+        return TokenizedCandidates(tokenized, self._find(image_ids, len(tokenized)))
+
+    def _measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        rows = {key: p.measure(candidates, work) for key, p in self._prepared.items()}
         (metric, weight), *others = self._terms
         total = weight * metric.each(rows[metric.row_key])
         for metric, weight in others:
@@ -285,10 +253,11 @@ def _read_weights(
     }
 
 
-def _check_end_word(scorer: Scorer, end_word: str) -> None:
+def _check_end_word(
+    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies, end_word: str
+) -> None:
     """Refuse frequencies that never saw an end word: it would weigh more than any other word."""
-    frequencies = scorer.references.frequencies
-    for metric in scorer.metrics.values():
+    for metric in metrics.values():
         if not metric.uses_frequencies or frequencies == "references":
             continue
         found = find_frequencies(frequencies, metric.stems)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery._native import Captions, Expansion, TokenReader, Vocabulary, with_last_word
+from cidery._native import Captions, TokenReader, Vocabulary, with_last_word
 from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.errors import InputError, SettingError
 
@@ -51,10 +51,11 @@ class EndingTokenizer(Tokenizer):
 
 @dataclass(frozen=True, eq=False)
 class TokenVocabulary:
-    """What token ids stand for, with each word's other forms; made once, then only read."""
+    """What token ids stand for."""
 
     reader: TokenReader
-    expansions: dict[str, Expansion | None]
+    words: TokenizedCaptions
+    """An empty caption with the vocabulary's words, by which all captions number theirs."""
 
     @classmethod
     def build(
@@ -83,7 +84,7 @@ class TokenVocabulary:
             eos=eos,
             eos_word=place[end_word] if end_word else None,
         )
-        return cls(reader, {})
+        return cls(reader, TokenizedCaptions(reader.read(np.zeros((1, 0), np.int64))))
 
     def read(self, ids: NDArray[np.int64]) -> TokenizedCaptions:
         """Return rows of token ids as captions."""
@@ -100,7 +101,7 @@ class TokenVocabulary:
         return self._share(_refuse_unknown(self.reader.read_ragged, flat, offsets))
 
     def _share(self, captions: Captions) -> TokenizedCaptions:
-        return TokenizedCaptions(captions, self.expansions)
+        return TokenizedCaptions(captions, same_words_as=self.words)
 
 
 def find_end_word(vocabulary: VocabularyLike | None, eos: int | None) -> str:

@@ -62,9 +62,6 @@ class ScoreTable:
     """metric -> float64[rows]"""
     signatures: Mapping[str, str]
     resampling: Mapping[str, Resampling] = field(repr=False)
-    _intervals: dict[tuple[Any, ...], Interval] = field(default_factory=dict, repr=False)
-    _sums: dict[tuple[int, int, int], Floats] = field(default_factory=dict, repr=False)
-    """Samples drawn so far, by the rows they were drawn from."""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -79,27 +76,33 @@ class ScoreTable:
         if metric not in self.resampling:
             known = ", ".join(self.resampling) or "none"
             raise SettingError(f"no interval for {metric!r}; scored: {known}")
-        key = (metric, confidence, seed, resamples)
-        if key not in self._intervals:
-            source = self.resampling[metric]
-            drawn = (id(source.rows), resamples, seed)
-            if drawn not in self._sums:
-                self._sums[drawn] = draw_sums(source.rows, resamples, seed)
-            self._intervals[key] = bootstrap_interval(
-                source.rows,
-                source.pool,
-                confidence=confidence,
-                resamples=resamples,
-                seed=seed,
-                sums=self._sums[drawn],
-            )
-        return self._intervals[key]
+        return self._draw([metric], confidence, seed, resamples)[metric]
 
     def intervals(
         self, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
     ) -> dict[str, Interval]:
         """Return the bootstrap interval of every corpus score, for the writers below."""
-        return {name: self.interval(name, confidence, seed, resamples) for name in self.resampling}
+        return self._draw(list(self.resampling), confidence, seed, resamples)
+
+    def _draw(
+        self, metrics: Sequence[str], confidence: float, seed: int, resamples: int
+    ) -> dict[str, Interval]:
+        """Metrics that share rows share the samples drawn from them."""
+        sums: dict[int, Floats] = {}
+        found = {}
+        for name in metrics:
+            source = self.resampling[name]
+            if id(source.rows) not in sums:
+                sums[id(source.rows)] = draw_sums(source.rows, resamples, seed)
+            found[name] = bootstrap_interval(
+                source.rows,
+                source.pool,
+                confidence=confidence,
+                resamples=resamples,
+                seed=seed,
+                sums=sums[id(source.rows)],
+            )
+        return found
 
     def to_dict(self, intervals: Mapping[str, Interval] | None = None) -> dict[str, Any]:
         """Return `{"images", "scores", "signatures"}`, and `"intervals"` if given."""

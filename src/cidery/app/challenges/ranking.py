@@ -13,7 +13,7 @@ from django.db.models import Q
 from cidery.app.challenges.models import Challenge, Difference, Score, Submission
 from cidery.errors import SettingError
 from cidery.metrics import get_metrics
-from cidery.scoring.evaluation import pool_counted
+from cidery.scoring.scorer import pool_counted
 from cidery.statistics import holm, paired_test
 
 LEVEL = 0.05

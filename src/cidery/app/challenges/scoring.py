@@ -22,7 +22,7 @@ from cidery.app.challenges.models import Challenge, ReferenceSet, Rows, Score, S
 from cidery.captions.corpus import Corpus, ImageId
 from cidery.errors import CideryError, UnreliableWarning
 from cidery.metrics import Metric, get_metrics
-from cidery.scoring.evaluation import Scorer
+from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import ScoreTable
 
 MOST_ATTEMPTS = 8

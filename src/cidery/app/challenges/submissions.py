@@ -28,7 +28,7 @@ from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
 from cidery.errors import InputError
 from cidery.metrics import get_metrics
-from cidery.scoring.evaluation import pool_counted
+from cidery.scoring.scorer import pool_counted
 
 IMAGES_PER_PAGE = 100
 MOST_CHOICES = 500

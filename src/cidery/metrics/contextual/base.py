@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.captions.workspace import Workspace
 from cidery.metrics.base import Images, Metric
 from cidery.metrics.contextual.encoders import (
     Encoder,
@@ -79,14 +80,16 @@ class ByToken(Contextual):
         return choose_layer(encoder, self.layer)
 
     def read_tokens(
-        self, encoder: Encoder, captions: TokenizedCaptions, threads: int
+        self, encoder: Encoder, captions: TokenizedCaptions, work: Workspace
     ) -> TokenStates:
-        """Return the captions' tokens; metrics that ask for the same get the same."""
-        layer = self.choose_layer(encoder)
-        if (encoder, layer) not in captions.encoded:
-            captions.encoded[encoder, layer] = encoder.tokens(captions.texts, layer, threads)
-        tokens: TokenStates = captions.encoded[encoder, layer]
-        return tokens
+        """Return the captions' tokens; metrics with the same encoder and layer share them."""
+        return work.once(_encode, encoder, captions, self.choose_layer(encoder))
+
+
+def _encode(
+    work: Workspace, encoder: Encoder, captions: TokenizedCaptions, layer: int | None
+) -> TokenStates:
+    return encoder.tokens(captions.texts, layer, work.threads)
 
 
 def rows_by_image(images: Images) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -9,9 +9,15 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.captions.workspace import Workspace
 from cidery.errors import DataError
-from cidery.metrics.base import Images, Prepared, ReferenceSet, require, require_choice
+from cidery.metrics.base import (
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    require,
+    require_choice,
+)
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.encoders import Encoder, TokenStates
 from cidery.statistics import Floats
@@ -91,13 +97,13 @@ class BertScore(ByToken):
             settings["baseline"] = ",".join(f"{value:.12g}" for value in values)
         return settings
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references."""
         encoder = self.open_encoder()
         baseline = self.baseline
         if isinstance(baseline, str):
             baseline = read_baseline(baseline, self.choose_layer(encoder))
-        tokens = self.read_tokens(encoder, references.captions, references.threads)
+        tokens = self.read_tokens(encoder, references.captions, work)
         counts = None
         if self.idf:
             counts = CaptionCounts.count(tokens.ids, [tokens.rows(i) for i in range(len(tokens))])
@@ -116,7 +122,7 @@ class BertScore(ByToken):
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedBertScore:
+class _PreparedBertScore(Prepared):
     metric: BertScore
     encoder: Encoder
     references: TokenStates
@@ -124,12 +130,12 @@ class _PreparedBertScore:
     counts: CaptionCounts | None
     baseline: tuple[float, float, float]
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return precision, recall and F: float64[captions, 3]."""
-        tokens = self.metric.read_tokens(self.encoder, candidates, threads)
+        tokens = self.metric.read_tokens(self.encoder, candidates.captions, work)
         weights, reference_weights = self.weigh(tokens), self.weigh(self.references)
         rows = np.zeros((len(candidates), 3))
-        for image, members in rows_by_image(images):
+        for image, members in rows_by_image(candidates.images):
             known = range(int(self.image_offsets[image]), int(self.image_offsets[image + 1]))
             side = _References(
                 np.concatenate([self.references.directions(i) for i in known]),

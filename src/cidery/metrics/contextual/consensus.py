@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
-from cidery.metrics.base import Images, Prepared, ReferenceSet, require_between
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import (
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    require_between,
+)
 from cidery.metrics.contextual.base import ByToken, rows_by_image
 from cidery.metrics.contextual.encoders import Encoder, Lens, TokenStates, choose_beta, find_lens
 from cidery.metrics.contextual.wording import Faults, Wording
@@ -83,15 +89,15 @@ class Consensus(ByToken):
         is_last = self.choose_layer(encoder) in (None, encoder.layers)
         return find_lens(encoder) if self.lens and is_last else None
 
-    def read(self, captions: TokenizedCaptions, threads: int) -> Seen:
+    def read(self, captions: TokenizedCaptions, work: Workspace) -> Seen:
         """Return the captions as their encoder and its lens see them."""
         encoder = self.open_encoder()
-        return Seen(self.read_tokens(encoder, captions, threads), self.choose_lens(encoder))
+        return Seen(self.read_tokens(encoder, captions, work), self.choose_lens(encoder))
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references and read their wording."""
-        seen = self.read(references.captions, references.threads)
-        words = references.captions.form("words").tokens()
+        seen = self.read(references.captions, work)
+        words = references.captions.captions.tokens()
         offsets = references.image_offsets.tolist()
         spans = [range(begin, end) for begin, end in pairwise(offsets)]
         return _PreparedConsensus(
@@ -143,9 +149,9 @@ class Consensus(ByToken):
         check_captions(candidate, references)
         beta = choose_beta(self.open_encoder(), beta)
         captions = get_tokenizer(tokenizer)([candidate, *references])
-        seen = self.read(captions, 0)
+        seen = self.read(captions, Workspace())
         likeness = _References.read(seen, range(1, len(captions))).compare(seen, 0)
-        said, *told = captions.form("words").tokens()
+        said, *told = captions.captions.tokens()
         faults = Wording.read(told).find_faults(said)
         score, *parts = self.combine(likeness, faults)
         return ConsensusExplanation(
@@ -300,19 +306,19 @@ class _References:
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedConsensus:
+class _PreparedConsensus(Prepared):
     metric: Consensus
     seen: Seen
     spans: Sequence[range]
     """By image: its references."""
     wordings: Sequence[Wording]
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the score and its parts: float64[captions, 7]."""
-        seen = self.metric.read(candidates, threads)
-        words = candidates.form("words").tokens()
+        seen = self.metric.read(candidates.captions, work)
+        words = candidates.captions.captions.tokens()
         rows = np.zeros((len(candidates), 1 + len(PARTS)))
-        for image, members in rows_by_image(images):
+        for image, members in rows_by_image(candidates.images):
             references = _References.read(self.seen, self.spans[image])
             for row in members.tolist():
                 faults = self.wordings[image].find_faults(words[row])

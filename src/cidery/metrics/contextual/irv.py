@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
+from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
-    Images,
     Metric,
     Prepared,
-    ReferenceSet,
+    TokenizedCandidates,
+    TokenizedReferences,
     require_between,
     require_choice,
 )
@@ -29,8 +30,8 @@ from cidery.statistics import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-References: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
-REFERENCES = ("combine", "concatenate", "max", "mean")
+Over: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
+OVER = ("combine", "concatenate", "max", "mean")
 
 _STOPPED = STOP_WORDS["english"] | set(".,;:!?'\"()-") | {"'s"}
 
@@ -106,9 +107,9 @@ def matched_recall(cut_values: Floats, weights: Floats) -> float:
 class _Settings(Metric):
     """What both versions have in common."""
 
-    references: References = "combine"
-    """`combine` them (B of the paper's Table 2), `concatenate` them (cat), or take the `max` or
-    `mean` over scores against each."""
+    over: Over = "combine"
+    """How several references become one score: `combine` them (B of the paper's Table 2),
+    `concatenate` them (cat), or take the `max` or `mean` of the scores against each."""
     remove: bool = True
     """Whether to multiply by the recall of words with content (R of the paper's Table 2)."""
     idf: bool = True
@@ -120,14 +121,14 @@ class _Settings(Metric):
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
 
     def __post_init__(self) -> None:
-        require_choice("references", self.references, REFERENCES)
+        require_choice("over", self.over, OVER)
 
     @property
     def over_references(self) -> Literal["mean", "max"] | None:
         """Combined references are more than their number."""
-        if self.idf or self.references not in ("max", "mean"):
+        if self.idf or self.over not in ("max", "mean"):
             return None
-        return "max" if self.references == "max" else "mean"
+        return "max" if self.over == "max" else "mean"
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ class IrvUnigram(_Settings):
     that are equal or not in place of cosines. It needs no model.
 
     ```python
-    cidery.score(candidates, references, metrics=[IrvUnigram(), IrvUnigram(references="max")])
+    cidery.score(candidates, references, metrics=[IrvUnigram(), IrvUnigram(over="max")])
     ```
     """
 
@@ -147,15 +148,15 @@ class IrvUnigram(_Settings):
         """`irv-unigram`."""
         return "irv-unigram"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Combine each image's references."""
-        words = references.captions.form("words").vocabulary()
+        words = references.captions.captions.vocabulary()
         known = {word: number for number, word in enumerate(words)}
 
-        def read(captions: TokenizedCaptions, threads: int) -> TokenTable:  # noqa: ARG001
+        def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:  # noqa: ARG001
             return _read_words(captions, known)
 
-        return _prepare(self, 0.0, references, read)
+        return _prepare(self, 0.0, references, read, work)
 
 
 @dataclass(frozen=True)
@@ -190,22 +191,22 @@ class Irv(_Settings, ByToken):
             "beta": f"{choose_beta(self.open_encoder(), self.beta):g}"
         }
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references and combine each image's."""
         encoder = self.open_encoder()
 
-        def read(captions: TokenizedCaptions, threads: int) -> TokenTable:
-            return _read_states(encoder, self.read_tokens(encoder, captions, threads))
+        def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:
+            return _read_states(encoder, self.read_tokens(encoder, captions, work))
 
-        return _prepare(self, choose_beta(encoder, self.beta), references, read)
+        return _prepare(self, choose_beta(encoder, self.beta), references, read, work)
 
 
-Read: TypeAlias = Callable[[TokenizedCaptions, int], TokenTable]
+Read: TypeAlias = Callable[[TokenizedCaptions, Workspace], TokenTable]
 
 
 def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenTable:
     """Number the words of captions as `known` does; all others have the next number."""
-    form = captions.form("words")
+    form = captions.captions
     vocabulary = form.vocabulary()
     numbers = np.fromiter((known.get(w, len(known)) for w in vocabulary), np.int64)
     stopped = np.fromiter((word in _STOPPED for word in vocabulary), bool)
@@ -225,8 +226,10 @@ def _read_states(encoder: Encoder, tokens: TokenStates) -> TokenTable:
     return TokenTable(tokens.ids, stopped[tokens.ids], groups, tokens.states)
 
 
-def _prepare(metric: _Settings, beta: float, references: ReferenceSet, read: Read) -> Prepared:
-    table = read(references.captions, references.threads)
+def _prepare(
+    metric: _Settings, beta: float, references: TokenizedReferences, read: Read, work: Workspace
+) -> Prepared:
+    table = read(references.captions, work)
     weights = np.ones(len(table.ids))
     if metric.idf:
         counts = CaptionCounts.count(table.ids, table.captions)
@@ -239,7 +242,7 @@ def _prepare(metric: _Settings, beta: float, references: ReferenceSet, read: Rea
         if metric.seed is not None:
             captions.sort(key=lambda caption: _draw(texts[caption], metric.seed))
         groups = [table.captions[caption] for caption in captions]
-        targets.append(_merge(groups, metric.references, table, beta))
+        targets.append(_merge(groups, metric.over, table, beta))
     return _PreparedIrv(metric, beta, table, weights, targets, read)
 
 
@@ -251,18 +254,18 @@ def _draw(text: str, seed: int | None) -> bytes:
 
 
 def _merge(
-    groups: list[NDArray[np.int64]], references: References, table: TokenTable, beta: float
+    groups: list[NDArray[np.int64]], over: Over, table: TokenTable, beta: float
 ) -> list[NDArray[np.int64]]:
     """Return the captions to compare with, as places of tokens: one, or all."""
-    if references in ("max", "mean"):
+    if over in ("max", "mean"):
         return groups
-    if references == "concatenate":
+    if over == "concatenate":
         return [np.concatenate(groups)]
     return [combine(table, groups, beta)]
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedIrv:
+class _PreparedIrv(Prepared):
     metric: _Settings
     beta: float
     table: TokenTable
@@ -271,17 +274,17 @@ class _PreparedIrv:
     """By image: what a candidate is compared with."""
     read: Read
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return scores: float64[captions, 1]."""
-        table = self.read(candidates, threads)
+        table = self.read(candidates.captions, work)
         rows = np.zeros((len(candidates), 1))
-        for image, members in rows_by_image(images):
+        for image, members in rows_by_image(candidates.images):
             for row in members:
                 scores = [
                     self._score(target, table, table.captions[row])
                     for target in self.targets[image]
                 ]
-                rows[row] = np.mean(scores) if self.metric.references == "mean" else max(scores)
+                rows[row] = np.mean(scores) if self.metric.over == "mean" else max(scores)
         return rows
 
     def _score(

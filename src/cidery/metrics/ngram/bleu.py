@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
     Metric,
     Prepared,
-    ReferenceSet,
+    TokenizedReferences,
     require,
     require_choice,
     require_order,
@@ -79,10 +80,10 @@ class Bleu(Metric):
         """bleu-1 … bleu-4 come from the same rows."""
         return ("bleu", self._rows_order, self.reference_length)
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         order = self._rows_order
-        return prepare_overlap(references, "bleu", order, self.reference_length, order=order)
+        return prepare_overlap(references, work, "bleu", order, self.reference_length, order=order)
 
     def each(self, rows: Floats) -> Floats:
         """Return BLEU of each caption by itself."""

@@ -2,58 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from cidery import _native
 from cidery.captions.tokenizers import TokenizedCaptions, stem_form
+from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
-    Images,
+    GroupedCaptions,
     Metric,
     Prepared,
-    ReferenceSet,
+    TokenizedCandidates,
+    TokenizedReferences,
+    find_weights,
+    index_ngrams,
     require,
     require_between,
     require_choice,
     require_order,
 )
+from cidery.metrics.ngram.overlap import translate
 from cidery.statistics import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedCider:
+class PreparedCider(Prepared):
     """References ready for the CIDEr family."""
 
     native: _native.Cider
+    similar: _native.Cider
+    """The same without penalties; metrics that differ only in those share it."""
     form: str
     parts: str | None
     """The form whose repeated words are punished (CIDEr-R)."""
-    alike: Hashable
-    """Metrics with the same one have the same similarities, before penalties."""
 
-    def translate(self, candidates: TokenizedCaptions) -> _native.Translation:
-        """Return the candidates' words in the references' ids, for calls with that vocabulary."""
-        parts = candidates.form(self.parts) if self.parts else None
-        return self.native.translate(candidates.form(self.form), parts)
+    def translate(self, captions: TokenizedCaptions, work: Workspace) -> _native.Translation:
+        """Return the captions' words in the references' numbers."""
+        native = self.native if self.parts else self.similar
+        return work.once(translate, native, captions.word_source, self.form, self.parts)
 
-    def measure(
-        self,
-        candidates: TokenizedCaptions,
-        images: Images,
-        threads: int = 0,
-        translation: _native.Translation | None = None,
-    ) -> Floats:
+    def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
+        """Look the words up in the references."""
+        self.translate(captions, work)
+        work.once(translate, self.similar, captions.word_source, self.form, None)
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 1]."""
-        words = candidates.form(self.form)
-        parts = candidates.form(self.parts) if self.parts else None
-        translation = translation or self.native.translate(words, parts)
-        known = candidates.measured.get(self.alike)
-        if known is None or known[0] is not images:
-            known = images, self.native.similarities(words, images, translation, threads)
-            candidates.measured[self.alike] = known
-        return self.native.measure(words, images, translation, known[1], parts, threads)
+        captions = candidates.captions
+        return self.native.measure(
+            captions.form(self.form, work),
+            candidates.images,
+            self.translate(captions, work),
+            work.once(_find_similarities, self.similar, candidates, self.form),
+            captions.form(self.parts, work) if self.parts else None,
+            work.threads,
+        )
+
+
+def _find_similarities(
+    work: Workspace, similar: _native.Cider, candidates: TokenizedCandidates, form: str
+) -> Floats:
+    """Return the similarity of each candidate with each reference, before penalties."""
+    translation = work.once(translate, similar, candidates.captions.word_source, form, None)
+    words = candidates.captions.form(form, work)
+    return similar.similarities(words, candidates.images, translation, work.threads)
+
+
+def _weigh(
+    work: Workspace,
+    groups: GroupedCaptions,
+    form: str,
+    order: int,
+    trie: _native.FrequencyTrie | None,
+    log_image_count: float,
+    uniform_idf: bool,
+) -> _native.Cider:
+    """Return the references' weighed n-grams, which all metrics with these weights share."""
+    index = index_ngrams(work, groups, form, order)
+    settings = _native.CiderSettings([1 / order] * order, uniform_idf=uniform_idf)
+    return _native.Cider(index, trie, log_image_count, settings, None, work.threads)
+
+
+def _without_penalties(
+    work: Workspace,  # noqa: ARG001
+    weighed: _native.Cider,
+    order_weights: tuple[float, ...],
+    uniform_idf: bool,
+    clip: bool,
+    relative_counts: bool,
+) -> _native.Cider:
+    settings = _native.CiderSettings(
+        list(order_weights), uniform_idf=uniform_idf, clip=clip, relative_counts=relative_counts
+    )
+    return weighed.variant(settings)
 
 
 @dataclass(frozen=True)
@@ -86,22 +128,34 @@ class _CiderFamily(Metric):
         return [1 / self.n] * self.n
 
     def _prepare(
-        self, references: ReferenceSet, *, parts: str | None = None, **settings: Any
+        self,
+        references: TokenizedReferences,
+        work: Workspace,
+        *,
+        parts: str | None = None,
+        uniform_idf: bool = False,
+        clip: bool = False,
+        relative_counts: bool = False,
+        **settings: Any,
     ) -> Prepared:
         form = stem_form(self.stems) if self.stems else "split"
-        chosen = _native.CiderSettings(self.order_weights(), **settings)
-        words = references.captions.form(parts) if parts else None
-        key = (form, self.n, settings.get("uniform_idf", False))
-        first = references.ciders.get(key)
-        if first is None:
-            trie, log_image_count = references.weights(self)
-            index = references.index(form, self.n)
-            native = _native.Cider(index, trie, log_image_count, chosen, words, references.threads)
-            first = references.ciders[key] = native
-        else:
-            native = first.variant(chosen, words)  # references are weighed once for all
-        clipping = (settings.get("clip", False), settings.get("relative_counts", False))
-        return PreparedCider(native, form, parts, (first, *self.order_weights(), *clipping))
+        trie, log_image_count = find_weights(references, self)
+        weighed = work.once(
+            _weigh, references.groups, form, self.n, trie, log_image_count, uniform_idf
+        )
+        order_weights = tuple(self.order_weights())
+        similar = work.once(
+            _without_penalties, weighed, order_weights, uniform_idf, clip, relative_counts
+        )
+        chosen = _native.CiderSettings(
+            list(order_weights),
+            uniform_idf=uniform_idf,
+            clip=clip,
+            relative_counts=relative_counts,
+            **settings,
+        )
+        words = references.captions.form(parts, work) if parts else None
+        return PreparedCider(weighed.variant(chosen, words), similar, form, parts)
 
 
 @dataclass(frozen=True)
@@ -124,8 +178,8 @@ class Cider(_CiderFamily):
     weights: Literal["uniform", "exponential"] | tuple[float, ...] = "uniform"
     """w_n: uniform 1/N; exponential ∝ 2^n; or N numbers. Appendix VIII names a "CIDEr exp" without
     its formula: 2^n is our reading."""
-    references: Literal["mean", "max"] = "mean"
-    """Over references; max is Appendix VIII's "CIDEr max"."""
+    over: Literal["mean", "max"] = "mean"
+    """How scores against several references become one; max is Appendix VIII's "CIDEr max"."""
     idf: bool = True
     """False is Appendix VIII's "CIDEr no idf"."""
 
@@ -134,7 +188,7 @@ class Cider(_CiderFamily):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_choice("faithful", self.faithful, ("coco", "paper"))
-        require_choice("references", self.references, ("mean", "max"))
+        require_choice("over", self.over, ("mean", "max"))
         if isinstance(self.weights, str):
             require_choice("weights", self.weights, ("uniform", "exponential"))
         else:
@@ -152,7 +206,7 @@ class Cider(_CiderFamily):
     @property
     def over_references(self) -> Literal["mean", "max"] | None:
         """As chosen."""
-        return self.references
+        return self.over
 
     @property
     def range(self) -> tuple[float, float]:
@@ -186,13 +240,14 @@ class Cider(_CiderFamily):
             return [2.0**n / total for n in range(self.n)]
         return [float(w) for w in self.weights]
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         return self._prepare(
             references,
+            work,
             scale=self._scale,
             uniform_idf=not self.idf,
-            best_reference=self.references == "max",
+            best_reference=self.over == "max",
         )
 
 
@@ -225,10 +280,11 @@ class CiderD(_CiderFamily):
         """`cider-d`."""
         return "cider-d"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         return self._prepare(
             references,
+            work,
             scale=10.0,
             clip=True,
             penalty="gaussian",
@@ -268,11 +324,12 @@ class CiderR(_CiderFamily):
         """`cider-r`."""
         return "cider-r"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         coco = self.faithful == "coco"
         return self._prepare(
             references,
+            work,
             parts="parts" if coco else "split",
             scale=10.0,
             clip=True,

@@ -8,12 +8,19 @@ from typing import Any
 
 from cidery import _native
 from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.metrics.base import Images, ReferenceSet
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import (
+    GroupedCaptions,
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    index_ngrams,
+)
 from cidery.statistics import Floats
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedOverlap:
+class PreparedOverlap(Prepared):
     """References ready for one kernel of the native `Overlap`."""
 
     native: _native.Overlap
@@ -23,30 +30,40 @@ class PreparedOverlap:
     finish: Callable[[Floats], Floats] | None
     """From the kernel's rows to the metric's; None: they are the same."""
 
-    def translate(self, candidates: TokenizedCaptions) -> _native.Translation:
-        """Return the candidates' words in the references' ids, for calls with that vocabulary."""
-        return self.native.translate(candidates.form(self.form))
+    def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
+        """Look the words up in the references."""
+        work.once(translate, self.native, captions.word_source, self.form, None)
 
-    def measure(
-        self,
-        candidates: TokenizedCaptions,
-        images: Images,
-        threads: int = 0,
-        translation: _native.Translation | None = None,
-    ) -> Floats:
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, k]."""
+        captions = candidates.captions
         rows: Floats = getattr(self.native, self.kernel)(
-            candidates.form(self.form),
-            images,
-            translation or self.translate(candidates),
+            captions.form(self.form, work),
+            candidates.images,
+            work.once(translate, self.native, captions.word_source, self.form, None),
             *self.arguments,
-            threads,
+            work.threads,
         )
         return rows if self.finish is None else self.finish(rows)
 
 
+def translate(
+    work: Workspace,
+    native: _native.Cider | _native.Overlap,
+    source: TokenizedCaptions,
+    form: str,
+    parts: str | None,
+) -> _native.Translation:
+    """Return the words of captions in the references' numbers."""
+    words = source.form(form, work)
+    if isinstance(native, _native.Overlap):
+        return native.translate(words)
+    return native.translate(words, source.form(parts, work) if parts else None)
+
+
 def prepare_overlap(
-    references: ReferenceSet,
+    references: TokenizedReferences,
+    work: Workspace,
     kernel: str,
     *arguments: Any,
     form: str = "split",
@@ -54,5 +71,12 @@ def prepare_overlap(
     finish: Callable[[Floats], Floats] | None = None,
 ) -> PreparedOverlap:
     """Make references ready for a kernel: `bleu`, `rouge_n`, `rouge_l`, `rouge_w` or `rouge_s`."""
-    native = _native.Overlap(references.index(form, order))
+    native = work.once(make_overlap, references.groups, form, order)
     return PreparedOverlap(native, form, kernel, arguments, finish)
+
+
+def make_overlap(
+    work: Workspace, groups: GroupedCaptions, form: str, order: int
+) -> _native.Overlap:
+    """Return the references' n-grams, ready to be compared with candidates'."""
+    return _native.Overlap(index_ngrams(work, groups, form, order))

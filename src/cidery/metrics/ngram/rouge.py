@@ -8,11 +8,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
     Metric,
     Prepared,
-    ReferenceSet,
+    TokenizedReferences,
     require_between,
     require_choice,
     require_order,
@@ -65,13 +66,13 @@ class RougeL(Metric):
         """`rouge-l`."""
         return "rouge-l"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         coco = self.faithful == "coco"
         # coco-caption's ROUGE splits at ASCII blanks only, unlike its BLEU and CIDEr.
         form = "words" if coco else "split"
         finish = partial(_best_f, beta=self.beta or 0.0)
-        return prepare_overlap(references, "rouge_l", coco, form=form, finish=finish)
+        return prepare_overlap(references, work, "rouge_l", coco, form=form, finish=finish)
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,10 @@ class RougeW(Metric):
         """`rouge-w`."""
         return "rouge-w"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         finish = partial(_best_f, beta=self.beta)
-        return prepare_overlap(references, "rouge_w", float(self.weight), finish=finish)
+        return prepare_overlap(references, work, "rouge_w", float(self.weight), finish=finish)
 
 
 @dataclass(frozen=True)
@@ -127,11 +128,11 @@ class RougeS(Metric):
         """`rouge-s`."""
         return "rouge-s"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         skip = -1 if self.skip is None else self.skip
         finish = partial(_best_f, beta=self.beta)
-        return prepare_overlap(references, "rouge_s", skip, finish=finish)
+        return prepare_overlap(references, work, "rouge_s", skip, finish=finish)
 
 
 @dataclass(frozen=True)
@@ -156,9 +157,11 @@ class RougeN(Metric):
         """`rouge-1`, `rouge-2`."""
         return f"rouge-{self.n}"
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
-        return prepare_overlap(references, "rouge_n", self.n, order=self.n, finish=self._finish)
+        return prepare_overlap(
+            references, work, "rouge_n", self.n, order=self.n, finish=self._finish
+        )
 
     def _finish(self, rows: Floats) -> Floats:
         """From rows of matches, references' n-grams and the candidate's, to recall or F."""

@@ -13,13 +13,14 @@ import numpy as np
 
 from cidery import _native
 from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, tokenize
+from cidery.captions.workspace import Workspace
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
     Faithful,
-    Images,
     Metric,
     Prepared,
-    ReferenceSet,
+    TokenizedCandidates,
+    TokenizedReferences,
     require,
     require_choice,
 )
@@ -92,11 +93,10 @@ class Spice(Metric):
             "rules": str(RULES_VERSION),
         }
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""
         parser, synsets = self._load_parser(), _load_synsets()
-        words = references.captions.captions.tokens()
-        graphs = parser.parse(words, keep=True, threads=references.threads)
+        graphs = work.once(_parse, parser, references.captions, keep=True)
         offsets = references.image_offsets.tolist()
         scenes = [
             ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
@@ -154,18 +154,20 @@ class Spice(Metric):
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedSpice:
+class _PreparedSpice(Prepared):
     """What the references of each image state."""
 
     parser: Parser
     scenes: Sequence[ReferenceScene]
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 70]: scores and counts by category."""
-        graphs = self.parser.parse(candidates.captions.tokens(), threads=threads)
+        graphs = work.once(_parse, self.parser, candidates.captions, keep=False)
         rows = np.zeros((len(graphs), len(CATEGORIES) * _WIDTH))
         known: dict[tuple[int, SceneGraph], int] = {}
-        for place, (graph, image) in enumerate(zip(graphs, images.tolist(), strict=True)):
+        for place, (graph, image) in enumerate(
+            zip(graphs, candidates.images.tolist(), strict=True)
+        ):
             first = known.setdefault((image, graph), place)
             if first != place:
                 rows[place] = rows[first]
@@ -175,6 +177,12 @@ class _PreparedSpice:
                 rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
         rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption that says nothing scores 0
         return rows
+
+
+def _parse(
+    work: Workspace, parser: Parser, captions: TokenizedCaptions, *, keep: bool
+) -> Sequence[SceneGraph]:
+    return parser.parse(captions.captions.tokens(), keep=keep, threads=work.threads)
 
 
 def _row(counts: SceneCounts) -> list[float]:
@@ -221,7 +229,7 @@ class Spider(Metric):
     parser: str = "auto"
     """As SPICE's."""
     faithful: Faithful = "coco"
-    """As SPICE's."""
+    """As SPICE's and CIDEr-D's."""
     n: int = 4
     """As CIDEr-D's."""
     sigma: float = 6.0
@@ -235,7 +243,10 @@ class Spider(Metric):
 
     @property
     def _parts(self) -> tuple[Spice, CiderD]:
-        return Spice(parser=self.parser, faithful=self.faithful), CiderD(n=self.n, sigma=self.sigma)
+        return (
+            Spice(parser=self.parser, faithful=self.faithful),
+            CiderD(n=self.n, sigma=self.sigma, faithful=self.faithful),
+        )
 
     @property
     def name(self) -> str:
@@ -256,22 +267,24 @@ class Spider(Metric):
         """Return SPICE's."""
         return self._parts[0].data_settings()
 
-    def prepare(self, references: ReferenceSet) -> Prepared:
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready for both."""
         spice, cider = self._parts
-        return _PreparedSpider(spice.prepare(references), cider.prepare(references))
+        return _PreparedSpider(spice.prepare(references, work), cider.prepare(references, work))
 
 
 @dataclass(frozen=True, eq=False)
-class _PreparedSpider:
+class _PreparedSpider(Prepared):
     """References ready for both."""
 
     spice: Prepared
     cider: Prepared
 
-    def measure(self, candidates: TokenizedCaptions, images: Images, threads: int = 0) -> Floats:
+    def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
+        """Look the words up in the references."""
+        self.cider.read_words(captions, work)
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 1]."""
-        return (
-            self.spice.measure(candidates, images, threads)[:, :1]
-            + self.cider.measure(candidates, images, threads)
-        ) / 2
+        spice = self.spice.measure(candidates, work)[:, :1]
+        return (spice + self.cider.measure(candidates, work)) / 2

@@ -1,4 +1,4 @@
-"""What all doors share: references and one candidate for each image, matched and tokenized.
+"""What all drop-in classes share: references and one candidate per image, matched, tokenized.
 
 `gts` and `res` are the names that pycocoevalcap gives to references and candidates; they stay in
 messages here, since that is what the caller wrote.
@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cidery.captions.corpus import Corpus
-from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer, get_tokenizer
+from cidery.captions.tokenizers import Tokenizer, get_tokenizer
+from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
-from cidery.metrics.base import ReferenceSet
+from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.statistics import Floats
 
 _EXAMPLES = 3
@@ -35,13 +35,11 @@ SPLIT_BLANKS = Tokenizer("blanks", split_blanks)
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class TokenizedCorpus:
     """Tokenized references and candidates."""
 
-    references: ReferenceSet
-    candidates: TokenizedCaptions
-    images: NDArray[np.int64]
-    """int64[rows]: the image of each candidate."""
+    references: TokenizedReferences
+    candidates: TokenizedCandidates
 
     @classmethod
     def build(
@@ -49,24 +47,27 @@ class Pairs:
         corpus: Corpus,
         tokenizer: Tokenizer,
         frequencies: str | DocumentFrequencies = "references",
-    ) -> Pairs:
+    ) -> TokenizedCorpus:
         """Tokenize both sides, each as one document where the tokenizer reads documents."""
         offsets = corpus.reference_offsets.astype(np.uint64)
-        references = ReferenceSet(tokenizer(corpus.references), offsets, tokenizer, frequencies)
-        return cls(references, tokenizer(corpus.candidates), corpus.candidate_images)
+        groups = GroupedCaptions(tokenizer(corpus.references), offsets)
+        images = corpus.candidate_images.astype(np.uint32)
+        return cls(
+            TokenizedReferences(groups, tokenizer, frequencies),
+            TokenizedCandidates(tokenizer(corpus.candidates), images),
+        )
 
-    def weighted_by(self, frequencies: str | DocumentFrequencies) -> Pairs:
+    def weighted_by(self, frequencies: str | DocumentFrequencies) -> TokenizedCorpus:
         """Return the same captions with other document frequencies."""
-        return replace(self, references=replace(self.references, frequencies=frequencies))
+        return replace(self, references=self.references.weighted_by(frequencies))
 
-    def measure(self, metrics: Mapping[str, Metric]) -> dict[str, Floats]:
+    def measure(self, metrics: Mapping[str, Metric], work: Workspace) -> dict[str, Floats]:
         """Return each metric's rows, in the order of the candidates."""
-        images = self.images.astype(np.uint32)
         rows: dict[Hashable, Floats] = {}
         for metric in metrics.values():  # those that share rows share the work
             if metric.row_key not in rows:
-                prepared = metric.prepare(self.references)
-                rows[metric.row_key] = prepared.measure(self.candidates, images)
+                prepared = metric.prepare(self.references, work)
+                rows[metric.row_key] = prepared.measure(self.candidates, work)
         return {label: rows[metric.row_key] for label, metric in metrics.items()}
 
 

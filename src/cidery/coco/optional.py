@@ -1,4 +1,4 @@
-"""The doors to METEOR and SPICE, which need an extra each."""
+"""Drop-in replacements for METEOR and SPICE, which need an extra each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from cidery import metrics
-from cidery.coco.pairs import SPLIT, Pairs, match_captions
+from cidery.captions.workspace import Workspace
+from cidery.coco.matching import SPLIT, TokenizedCorpus, match_captions
 from cidery.metrics.spice.graph import Category
 from cidery.statistics import Floats
 
@@ -24,12 +25,15 @@ class Meteor:
 
     def compute_score(self, gts: Any, res: Any) -> tuple[float, list[float]]:
         """Return the corpus score, and the images' scores in the order of `gts`."""
-        return self.score_pairs(Pairs.build(match_captions(gts, res), SPLIT))
+        corpus = TokenizedCorpus.build(match_captions(gts, res), SPLIT)
+        return self.score_tokenized(corpus, Workspace())
 
-    def score_pairs(self, pairs: Pairs) -> tuple[float, list[float]]:
+    def score_tokenized(
+        self, corpus: TokenizedCorpus, work: Workspace
+    ) -> tuple[float, list[float]]:
         """Return the same for captions that are tokenized already."""
         metric = metrics.Meteor()
-        rows = pairs.measure({metric.name: metric})[metric.name]
+        rows = corpus.measure({metric.name: metric}, work)[metric.name]
         return metric.reduce(rows), metric.each(rows).tolist()
 
     def method(self) -> str:
@@ -52,12 +56,15 @@ class Spice:
         """Return the mean, and a dict for each image in the order of the *sorted* ids."""
         images = sorted(gts) if gts.keys() == res.keys() else list(gts)
         ordered = {image: gts[image] for image in images}
-        return self.score_pairs(Pairs.build(match_captions(ordered, res), SPLIT))
+        corpus = TokenizedCorpus.build(match_captions(ordered, res), SPLIT)
+        return self.score_tokenized(corpus, Workspace())
 
-    def score_pairs(self, pairs: Pairs) -> tuple[np.float64, list[dict[str, Any]]]:
+    def score_tokenized(
+        self, corpus: TokenizedCorpus, work: Workspace
+    ) -> tuple[np.float64, list[dict[str, Any]]]:
         """Return the same for captions that are tokenized already, in their order."""
         metric = metrics.Spice()
-        rows = pairs.measure({metric.name: metric})[metric.name]
+        rows = corpus.measure({metric.name: metric}, work)[metric.name]
         return np.float64(metric.reduce(rows)), [_describe(row) for row in rows]
 
     def method(self) -> str:

@@ -1,0 +1,64 @@
+"""What the steps of one run share: each result is computed once and dropped with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Workspace:
+    """Results that metrics share during one run, such as n-gram indexes or encoded captions.
+
+    Whoever starts a run makes a workspace, hands it to every step and drops it at the end; nothing
+    else remembers results. `once` calls a function with its arguments, so that a result is keyed by
+    everything it depends on. Arguments are compared as dictionary keys are: settings by value,
+    captions and references by identity. A workspace is used by one thread; `shared`, results that
+    several runs use, is only read.
+
+    ```python
+    work = Workspace(threads=2)
+    index = work.once(index_ngrams, captions, offsets, 4)   # index_ngrams(work, captions, …)
+    ```
+    """
+
+    def __init__(self, threads: int = 0, shared: Workspace | None = None) -> None:
+        """Begin with nothing, or with what another workspace holds.
+
+        Args:
+            threads: How many threads a step may use; 0 means one per core.
+            shared: A workspace to look results up in first; nothing is added to it.
+        """
+        self.threads = threads
+        self._shared = shared
+        self._results: dict[Hashable, Any] = {}
+
+    def once(
+        self,
+        function: Callable[Concatenate[Workspace, P], T],
+        /,
+        *arguments: P.args,
+        **settings: P.kwargs,
+    ) -> T:
+        """Return `function(self, *arguments, **settings)`, computed when first asked for.
+
+        The function must be a pure function of its arguments; it may ask the workspace for what it
+        needs itself.
+        """
+        key = (function, arguments, tuple(settings.items()))
+        found = self._find(key)
+        if found is _MISSING:
+            found = self._results[key] = function(self, *arguments, **settings)
+        result: T = found
+        return result
+
+    def _find(self, key: Hashable) -> Any:
+        found = self._results.get(key, _MISSING)
+        if found is _MISSING and self._shared is not None:
+            return self._shared._find(key)
+        return found
+
+
+_MISSING: Any = object()

@@ -1,0 +1,185 @@
+"""Scorer: references prepared for some metrics, ready for any candidates of the same images."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cidery import _version
+from cidery.captions.corpus import FEW_IMAGES, Corpus
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.workspace import Workspace
+from cidery.errors import SettingError, UnreliableWarning
+from cidery.frequencies import SHIPPED, DocumentFrequencies
+from cidery.metrics import Metric
+from cidery.metrics.base import (
+    GroupedCaptions,
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    find_frequencies,
+)
+from cidery.scoring.tables import Resampling, ScoreTable, Signature
+from cidery.statistics import Floats, sum_by_group
+
+FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
+
+
+def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
+    """Return `"references"`, a shipped set's name, or the set: what metrics take."""
+    if isinstance(frequencies, DocumentFrequencies):
+        return frequencies
+    if isinstance(frequencies, str) and frequencies in ("references", *SHIPPED):
+        return frequencies
+    path = Path(frequencies)
+    if not path.exists():
+        raise SettingError(
+            f"no frequencies named {str(frequencies)!r}: neither 'references', a shipped set "
+            f"({', '.join(SHIPPED)}) nor an existing file"
+        )
+    return DocumentFrequencies.load(path)
+
+
+def tokenize_references(
+    corpus: Corpus,
+    tokenizer: TokenizerLike = "ptb",
+    frequencies: FrequenciesLike = "references",
+    threads: int = 0,
+) -> TokenizedReferences:
+    """Tokenize the references of a corpus, and note what weights are counted on."""
+    chosen = get_tokenizer(tokenizer)
+    captions = chosen(corpus.references, threads)
+    groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
+    return TokenizedReferences(groups, chosen, read_frequencies(frequencies))
+
+
+def prepare_metrics(
+    metrics: Mapping[str, Metric], references: TokenizedReferences, work: Workspace
+) -> dict[Hashable, Prepared]:
+    """Make references ready for metrics, by `Metric.row_key`: those that share rows do it once."""
+    return {m.row_key: m.prepare(references, work) for m in _one_per_row_key(metrics)}
+
+
+def _one_per_row_key(metrics: Mapping[str, Metric]) -> list[Metric]:
+    first: dict[Hashable, Metric] = {}
+    for metric in metrics.values():
+        first.setdefault(metric.row_key, metric)
+    return list(first.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Scorer:
+    """References prepared for some metrics: scores any candidates for the same images."""
+
+    references: TokenizedReferences
+    metrics: Mapping[str, Metric]
+    prepared: Mapping[Hashable, Prepared]
+    """By `Metric.row_key`."""
+    signatures: Mapping[str, str]
+    threads: int
+
+    @classmethod
+    def build(
+        cls,
+        corpus: Corpus,
+        metrics: Mapping[str, Metric],
+        *,
+        tokenizer: TokenizerLike = "ptb",
+        frequencies: FrequenciesLike = "references",
+        threads: int = 0,
+    ) -> Scorer:
+        """Tokenize the references and make them ready for the metrics."""
+        references = tokenize_references(corpus, tokenizer, frequencies, threads)
+        signatures = sign_metrics(metrics, references)
+        warn_few_images(metrics, references)
+        prepared = prepare_metrics(metrics, references, Workspace(threads))
+        return cls(references, metrics, prepared, signatures, threads)
+
+    def score(self, candidates: list[str], images: Any, ids: Any) -> ScoreTable:
+        """Score captions; `images[i]` is the index of the image of caption i."""
+        rows = self.measure(candidates, images)
+        count = self.references.image_count
+        # Metrics that share rows share their sums, and so the drawing of samples.
+        shared = {id(measured): measured for measured in rows.values()}
+        summed = {key: sum_images(measured, images, count) for key, measured in shared.items()}
+        resampling = {
+            label: Resampling(summed[id(rows[label])], partial(pool_counted, metric))
+            for label, metric in self.metrics.items()
+        }
+        return ScoreTable(
+            ids=ids,
+            image_count=count,
+            corpus={k: m.reduce(rows[k]) for k, m in self.metrics.items()},
+            each={k: m.each(rows[k]) for k, m in self.metrics.items()},
+            signatures=self.signatures,
+            resampling=resampling,
+        )
+
+    def measure(self, candidates: list[str], images: Any) -> dict[str, Floats]:
+        """Return each metric's rows; metrics with the same row key share one array."""
+        tokenized = TokenizedCandidates(
+            self.references.tokenizer(candidates, self.threads),
+            np.ascontiguousarray(images, np.uint32),
+        )
+        work = Workspace(self.threads)
+        measured = {key: p.measure(tokenized, work) for key, p in self.prepared.items()}
+        return {label: measured[m.row_key] for label, m in self.metrics.items()}
+
+
+def warn_few_images(metrics: Mapping[str, Metric], references: TokenizedReferences) -> None:
+    """Warn where weights are counted on too few images; the caller's caller is told."""
+    count = references.image_count
+    weighed = any(metric.uses_frequencies for metric in metrics.values())
+    if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
+        return
+    what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
+    warnings.warn(
+        f"document frequencies are counted on only {count} image{'s' * (count != 1)}, so {what}; "
+        'pass frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own',
+        UnreliableWarning,
+        stacklevel=4,
+    )
+
+
+def sign_metrics(metrics: Mapping[str, Metric], references: TokenizedReferences) -> dict[str, str]:
+    """Return what a stranger needs to compute the same scores, by label."""
+    return {label: str(sign(metric, references)) for label, metric in metrics.items()}
+
+
+def sign(
+    metric: Metric,
+    references: TokenizedReferences,
+    reference_counts: tuple[int, int] | None = None,
+) -> Signature:
+    """Return the signature of a metric; by default the fewest and most references are counted."""
+    sizes = np.diff(references.image_offsets.astype(np.int64))
+    fewest, most = reference_counts or (int(sizes.min()), int(sizes.max()))
+    settings = metric.settings() | metric.data_settings()
+    settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
+    settings["tokenizer"] = references.tokenizer.id
+    if metric.uses_frequencies:
+        if references.frequencies == "references":
+            settings["frequencies"] = f"references-{references.image_count}"
+        else:
+            found = find_frequencies(references.frequencies, metric.stems)
+            settings["frequencies"] = f"{found.name}-{found.fingerprint}"
+    settings["version"] = _version.__version__
+    return Signature(metric.name, tuple(settings.items()))
+
+
+def sum_images(rows: Floats, images: Any, image_count: int) -> Floats:
+    """Sum each image's rows, with their number as the last column: images are the unit drawn."""
+    counted = np.concatenate([rows, np.ones((len(rows), 1))], axis=1)
+    return sum_by_group(counted, np.asarray(images), image_count)
+
+
+def pool_counted(metric: Metric, sums: Floats) -> Floats:
+    """Return corpus scores from sums of rows whose last column counts them."""
+    return metric.pool(sums[..., :-1], sums[..., -1])

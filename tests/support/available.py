@@ -1,0 +1,35 @@
+"""Whether the metrics of an extra can run here."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.machinery import PathFinder
+
+import pytest
+
+from cidery.errors import DataError, MissingExtraError
+
+
+@cache
+def what_is_missing(extra: str | None) -> str:
+    """Return why metrics of that extra cannot run here; empty where they can."""
+    if extra in ("meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
+        return "pycocoevalcap, which holds METEOR's data, is not installed"
+    try:
+        if extra == "spice":
+            from cidery.metrics.spice.pipeline import load_parser
+
+            load_parser()
+        if extra == "contextual":
+            from cidery.metrics.contextual.encoders import get_encoder
+
+            get_encoder("minilm")
+    except (DataError, MissingExtraError) as error:
+        return str(error)
+    return ""
+
+
+def skip_unless_available(extra: str | None) -> None:
+    """Skip a test whose metrics cannot run here."""
+    if reason := what_is_missing(extra):
+        pytest.skip(reason)
