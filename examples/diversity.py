@@ -12,8 +12,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import cidery
 from cidery import measure_diversity
+from cidery.captions import bundled
 from cidery.captions.formats import read_candidates, read_references
 from cidery.diversity import (
     count_words,
@@ -31,17 +31,15 @@ from cidery.plots.diversity import (
     save_figures,
 )
 
-DATA = Path(cidery.__file__).parent / "examples"
-
 
 def main(folder: Path) -> None:
     """Write one PNG and one page of a PDF per picture."""
     sampled: dict[int, list[str]] = {}
-    for image, caption in read_candidates(DATA / "sampled_a.json"):
+    for image, caption in read_candidates(bundled.path("sampled_a.json")):
         sampled.setdefault(int(image), []).append(caption)
     references = {
         image: captions
-        for image, captions in read_references(DATA / "references.json").items()
+        for image, captions in read_references(bundled.path("references.json")).items()
         if image in sampled
     }
     systems = {

@@ -12,11 +12,9 @@ import pytest
 
 import cidery
 from support.example import Example
-from support.token_ids import as_ids, vocabulary_of
+from support.token_ids import Batch, as_ids, score_batches, vocabulary_of
 
 MIX = {"cider-d": 1.0, "cider-r": 0.5, "bleu-4": 0.5, "rouge-l": 0.25}
-
-Batch = tuple[list[int], "np.ndarray | list[str]"]
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +45,6 @@ def work(example: Example) -> tuple[cidery.Reward, list[Batch], list[np.ndarray]
 def assert_alike(found: list[np.ndarray], expected: list[np.ndarray]) -> None:
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_array_equal(one, other)
-
-
-def score_batches(reward: cidery.Reward, batches: list[Batch]) -> list[np.ndarray]:
-    return [reward(*batch) for batch in batches]
 
 
 def test_threads_share_it(work: tuple[cidery.Reward, list[Batch], list[np.ndarray]]) -> None:

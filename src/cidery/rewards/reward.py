@@ -102,7 +102,7 @@ class Reward:
         tokenized = tokenize_references(corpus, cutter, frequencies, threads)
         if end_word is not None:
             _check_end_word(metrics, tokenized.frequencies, end_word)
-        warn_few_images(metrics, tokenized)
+        warn_few_images(metrics, tokenized, stacklevel=2)
         self._prepared = prepare_metrics(metrics, tokenized, Workspace(threads))
         words = None
         # Results that depend on the vocabulary alone: filled here, then only read.

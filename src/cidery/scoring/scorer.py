@@ -98,7 +98,7 @@ class Scorer:
         """Tokenize the references and make them ready for the metrics."""
         references = tokenize_references(corpus, tokenizer, frequencies, threads)
         signatures = sign_metrics(metrics, references)
-        warn_few_images(metrics, references)
+        warn_few_images(metrics, references, stacklevel=3)
         prepared = prepare_metrics(metrics, references, Workspace(threads))
         return cls(references, metrics, prepared, signatures, threads)
 
@@ -133,8 +133,10 @@ class Scorer:
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
 
 
-def warn_few_images(metrics: Mapping[str, Metric], references: TokenizedReferences) -> None:
-    """Warn where weights are counted on too few images; the caller's caller is told."""
+def warn_few_images(
+    metrics: Mapping[str, Metric], references: TokenizedReferences, stacklevel: int
+) -> None:
+    """Warn where weights are counted on too few images; `stacklevel` as for `warnings.warn`."""
     count = references.image_count
     weighed = any(metric.uses_frequencies for metric in metrics.values())
     if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
@@ -144,7 +146,7 @@ def warn_few_images(metrics: Mapping[str, Metric], references: TokenizedReferenc
         f"document frequencies are counted on only {count} image{'s' * (count != 1)}, so {what}; "
         'pass frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own',
         UnreliableWarning,
-        stacklevel=4,
+        stacklevel=stacklevel + 1,
     )
 
 
