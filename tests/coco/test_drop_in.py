@@ -1,4 +1,4 @@
-"""The doors: unmodified scripts, random corpora and refusals, beside the originals."""
+"""Drop-in classes: unmodified scripts, random corpora and refusals, beside the originals."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Corpus: images, their references and the candidates to score, matched and checked.
 
-Everything after this room works on flat lists and offsets and may trust them: every caption is text
+Everything after this module works on flat lists and offsets and may trust them: every caption is text
 that UTF-8 can hold, every image has a reference, every row has an image.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from cidery.errors import InputError, MismatchError, SettingError
 
-if TYPE_CHECKING:  # it takes as long to import as the rest of this room
+if TYPE_CHECKING:  # it takes as long to import as the rest of this module
     from numpy.typing import NDArray
 
 ImageId: TypeAlias = str | int

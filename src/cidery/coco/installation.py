@@ -1,4 +1,4 @@
-"""install(): third-party code that imports pycocoevalcap or its cousins gets cidery."""
+"""install(): third-party code that imports pycocoevalcap or related packages gets cidery."""
 
 from __future__ import annotations
 

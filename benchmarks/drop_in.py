@@ -1,6 +1,6 @@
-"""The doors beside the original: COCOEvalCap.evaluate() at 5,000 images, without METEOR and SPICE.
+"""The drop-in classes beside the original: COCOEvalCap.evaluate() at 5,000 images, without METEOR and SPICE.
 
-    python benchmarks/doors.py [ANNOTATIONS RESULTS]
+    python benchmarks/drop_in.py [ANNOTATIONS RESULTS]
 
 Both run in this process, one after the other, tokenization included. Without files, captions are
 made from the bundled examples: 5,000 images with 5 references. Needs Java and pycocoevalcap.
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import cidery
-from cidery import coco as doors
+from cidery import coco as drop_in
 
 SCORERS = ("Bleu", "ROUGE_L", "CIDEr")
 REPETITIONS = 5
@@ -34,7 +34,7 @@ def main() -> None:
         dataset, results = (json.loads(Path(name).read_text()) for name in sys.argv[1:])
     else:
         dataset, results = make_captions(5000)
-    own = doors.COCO(dataset)
+    own = drop_in.COCO(dataset)
     images = [image["id"] for image in own.loadRes(results).imgs.values()]
     ours_time, ours = median_of(REPETITIONS, lambda: run_ours(own, results, images))
     theirs_time, theirs = median_of(1, lambda: run_original(dataset, results, images))
@@ -47,8 +47,8 @@ def main() -> None:
     print(f"ratio         {theirs_time / ours_time:8.1f}")
 
 
-def run_ours(coco: doors.COCO, results: list[Any], images: list[Any]) -> dict[str, float]:
-    evaluation = doors.COCOEvalCap(coco, coco.loadRes(results), scorers=SCORERS)
+def run_ours(coco: drop_in.COCO, results: list[Any], images: list[Any]) -> dict[str, float]:
+    evaluation = drop_in.COCOEvalCap(coco, coco.loadRes(results), scorers=SCORERS)
     evaluation.params["image_id"] = images
     with contextlib.redirect_stdout(io.StringIO()):
         evaluation.evaluate()
