@@ -1,4 +1,4 @@
-"""The drop-in classes beside the original: COCOEvalCap.evaluate() at 5,000 images, without METEOR and SPICE.
+"""Drop-in classes beside the originals: COCOEvalCap at 5,000 images, without METEOR and SPICE.
 
     python benchmarks/drop_in.py [ANNOTATIONS RESULTS]
 
@@ -16,7 +16,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy as np
 
 import cidery
 from cidery import coco as drop_in
+from cidery.captions import bundled
 
 SCORERS = ("Bleu", "ROUGE_L", "CIDEr")
 REPETITIONS = 5
@@ -94,8 +94,8 @@ def median_of(
 
 def make_captions(images: int) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Make captions of about ten words out of the words of the bundled examples."""
-    folder = files("cidery") / "examples"
-    words = (folder / "references.json").read_text().replace('"', " ").replace(",", " ").split()
+    text = bundled.path("references.json").read_text(encoding="utf-8")
+    words = text.replace('"', " ").replace(",", " ").split()
     words = [word for word in words if word.isalpha()]
     rng = random.Random(0)
 
