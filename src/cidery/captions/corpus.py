@@ -1,7 +1,7 @@
 """Corpus: images, their references and the candidates to score, matched and checked.
 
-Everything after this module works on flat lists and offsets and may trust them: every caption is text
-that UTF-8 can hold, every image has a reference, every row has an image.
+All later steps work on flat lists and offsets and may trust them: every caption is text that UTF-8
+can hold, every image has a reference, every row has an image.
 """
 
 from __future__ import annotations

@@ -191,14 +191,14 @@ class TokenizedCaptions:
     @property
     def word_source(self) -> TokenizedCaptions:
         """The captions by whose list words are numbered: what depends on words alone is theirs."""
-        return self.same_words_as or self
+        return self if self.same_words_as is None else self.same_words_as
 
     def __len__(self) -> int:
         return len(self.captions)
 
     def form(self, form: str, work: Workspace | None = None) -> Captions:
         """Return the captions in that form; a run's workspace makes each form once."""
-        return (work or Workspace()).once(_take_form, self, form)
+        return (Workspace() if work is None else work).once(_take_form, self, form)
 
     @property
     def texts(self) -> Sequence[str]:

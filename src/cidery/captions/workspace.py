@@ -32,8 +32,10 @@ class Workspace:
             shared: A workspace to look results up in first; nothing is added to it.
         """
         self.threads = threads
-        self._shared = shared
         self._results: dict[Hashable, Any] = {}
+        self._known: tuple[dict[Hashable, Any], ...] = (self._results,)
+        if shared is not None:
+            self._known += shared._known
 
     def once(
         self,
@@ -47,18 +49,11 @@ class Workspace:
         The function must be a pure function of its arguments; it may ask the workspace for what it
         needs itself.
         """
-        key = (function, arguments, tuple(settings.items()))
-        found = self._find(key)
-        if found is _MISSING:
-            found = self._results[key] = function(self, *arguments, **settings)
-        result: T = found
-        return result
-
-    def _find(self, key: Hashable) -> Any:
-        found = self._results.get(key, _MISSING)
-        if found is _MISSING and self._shared is not None:
-            return self._shared._find(key)
-        return found
-
-
-_MISSING: Any = object()
+        key = (function, arguments, *settings.items()) if settings else (function, arguments)
+        for results in self._known:
+            if key in results:
+                found: T = results[key]
+                return found
+        made: T = function(self, *arguments, **settings)
+        self._results[key] = made
+        return made

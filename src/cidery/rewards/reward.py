@@ -156,7 +156,9 @@ class Reward:
         or rows of their own lengths.
         """
         candidates = self._read(image_ids, captions)
-        return self._measure(candidates, self._new_work()) if len(candidates) else np.zeros(0)
+        return (
+            self._measure(candidates, self._new_work()) if len(candidates.images) else np.zeros(0)
+        )
 
     def credit(self, image_ids: Any, captions: Any) -> list[Credit]:
         """Return, for each caption, what its n-grams earned and cost; for the CIDEr family.

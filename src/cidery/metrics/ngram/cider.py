@@ -49,23 +49,24 @@ class PreparedCider(Prepared):
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 1]."""
-        captions = candidates.captions
-        return self.native.measure(
-            captions.form(self.form, work),
-            candidates.images,
-            self.translate(captions, work),
-            work.once(_find_similarities, self.similar, candidates, self.form),
-            captions.form(self.parts, work) if self.parts else None,
-            work.threads,
-        )
+        captions, images = candidates.captions, candidates.images
+        words = captions.form(self.form, work)
+        plain = work.once(translate, self.similar, captions.word_source, self.form, None)
+        similarities = work.once(_find_similarities, self.similar, candidates, words, plain)
+        parts, translation = None, plain
+        if self.parts:
+            parts, translation = captions.form(self.parts, work), self.translate(captions, work)
+        return self.native.measure(words, images, translation, similarities, parts, work.threads)
 
 
 def _find_similarities(
-    work: Workspace, similar: _native.Cider, candidates: TokenizedCandidates, form: str
+    work: Workspace,
+    similar: _native.Cider,
+    candidates: TokenizedCandidates,
+    words: _native.Captions,
+    translation: _native.Translation,
 ) -> Floats:
     """Return the similarity of each candidate with each reference, before penalties."""
-    translation = work.once(translate, similar, candidates.captions.word_source, form, None)
-    words = candidates.captions.form(form, work)
     return similar.similarities(words, candidates.images, translation, work.threads)
 
 
