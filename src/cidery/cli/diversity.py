@@ -268,11 +268,11 @@ def _show(results: str, tables: dict[str, ScoreTable], notes: list[str], format:
             ]
         )
     elif format == "markdown":
-        from cidery.scoring.tables import markdown_table
+        from cidery.tables import markdown_table
 
         typer.echo(markdown_table(header, lines))
     elif format == "latex":
-        from cidery.scoring.tables import latex_table
+        from cidery.tables import latex_table
 
         typer.echo(latex_table(header, lines))
     else:

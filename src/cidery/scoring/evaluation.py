@@ -20,7 +20,7 @@ from cidery.errors import MismatchError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import Faithful, Prepared, ReferenceSet, find_frequencies
-from cidery.scoring.tables import Resampling, ScoreTable, Signature, latex_table
+from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import (
     RESAMPLES,
     Floats,
@@ -29,6 +29,7 @@ from cidery.statistics import (
     paired_test,
     sum_by_group,
 )
+from cidery.tables import latex_table, markdown_table
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 MetricsLike: TypeAlias = "str | Metric | Iterable[str | Metric] | None"
@@ -306,8 +307,7 @@ class Comparison:
 
     def to_markdown(self, digits: int = 4) -> str:
         """Return the comparison as a Markdown table."""
-        rows = [self.header(), ["---"] * len(self.header()), *self.lines(digits)]
-        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+        return markdown_table(self.header(), self.lines(digits))
 
     def to_latex(self, digits: int = 4) -> str:
         """Return the comparison as a LaTeX tabular (booktabs)."""

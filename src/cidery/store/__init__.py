@@ -19,15 +19,7 @@ from typing import Any
 
 from cidery.errors import SettingError
 from cidery.store import cache
-from cidery.store.cache import (
-    Report,
-    Resource,
-    Status,
-    cache_directory,
-    current_report,
-    load,
-    report_to,
-)
+from cidery.store.cache import Resource, Status, cache_directory, load
 from cidery.store.downloads import (
     MODELS,
     ModelSource,
@@ -36,8 +28,10 @@ from cidery.store.downloads import (
     remove_model,
     verify_model,
 )
+from cidery.store.files import write_atomically
 from cidery.store.meteor_table import METEOR, METEOR_WORDS
 from cidery.store.meteor_table import write_table as write_meteor_table
+from cidery.store.progress import Report, current_report, no_report, report_to
 
 RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
     {resource.name: resource for resource in (METEOR, METEOR_WORDS)}
@@ -107,9 +101,11 @@ __all__ = [
     "get_model",
     "get_resource",
     "load",
+    "no_report",
     "remove",
     "report_to",
     "show",
     "verify",
+    "write_atomically",
     "write_meteor_table",
 ]

@@ -48,6 +48,8 @@ class Shelf:
 
     def save(self, contents: Mapping[bytes, bytes]) -> None:
         """Keep contents; what is there already stays."""
+        if not contents:
+            return
         self._run(
             lambda connection: connection.executemany(
                 "INSERT OR IGNORE INTO contents VALUES (?, ?)", contents.items()
