@@ -12,6 +12,7 @@ import numpy as np
 
 from cidery._native import Translation
 from cidery.captions.corpus import Corpus, ImageId, References
+from cidery.captions.ids import index_ids
 from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
 from cidery.metrics import Metric, get_metrics
@@ -19,7 +20,7 @@ from cidery.metrics.base import Faithful, Images, Prepared, find_frequencies
 from cidery.metrics.ngram.cider import PreparedCider
 from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
-from cidery.rewards.reading import CaptionReader, find_places, first_unknown
+from cidery.rewards.reading import CaptionReader, first_unknown
 from cidery.rewards.tokens import (
     EndingTokenizer,
     TokenVocabulary,
@@ -144,7 +145,7 @@ class Reward:
         }
         self._terms = tuple(weights.values())
         self._images = corpus.images
-        self._places = find_places(corpus.images)
+        self._places = index_ids(corpus.images)
         self._threads = threads
         self.weights: Mapping[str, float] = MappingProxyType(
             {label: weight for label, (_, weight) in weights.items()}
