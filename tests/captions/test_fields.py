@@ -204,5 +204,5 @@ def test_a_single_record_is_no_mapping_of_ids() -> None:
 def test_captions_by_id_have_no_fields() -> None:
     content = b'{"a": ["x"]}'
     assert read_references(content, id_field="photo") == {"a": ["x"]}
-    with pytest.raises(FormatError, match="has no fields; leave caption_field='said' out"):
+    with pytest.raises(FormatError, match=r"leave caption_field='said' \(--reference-field\) out"):
         read_references(content, caption_field="said")

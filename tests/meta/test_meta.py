@@ -359,7 +359,7 @@ def test_a_slow_function_is_sampled_and_watched(pairs: meta.Pairs) -> None:
     ).results["slow"]
     assert found["pairs"] == 10
     assert len(calls) <= 20
-    assert seen[-1] == ("scoring by slow", 20, 20)
+    assert seen[-1] == ("scoring by slow", 1.0)
     same = meta.evaluate(pairs, count_shared, sample=10, seed=4).results["count_shared"]
     assert same == found
     with pytest.raises(SettingError, match="at least 1"):

@@ -114,7 +114,8 @@ def meta(
     ] = None,
     tests: Annotated[bool, typer.Option("--tests", help="Add p-values between metrics.")] = False,
     resamples: Annotated[
-        int, typer.Option(help="Bootstrap samples of images; 0: no intervals.", metavar="COUNT")
+        int,
+        typer.Option(help="Bootstrap samples of images; 0: no intervals.", metavar="COUNT", min=0),
     ] = 200,
     plot: Annotated[
         str | None,

@@ -70,9 +70,9 @@ class DocumentFrequencies:
     ) -> DocumentFrequencies:
         """Count n-grams of orders 1 to n over the images' references, each image once."""
         if not 1 <= n <= MAX_ORDER:
-            raise SettingError(f"n must be a whole number from 1 to {MAX_ORDER}, not {n}")
+            raise SettingError(f"n (-n) must be a whole number from 1 to {MAX_ORDER}, not {n}")
         if min_count < 1:
-            raise SettingError(f"min_count must be at least 1, not {min_count}")
+            raise SettingError(f"min_count (--min-count) must be at least 1, not {min_count}")
         corpus = Corpus.from_references(references)
         chosen = get_tokenizer(tokenizer)
         form = stem_form(stemmer) if stemmer else "split"
@@ -175,7 +175,7 @@ class DocumentFrequencies:
                 raise FrequenciesError(
                     f"{frequencies.name} leaves out n-grams that occur in fewer than "
                     f"{frequencies.min_count} images, so its sum with another set would be wrong; "
-                    "count it again from its captions with min_count=1"
+                    "count it again from its captions with min_count=1 (--min-count 1)"
                 )
         for what in ("order", "tokenizer", "stemmer"):
             mine, theirs = getattr(self, what), getattr(other, what)
@@ -255,6 +255,7 @@ def load_shipped(name: str, stemmer: str | None = None) -> DocumentFrequencies:
     if not path.exists():
         raise FrequenciesError(
             f"{name} is shipped plain and with English stems, not with {stemmer!r} stems; count "
-            "your own with DocumentFrequencies.from_references(..., stemmer=...)"
+            "your own with DocumentFrequencies.from_references(..., stemmer=...) "
+            "(cidery frequencies build --stemmer)"
         )
     return DocumentFrequencies.load(path)

@@ -61,6 +61,11 @@ def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
     return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
 
 
+def _check_known(name: str) -> None:
+    if name not in RESOURCES and name not in MODELS:
+        raise _unknown(name, {**RESOURCES, **MODELS})
+
+
 def build(name: str) -> Path:
     """Build these data anew, whatever the cache directory holds, and return their file."""
     return cache.build(get_resource(name))
@@ -73,12 +78,14 @@ def get(name: str) -> Path:
 
 def verify(name: str) -> Status:
     """Check the whole file, or all files of a model, against their checksums."""
-    return verify_model(MODELS[name]) if name in MODELS else cache.verify(get_resource(name))
+    _check_known(name)
+    return verify_model(MODELS[name]) if name in MODELS else cache.verify(RESOURCES[name])
 
 
 def remove(name: str) -> list[Path]:
     """Remove the file, also that of another version, and return what was removed."""
-    return remove_model(MODELS[name]) if name in MODELS else cache.remove(get_resource(name))
+    _check_known(name)
+    return remove_model(MODELS[name]) if name in MODELS else cache.remove(RESOURCES[name])
 
 
 def show() -> list[Status]:

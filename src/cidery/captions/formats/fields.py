@@ -48,7 +48,8 @@ _RIVAL_WORDS: dict[Side, frozenset[str]] = {
 _PLAIN_WORDS = frozenset(
     ("caption", "captions", "image", "model", "sentence", "sentences", "string", "text", "texts")
 )
-_OPTIONS: dict[Side, str] = {"candidates": "--caption-field", "references": "--reference-field"}
+OPTIONS: dict[Side, str] = {"candidates": "--caption-field", "references": "--reference-field"}
+"""Of the command line."""
 _CALLED: dict[Side, str] = {"candidates": "the captions to score", "references": "the references"}
 
 
@@ -82,7 +83,7 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
     if chosen.captions is not None:
         if chosen.captions not in present:
             source.fail(
-                f"there is no field {chosen.captions!r}, which caption_field= ({_OPTIONS[side]}) "
+                f"there is no field {chosen.captions!r}, which caption_field= ({OPTIONS[side]}) "
                 f"names; found {list_names(present)}"
             )
         return Fields(id_field, (chosen.captions,))
@@ -98,7 +99,7 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
         source.fail(
             f"no field has {side}; expected one of "
             f"{', '.join((*OWN_FIELDS[side], *SHARED_FIELDS))} or caption_1, caption_2, …, found "
-            f"{list_names(present)}; name one with caption_field= ({_OPTIONS[side]})"
+            f"{list_names(present)}; name one with caption_field= ({OPTIONS[side]})"
         )
     return Fields(id_field, numbered, numbered=True)
 
@@ -115,7 +116,7 @@ def explain_ambiguous(names: Sequence[str], side: Side) -> str:
     listed = f"{', '.join(map(repr, names[:-1]))} and {names[-1]!r}"
     both = "both" if len(names) == 2 else "all"
     return (
-        f"{listed} may {both} hold {_CALLED[side]}; name one with caption_field= ({_OPTIONS[side]})"
+        f"{listed} may {both} hold {_CALLED[side]}; name one with caption_field= ({OPTIONS[side]})"
     )
 
 

@@ -26,6 +26,7 @@ from cidery.captions.formats.containers import (
     unwrap_records,
 )
 from cidery.captions.formats.fields import (
+    OPTIONS,
     Chosen,
     Fields,
     Side,
@@ -206,7 +207,7 @@ class _Reader:
         if self.chosen.captions is not None:
             source.fail(
                 "the file maps ids to captions and has no fields; leave "
-                f"caption_field={self.chosen.captions!r} out"
+                f"caption_field={self.chosen.captions!r} ({OPTIONS[self.side]}) out"
             )
         if self.split is not None:
             _check_split(self.split, Counter(), source)

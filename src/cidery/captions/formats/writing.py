@@ -24,16 +24,7 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
 
     The file appears when it is complete; a failure leaves what was there before.
     """
-    writers: dict[str, Callable[[IO[bytes], dict[str, list[Any]]], None]] = {
-        ".csv": _write_csv,
-        ".jsonl": _write_jsonl,
-        ".parquet": _write_parquet,
-    }
-    suffix = Path(path).suffix.lower()
-    if suffix not in writers:
-        raise SettingError(
-            f"{os.fspath(path)}: rows are written as {', '.join(writers)}, not {suffix!r}"
-        )
+    check_rows_file(path)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns of a table are equally long, not {lengths}")
@@ -42,8 +33,17 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
         for name, values in columns.items()
     }
     content = io.BytesIO()
-    writers[suffix](content, table)
+    _WRITERS[Path(path).suffix.lower()](content, table)
     write_atomically(path, content.getvalue())
+
+
+def check_rows_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose suffix names no format that `write_rows` writes."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        raise SettingError(
+            f"{os.fspath(path)}: rows are written as {', '.join(_WRITERS)}, not {suffix!r}"
+        )
 
 
 def _write_csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:
@@ -68,3 +68,10 @@ def _write_parquet(file: IO[bytes], table: dict[str, list[Any]]) -> None:
     pyarrow = import_pyarrow("pyarrow", "write Parquet files")
     parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
     parquet.write_table(pyarrow.table(table), file)
+
+
+_WRITERS: dict[str, Callable[[IO[bytes], dict[str, list[Any]]], None]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+}
