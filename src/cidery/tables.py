@@ -31,9 +31,12 @@ def markdown_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
 ) -> str:
     """Return a Markdown table; the columns in `left` hold words, the others numbers."""
-    rule = ["---" if place in left else "---:" for place in range(len(header))]
-    lines = [[cell.replace("|", r"\|") for cell in row] for row in (header, *rows)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in (lines[0], rule, *lines[1:]))
+    rule = "|".join("---" if place in left else "---:" for place in range(len(header)))
+    head, *body = (
+        "| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |"
+        for row in (header, *rows)
+    )
+    return "\n".join([head, f"|{rule}|", *body])
 
 
 def latex_table(

@@ -20,7 +20,7 @@ def test_text() -> None:
 def test_markdown() -> None:
     assert markdown_table(HEADER, ROWS, left=(0, 2)).split("\n") == [
         "| metric | score | note |",
-        "| --- | ---: | --- |",
+        "|---|---:|---|",
         r"| bleu-4 | 0.3 | 50 % of a\|b |",
         "| a_b | 12.25 |  |",
     ]
