@@ -161,12 +161,12 @@ class _Reader:
         """Pick ids and captions out of records; the first record decides where they are."""
         if not records:
             source.fail("there are no captions in it")
-        for index, record in enumerate(records):
-            if not isinstance(record, dict):
-                source.fail(
-                    f"expected an object with an id and captions, not {shorten(record)}",
-                    index=index,
-                )
+        if set(map(type, records)) != {dict}:
+            index = next(i for i, record in enumerate(records) if type(record) is not dict)
+            source.fail(
+                f"expected an object with an id and captions, not {shorten(records[index])}",
+                index=index,
+            )
         present = {name: may_be_captions(value) for name, value in records[0].items()}
         fields = find_fields(present, self.side, self.chosen, source)
         ids = _check_ids(_values(records, fields.id, source), source)
