@@ -735,10 +735,10 @@ def test_odd_lengths_are_refused(tmp_path: Path, length: Any) -> None:
         ({("a",): math.nan}, "the count of ('a',) is nan, expected a number"),
         ({("a",): True}, "the count of ('a',) is True, expected a number"),
         ({("a",): 0}, "all counts are zero"),
-        ({(): 1}, "() is no n-gram: expected a tuple of words or token ids"),
-        ({"": 1}, "'' is no n-gram: expected a tuple of words or token ids"),
-        ({(None,): 1}, "(None,) is no n-gram: expected a tuple of words or token ids"),
-        ({3: 1}, "3 is no n-gram: expected a tuple of words or token ids"),
+        ({(): 1}, "() is not an n-gram: expected a tuple of words or token ids"),
+        ({"": 1}, "'' is not an n-gram: expected a tuple of words or token ids"),
+        ({(None,): 1}, "(None,) is not an n-gram: expected a tuple of words or token ids"),
+        ({3: 1}, "3 is not an n-gram: expected a tuple of words or token ids"),
     ],
 )
 def test_what_is_no_count_is_refused(tmp_path: Path, document: Any, problem: str) -> None:

@@ -89,13 +89,18 @@ def diversity(
         ),
     ] = None,
     kernel: Annotated[
-        Literal["cider", "cider-d", "cider-r"], typer.Option(help="Of Self-CIDEr.")
+        Literal["cider", "cider-d", "cider-r"],
+        typer.Option(help="The metric by which Self-CIDEr compares captions."),
     ] = "cider",
-    accuracy: Annotated[str, typer.Option(help="The metric of accuracy.", metavar="NAME")] = (
-        "cider-d"
-    ),
+    accuracy: Annotated[
+        str, typer.Option(help="The metric that measures accuracy.", metavar="NAME")
+    ] = ("cider-d"),
     beta_squared: Annotated[
-        float, typer.Option(help="Of F; above 1 it weighs accuracy more.", metavar="NUMBER")
+        float,
+        typer.Option(
+            help="Weight of accuracy in F: above 1 it counts more than diversity.",
+            metavar="NUMBER",
+        ),
     ] = 5.0,
     training: Annotated[
         str | None,

@@ -196,7 +196,7 @@ Seed: TypeAlias = Annotated[
 Threads: TypeAlias = Annotated[
     int,
     typer.Option(
-        help="How many threads to use; 0: one per core. The scores are the same for any number.",
+        help="How many threads to use; 0: one per core. The result is the same for any number.",
         metavar="COUNT",
         min=0,
         max=MOST_THREADS,

@@ -122,7 +122,9 @@ def _ngram(name: str, key: Any) -> tuple[str, ...]:
         words = tuple(_word(part) for part in parts)
         if None not in words:
             return words  # type: ignore[return-value]  # just checked
-    raise FrequenciesError(f"{name}: {key!r} is no n-gram: expected a tuple of words or token ids")
+    raise FrequenciesError(
+        f"{name}: {key!r} is not an n-gram: expected a tuple of words or token ids"
+    )
 
 
 def _word(part: Any) -> str | None:
