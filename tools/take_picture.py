@@ -39,7 +39,13 @@ def run_on_terminal(arguments: list[str], folder: Path, columns: int = COLUMNS) 
     """Return what a command prints on a terminal of that width, escape sequences included."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": str(columns)}
+    environment = {
+        # A bar would come and go with how busy the machine is.
+        "CIDERY_PROGRESS": "never",
+        **os.environ,
+        "TERM": "xterm-256color",
+        "COLUMNS": str(columns),
+    }
     with subprocess.Popen(
         arguments, cwd=folder, stdin=theirs, stdout=theirs, stderr=theirs, env=environment
     ) as process:

@@ -106,7 +106,7 @@ def test_advice_on_few_images_copies_and_empty_captions() -> None:
         "fewer than 100 images are too few to count CIDEr's weights on: pass --frequencies "
         "coco-val2014",
         "1 caption repeats another one of the same image word for word: copies count as consensus",
-        "1 of 5 captions has no words: mend them",
+        "1 of 5 captions has no words: correct them",
     )
 
 

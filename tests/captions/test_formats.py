@@ -380,7 +380,10 @@ def test_unknown_shapes_name_the_known_ones(tmp_path: Path, document: Any) -> No
 def test_unrecognised_files_name_the_known_formats(tmp_path: Path, content: bytes) -> None:
     message = complaint(save(tmp_path / "a.txt", content))
     assert message.startswith("a.txt: the format is not recognised; understood are COCO")
-    assert message.endswith("; pass format= to name one")
+    assert message.endswith(
+        "; give the file the suffix of its format (.json, .jsonl, .ndjson, .csv, .tsv), or name "
+        "the format with format= in Python"
+    )
 
 
 def test_broken_json_is_located(tmp_path: Path) -> None:
@@ -435,13 +438,14 @@ def test_missing_fields_list_those_there_are(tmp_path: Path) -> None:
     assert json_complaint(tmp_path, [{"name": 1, "caption": "a"}]) == (
         "data.json: no field names the image; expected one of image_id, cocoid, imgid, id, image, "
         "image_name, file_name, filename, audio, audio_id, video, video_id, "
-        'found "name, caption"'
+        'found "name, caption"; name one with id_field= (--id-field)'
     )
     assert json_complaint(tmp_path, [{"image_id": 1, "bbox": []}]) == (
         "data.json: no field has references; expected one of references, refs, captions, caption, "
-        'sentences or caption_1, caption_2, …, found "image_id, bbox"'
+        'sentences or caption_1, caption_2, …, found "image_id, bbox"; name one with '
+        "caption_field= (--reference-field)"
     )
-    assert json_complaint(tmp_path, [{}]).endswith("found none")
+    assert "found none; name one" in json_complaint(tmp_path, [{}])
 
 
 def test_wrong_encodings_are_located(tmp_path: Path) -> None:
@@ -702,7 +706,7 @@ def test_bare_counts_need_an_image_count(tmp_path: Path, document: Any) -> None:
     assert frequencies.counts == COUNTS
     assert frequencies.log_image_count == math.log(4)
     assert refusal(path, image_count=2) == (
-        "an n-gram occurs in 3 images, so image_count=2 is too small"
+        "an n-gram occurs in 3 images, so image_count=2 (--images) is too small"
     )
 
 
@@ -710,7 +714,7 @@ def test_bare_counts_need_an_image_count(tmp_path: Path, document: Any) -> None:
 def test_too_few_images_are_refused(tmp_path: Path, length: float) -> None:
     assert refusal(pickled(tmp_path, {"df": COUNTS, "ref_len": length})) == (
         f"'ref_len' is {length}, too small as the number of images or its logarithm: "
-        "an n-gram occurs in 3 images; pass image_count="
+        "an n-gram occurs in 3 images; pass image_count= (--images)"
     )
 
 
@@ -731,10 +735,10 @@ def test_odd_lengths_are_refused(tmp_path: Path, length: Any) -> None:
         ({("a",): math.nan}, "the count of ('a',) is nan, expected a number"),
         ({("a",): True}, "the count of ('a',) is True, expected a number"),
         ({("a",): 0}, "all counts are zero"),
-        ({(): 1}, "() is no n-gram: expected a tuple of words or token ids"),
-        ({"": 1}, "'' is no n-gram: expected a tuple of words or token ids"),
-        ({(None,): 1}, "(None,) is no n-gram: expected a tuple of words or token ids"),
-        ({3: 1}, "3 is no n-gram: expected a tuple of words or token ids"),
+        ({(): 1}, "() is not an n-gram: expected a tuple of words or token ids"),
+        ({"": 1}, "'' is not an n-gram: expected a tuple of words or token ids"),
+        ({(None,): 1}, "(None,) is not an n-gram: expected a tuple of words or token ids"),
+        ({3: 1}, "3 is not an n-gram: expected a tuple of words or token ids"),
     ],
 )
 def test_what_is_no_count_is_refused(tmp_path: Path, document: Any, problem: str) -> None:

@@ -92,7 +92,7 @@ class Description:
             )
         if self.empty:
             verb = "has" if self.empty == 1 else "have"
-            found.append(f"{self.empty} of {self.captions} captions {verb} no words: mend them")
+            found.append(f"{self.empty} of {self.captions} captions {verb} no words: correct them")
         return tuple(found)
 
     def _advise_metric(self) -> str:

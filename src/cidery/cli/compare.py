@@ -47,8 +47,17 @@ def compare(
     faithful: parsing.Faithful = None,
     missing: parsing.Missing = "error",
     split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
     confidence: Annotated[
-        float, typer.Option(help="Of the intervals of differences.", metavar="SHARE")
+        float,
+        typer.Option(
+            help="Confidence of the intervals of differences, between 0 and 1.",
+            metavar="SHARE",
+            callback=parsing.check_confidence,
+        ),
     ] = 0.95,
     resamples: parsing.Resamples = parsing.RESAMPLES,
     seed: parsing.Seed = 0,
@@ -64,11 +73,16 @@ def compare(
     files = _name_systems(systems)
     with progress(len(files) + 2, references, *files.values()) as step:
         step("reading references")
-        known = read_references(references, split=split)
+        known = read_references(
+            references,
+            split=split,
+            caption_field=reference_field,
+            id_field=reference_id_field or id_field,
+        )
         captions = {}
         for name, file in files.items():
             step(f"reading {name}")
-            captions[name] = read_candidates(file)
+            captions[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
         step("scoring and resampling")
         comparison = cidery.compare(
             captions,

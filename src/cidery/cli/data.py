@@ -37,7 +37,10 @@ Name = Annotated[
     epilog=parsing.examples("cidery data", "cidery data build meteor", "cidery data get minilm")
 )
 def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None:
-    """Show data that metrics need: compiled when first needed, or fetched; check their files."""
+    """Show the data files that some metrics need, and check them.
+
+    METEOR's table is compiled when it is first needed; language models are fetched on demand.
+    """
     if context.invoked_subcommand is not None:
         return
     from cidery.store import cache_directory, show
@@ -65,7 +68,8 @@ def build(
     paraphrases: Annotated[
         str | None,
         typer.Option(
-            help="For meteor: other paraphrases, a gzip file in METEOR's format; needs --output.",
+            help="For meteor: compile with these paraphrases, a gzip file in METEOR's format, "
+            "instead of METEOR's own; needs --output.",
             metavar="FILE",
             show_default=False,
         ),
@@ -75,19 +79,21 @@ def build(
         typer.Option(
             "--output",
             "-o",
-            help="Where the table with other paraphrases goes.",
+            help="Write the table with other paraphrases to this file.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
 ) -> None:
-    """Compile data now, whether they are there or not."""
+    """Compile data now, also where they are there already."""
     from cidery import store
 
     if (paraphrases is None) != (output is None):
         raise typer.BadParameter("--paraphrases and --output go together")
     if paraphrases is not None and name != "meteor":
         raise typer.BadParameter("only meteor takes other paraphrases", param_hint="--paraphrases")
+    if paraphrases is not None and output is not None:
+        parsing.check_output(output, paraphrases)
     with progress(1) as step:
         step(f"building {name}")
         if paraphrases is not None and output is not None:

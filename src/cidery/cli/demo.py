@@ -22,12 +22,12 @@ FREQUENCIES = "coco-val2014"
 app = parsing.new_app()
 
 
-@app.command(epilog=parsing.examples("cidery demo", "cidery demo --copy ."))
+@app.command(epilog=parsing.examples("cidery demo", "cidery demo --copy examples"))
 def demo(
     copy: Annotated[
         str | None,
         typer.Option(
-            help="Only put the example files into this folder, to try things out.",
+            help="Only copy the example files into this folder, which is made where it is missing.",
             metavar="FOLDER",
             show_default=False,
         ),
@@ -37,6 +37,7 @@ def demo(
     from cidery.captions import bundled
 
     if copy is not None:
+        Path(copy).mkdir(parents=True, exist_ok=True)
         for name in bundled.NAMES:
             typer.echo(shutil.copyfile(bundled.path(name), Path(copy) / name))
         return

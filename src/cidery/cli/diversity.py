@@ -89,13 +89,18 @@ def diversity(
         ),
     ] = None,
     kernel: Annotated[
-        Literal["cider", "cider-d", "cider-r"], typer.Option(help="Of Self-CIDEr.")
+        Literal["cider", "cider-d", "cider-r"],
+        typer.Option(help="The metric by which Self-CIDEr compares captions."),
     ] = "cider",
-    accuracy: Annotated[str, typer.Option(help="The metric of accuracy.", metavar="NAME")] = (
-        "cider-d"
-    ),
+    accuracy: Annotated[
+        str, typer.Option(help="The metric that measures accuracy.", metavar="NAME")
+    ] = ("cider-d"),
     beta_squared: Annotated[
-        float, typer.Option(help="Of F; above 1 it weighs accuracy more.", metavar="NUMBER")
+        float,
+        typer.Option(
+            help="Weight of accuracy in F: above 1 it counts more than diversity.",
+            metavar="NUMBER",
+        ),
     ] = 5.0,
     training: Annotated[
         str | None,
@@ -126,15 +131,28 @@ def diversity(
     frequencies: parsing.Frequencies = "coco-train2014",
     missing: parsing.Missing = "error",
     split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
     threads: parsing.Threads = 0,
 ) -> None:
     """Measure how varied an image's captions are, and how accurate."""
     import cidery
-    from cidery.captions.formats import read_candidates, read_references, write_rows
+    from cidery.captions.formats import (
+        check_rows_file,
+        read_candidates,
+        read_references,
+        write_rows,
+    )
     from cidery.diversity import match_references
     from cidery.errors import InputError
 
     files = _name_systems(results, system or [])
+    if images:
+        read = (*files.values(), *filter(None, (references, training)))
+        parsing.check_output(images, *read, option="--images")
+        check_rows_file(images)
     settings: dict[str, Any] = {
         "kernel": kernel,
         "accuracy": accuracy,
@@ -150,10 +168,14 @@ def diversity(
         sets: dict[str, Any] = {}
         for name, file in files.items():
             step(f"reading {name}")
-            sets[name] = read_candidates(file)
+            sets[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
         step("reading references")
-        known = read_references(references, split=split) if references else None
-        seen = read_references(training) if training else None
+        fields: dict[str, Any] = {
+            "caption_field": reference_field,
+            "id_field": reference_id_field or id_field,
+        }
+        known = read_references(references, split=split, **fields) if references else None
+        seen = read_references(training, **fields) if training else None
         tables: dict[str, ScoreTable] = {}
         for name, rows in sets.items():
             step(f"measuring {name}")
@@ -268,11 +290,11 @@ def _show(results: str, tables: dict[str, ScoreTable], notes: list[str], format:
             ]
         )
     elif format == "markdown":
-        from cidery.scoring.tables import markdown_table
+        from cidery.tables import markdown_table
 
         typer.echo(markdown_table(header, lines))
     elif format == "latex":
-        from cidery.scoring.tables import latex_table
+        from cidery.tables import latex_table
 
         typer.echo(latex_table(header, lines))
     else:

@@ -21,7 +21,7 @@ app = parsing.new_app(no_args_is_help=True)
 Set = Annotated[
     str,
     typer.Argument(
-        help="A shipped set, such as coco-val2014, or a file.",
+        help="A shipped set, such as coco-val2014, or a file that `cidery frequencies` made.",
         metavar="SET",
         show_default=False,
         autocompletion=parsing.complete_shipped,
@@ -31,7 +31,7 @@ Set = Annotated[
 
 @app.callback()
 def _top() -> None:
-    """Make and show the weights of the CIDEr family.
+    """Make and show document frequencies, from which the CIDEr metrics take their weights.
 
     Document frequencies say in how many images each n-gram occurs.
     """
@@ -49,32 +49,47 @@ def build(
     output: parsing.Output,
     tokenizer: parsing.Tokenizer = "ptb",
     stemmer: parsing.Stemmer = None,
-    n: Annotated[int, typer.Option("-n", help="The longest n-grams.", metavar="COUNT")] = 4,
+    n: Annotated[
+        int, typer.Option("-n", help="Count n-grams of up to this many words.", metavar="COUNT")
+    ] = 4,
     min_count: Annotated[
         int,
         typer.Option(
-            help="Leave out n-grams of fewer images; 2 makes the file small and changes no score.",
+            help="Leave out n-grams that occur in fewer images than this; 2 makes the file small "
+            "and changes no score.",
             metavar="COUNT",
         ),
     ] = 1,
     name: Annotated[
         str | None,
         typer.Option(
-            help="For signatures; default: the file's name.", metavar="TEXT", show_default=False
+            help="What signatures call the set; default: the file's name.",
+            metavar="TEXT",
+            show_default=False,
         ),
     ] = None,
     source: Annotated[
-        str, typer.Option(help="Where the captions come from.", metavar="TEXT", show_default=False)
+        str,
+        typer.Option(
+            help="Where the captions come from, and their licence; kept in the file.",
+            metavar="TEXT",
+            show_default=False,
+        ),
     ] = "",
     split: parsing.Split = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
 ) -> None:
     """Count in how many images of a file each n-gram occurs."""
     from cidery.captions.formats import read_references
     from cidery.frequencies import DocumentFrequencies
 
+    parsing.check_output(output, references)
     with progress(3, references) as step:
         step("reading references")
-        known = read_references(references, split=split)
+        known = read_references(
+            references, split=split, caption_field=reference_field, id_field=id_field
+        )
         step("counting n-grams")
         counted = DocumentFrequencies.from_references(
             known,
@@ -116,12 +131,14 @@ def import_pickle(
         ),
     ] = None,
     tokenizer: Annotated[
-        str, typer.Option(help="What cut the words, if you know.", metavar="NAME")
+        str,
+        typer.Option(help="Which tokenizer cut the words, if you know it.", metavar="NAME"),
     ] = "unknown",
 ) -> None:
     """Import the pickles that captioning code uses."""
     from cidery.frequencies import DocumentFrequencies
 
+    parsing.check_output(output, pickle)
     with progress(2, pickle) as step:
         step("reading counts")
         counted = DocumentFrequencies.from_pickle(pickle, image_count=images, tokenizer=tokenizer)
@@ -141,7 +158,7 @@ def show(
     ngrams: Annotated[
         list[str] | None,
         typer.Argument(
-            help="N-grams to look up, words between blanks.",
+            help="N-grams to look up, each with blanks between its words.",
             metavar="[NGRAM...]",
             show_default=False,
         ),
@@ -149,7 +166,7 @@ def show(
     stemmer: Annotated[
         str | None,
         typer.Option(
-            help="The shipped set's stemmed version.", metavar="LANGUAGE", show_default=False
+            help="Show the shipped set of stems: english.", metavar="LANGUAGE", show_default=False
         ),
     ] = None,
     format: parsing.TableOrJson = "table",
@@ -187,7 +204,9 @@ def list_shipped(format: parsing.TableOrJson = "table") -> None:
 def merge(
     files: Annotated[
         list[str],
-        typer.Argument(help="Two or more files.", metavar="FILE...", show_default=False),
+        typer.Argument(
+            help="Two or more files of document frequencies.", metavar="FILE...", show_default=False
+        ),
     ],
     output: parsing.Output,
 ) -> None:
@@ -195,7 +214,8 @@ def merge(
     from cidery.frequencies import DocumentFrequencies
 
     if len(files) < 2:
-        raise typer.BadParameter("give at least two", param_hint="FILE")
+        raise typer.BadParameter("give at least two files", param_hint="FILE")
+    parsing.check_output(output)
     merged = reduce(or_, map(DocumentFrequencies.load, files))
     merged.save(output)
     _report(merged, output)

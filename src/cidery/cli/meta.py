@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.progress import counted_progress
+from cidery.cli.progress import progress
 from cidery.cli.rendering import show_notes, show_signatures, show_table, show_title
 
 if TYPE_CHECKING:
@@ -114,7 +114,8 @@ def meta(
     ] = None,
     tests: Annotated[bool, typer.Option("--tests", help="Add p-values between metrics.")] = False,
     resamples: Annotated[
-        int, typer.Option(help="Bootstrap samples of images; 0: no intervals.", metavar="COUNT")
+        int,
+        typer.Option(help="Bootstrap samples of images; 0: no intervals.", metavar="COUNT", min=0),
     ] = 200,
     plot: Annotated[
         str | None,
@@ -135,9 +136,10 @@ def meta(
     from cidery.meta import evaluate, read_dataset
     from cidery.meta.reproduce import reproduce
 
-    with counted_progress() as progress:
+    with progress(1) as step:
+        step("reading judgments")
         if dataset == REPRODUCE:
-            found = reproduce(path, cache=not no_cache, threads=threads, progress=progress)
+            found = reproduce(path, cache=not no_cache, threads=threads, progress=step.report)
         else:
             agreement = evaluate(
                 read_dataset(dataset, path),
@@ -156,7 +158,7 @@ def meta(
                 frequencies=frequencies,
                 threads=threads,
                 cache=not (no_cache or plot),
-                progress=progress,
+                progress=step.report,
             )
     if dataset == REPRODUCE:
         _show_reproduction(found, format)

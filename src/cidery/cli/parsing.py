@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
+
+MOST_THREADS = 4096
+"""More than any machine has cores; systems refuse to start many more."""
 
 
 def new_app(**settings: Any) -> typer.Typer:
@@ -15,6 +19,26 @@ def new_app(**settings: Any) -> typer.Typer:
         pretty_exceptions_enable=False,
         **settings,
     )
+
+
+def check_confidence(value: float | None) -> float | None:
+    """Refuse a confidence that no interval can have."""
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(f"{value:g} does not lie between 0 and 1, both excluded")
+    return value
+
+
+def check_output(output: str, *inputs: str, option: str = "--output") -> None:
+    """Refuse, before long work, a file that cannot be written or would replace what is read."""
+    path = Path(output)
+    if path.is_dir():
+        raise typer.BadParameter(f"{output} is a folder; name a file", param_hint=option)
+    if not path.parent.is_dir():
+        problem = f"{output} cannot be written: there is no folder {path.parent}"
+        raise typer.BadParameter(problem, param_hint=option)
+    if any(path.exists() and Path(i).exists() and path.samefile(i) for i in inputs):
+        problem = f"{output} is also read, and would be replaced; name another file"
+        raise typer.BadParameter(problem, param_hint=option)
 
 
 def examples(*lines: str) -> str:
@@ -58,7 +82,7 @@ Metrics: TypeAlias = Annotated[
     typer.Option(
         "--metric",
         "-m",
-        help="A metric, a family, or name:setting=value,…; may be repeated. "
+        help="A metric, a family of metrics, or name:setting=value,…; may be repeated. "
         "Default: bleu, rouge-l, cider-d and cider-r.",
         metavar="NAME",
         show_default=False,
@@ -75,7 +99,7 @@ TableOrJson: TypeAlias = Annotated[
 Tokenizer: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="ptb, ptb-coco, whitespace or words.",
+        help="What cuts captions into words: ptb, ptb-coco, whitespace or words.",
         metavar="NAME",
         autocompletion=_complete_tokenizers,
     ),
@@ -83,7 +107,8 @@ Tokenizer: TypeAlias = Annotated[
 Stemmer: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Snowball language, such as english; default: no stemming.",
+        help="Reduce words to their stems, by Snowball's rules for a language such as english; "
+        "default: no stemming.",
         metavar="LANGUAGE",
         show_default=False,
     ),
@@ -91,8 +116,8 @@ Stemmer: TypeAlias = Annotated[
 Frequencies: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="What CIDEr's weights are counted on: references, coco-val2014, coco-train2014 or "
-        "a file made by `cidery frequencies`.",
+        help="Document frequencies, on which CIDEr's weights are counted: references (count the "
+        "references given), coco-val2014, coco-train2014 or a file made by `cidery frequencies`.",
         metavar="NAME|FILE",
         autocompletion=_complete_frequencies,
     ),
@@ -100,13 +125,16 @@ Frequencies: TypeAlias = Annotated[
 Faithful: TypeAlias = Annotated[
     Literal["coco", "paper"] | None,
     typer.Option(
-        help="Follow the community's code or the papers' equations; default: each metric's own.",
+        help="Compute as the community's code does (coco) or as the papers' equations say "
+        "(paper); default: each metric's own.",
         show_default=False,
     ),
 ]
 Missing: TypeAlias = Annotated[
     Literal["error", "skip"],
-    typer.Option(help="What to do about images that lack captions or references."),
+    typer.Option(
+        help="Images that lack captions or references are an error, or are left out (skip)."
+    ),
 ]
 Split: TypeAlias = Annotated[
     str | None,
@@ -116,12 +144,63 @@ Split: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
-Resamples: TypeAlias = Annotated[
-    int, typer.Option(help="Bootstrap samples (and permutations).", metavar="COUNT")
+CaptionField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field that has the captions to score; default: a well-known one, such as caption.",
+        metavar="NAME",
+        show_default=False,
+    ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option(help="Of the resampling.", metavar="NUMBER")]
+ReferenceField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field that has the references; default: a well-known one, such as references.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+IdField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field that names the image, in all files; default: a well-known one, such as "
+        "image_id.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+ReferenceIdField: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Field that names the image in the file of references, where it is another one.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Resamples: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="How many bootstrap samples (and permutations, for tests) are drawn.",
+        metavar="COUNT",
+        min=2,
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="Seed of the random numbers: the same seed draws the same samples.",
+        metavar="NUMBER",
+        min=0,
+    ),
+]
 Threads: TypeAlias = Annotated[
-    int, typer.Option(help="0: one per core; any number gives the same bits.", metavar="COUNT")
+    int,
+    typer.Option(
+        help="How many threads to use; 0: one per core. The result is the same for any number.",
+        metavar="COUNT",
+        min=0,
+        max=MOST_THREADS,
+    ),
 ]
 Output: TypeAlias = Annotated[
     str, typer.Option("--output", "-o", help="File to write.", metavar="FILE", show_default=False)

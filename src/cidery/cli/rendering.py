@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 import typer
 
-GAP = "  "
+from cidery.tables import GAP, text_table
+
 BAR_WIDTH = 40
 
 
@@ -34,13 +35,7 @@ def show_table(
     if on_terminal():
         _print(_rich_table(header, rows, left))
         return
-    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    for row in (header, *rows):
-        cells = [
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        typer.echo(GAP.join(cells).rstrip())
+    typer.echo(text_table(header, rows, left=left))
 
 
 def _rich_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int]) -> Any:

@@ -22,6 +22,7 @@ app = parsing.new_app()
         "cidery score results.json references.json",
         "cidery score results.json references.json -m cider-d -m bleu --format json",
         "cidery score results.json dataset_coco.json --split test --captions each.csv",
+        "cidery score outputs.jsonl outputs.jsonl --caption-field prediction",
         "cidery score results.json references.json -m rouge-l:beta=1 --faithful paper",
         "cidery score few.json references.json --missing skip --frequencies coco-val2014",
     )
@@ -51,13 +52,18 @@ def score(
     faithful: parsing.Faithful = None,
     missing: parsing.Missing = "error",
     split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
     confidence: Annotated[
         float | None,
         typer.Option(
-            help="Give bootstrap intervals of this confidence. Tables have them anyway, with "
-            "0.95; other formats only when asked.",
+            help="Add bootstrap intervals of this confidence, between 0 and 1. Tables have them "
+            "anyway, with 0.95; other formats only when asked.",
             metavar="SHARE",
             show_default=False,
+            callback=parsing.check_confidence,
         ),
     ] = None,
     no_intervals: Annotated[
@@ -69,17 +75,30 @@ def score(
 ) -> None:
     """Score captions against reference captions."""
     import cidery
-    from cidery.captions.formats import read_candidates, read_references, write_rows
+    from cidery.captions.formats import (
+        check_rows_file,
+        read_candidates,
+        read_references,
+        write_rows,
+    )
 
+    if captions:
+        parsing.check_output(captions, results, references, option="--captions")
+        check_rows_file(captions)
     if confidence is None and format == "table":
         confidence = 0.95
     if no_intervals:
         confidence = None
     with progress(4, results, references) as step:
         step("reading captions")
-        candidates = read_candidates(results)
+        candidates = read_candidates(results, caption_field=caption_field, id_field=id_field)
         step("reading references")
-        known = read_references(references, split=split)
+        known = read_references(
+            references,
+            split=split,
+            caption_field=reference_field,
+            id_field=reference_id_field or id_field,
+        )
         step("scoring")
         table = cidery.score(
             candidates,
@@ -95,7 +114,9 @@ def score(
         )
         step("resampling")
         intervals = (
-            table.intervals(confidence, seed=seed, resamples=resamples) if confidence else {}
+            {}
+            if confidence is None
+            else table.intervals(confidence, seed=seed, resamples=resamples)
         )
     if captions:
         write_rows(captions, table.to_columns())

@@ -25,6 +25,8 @@ def stats(
     references: parsing.References,
     tokenizer: parsing.Tokenizer = "ptb",
     split: parsing.Split = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
     format: parsing.TableOrJson = "table",
     threads: parsing.Threads = 0,
 ) -> None:
@@ -34,7 +36,9 @@ def stats(
 
     with progress(2, references) as step:
         step("reading references")
-        known = read_references(references, split=split)
+        known = read_references(
+            references, split=split, caption_field=reference_field, id_field=id_field
+        )
         step("counting words")
         description = cidery.describe(known, tokenizer, threads=threads, references_name=references)
     if format == "json":

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.progress import counted_progress
+from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_table, show_title
 
 app = parsing.new_app()
@@ -49,9 +49,13 @@ def submit(
     from cidery.app.challenges.client import Client
 
     client = Client(url, token)
-    with counted_progress() as report:
-        number = client.submit(challenge, file, title or file.name, report)
-        page = client.wait(number, report) if wait else None
+    with progress(2 if wait else 1) as step:
+        step("sending")
+        number = client.submit(challenge, file, title or file.name, step.report)
+        page = None
+        if wait:
+            step("waiting")
+            page = client.wait(number, step.report)
     address = f"{url.rstrip('/')}/submissions/{number}"
     if page is None:
         typer.echo(address)

@@ -30,7 +30,11 @@ def tokenize(
     stemmer: parsing.Stemmer = None,
     format: Annotated[
         Literal["text", "json"],
-        typer.Option("--format", "-f", help="Words between blanks, or a JSON list per line."),
+        typer.Option(
+            "--format",
+            "-f",
+            help="text: words with blanks between them; json: a JSON list per line.",
+        ),
     ] = "text",
 ) -> None:
     """Cut captions into words, from stdin to stdout.
@@ -40,6 +44,7 @@ def tokenize(
     """
     from cidery.captions.tokenizers import tokenize as cut
 
+    cut([], tokenizer, stemmer)  # a name that is wrong is told before anything is read
     blocks = _read_blocks()
     if tokenizer == "ptb-coco":
         blocks = iter([[line for block in blocks for line in block]])

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from cidery.captions.formats.reading import read_bytes, shorten
+from cidery.captions.formats.sources import read_bytes, shorten
 from cidery.errors import FormatError, InputError, MismatchError
 
 Annotation: TypeAlias = dict[str, Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from cidery.captions.corpus import Corpus
-from cidery.captions.formats.reading import collector_paused
+from cidery.captions.formats.sources import collector_paused
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.coco.bleu import Bleu

@@ -18,7 +18,7 @@ import numpy as np
 
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED
-from cidery.meta.cache import ResultCache, default_folder
+from cidery.meta.cache import ResultCache
 from cidery.meta.gaming import judge_gaming
 from cidery.meta.judgments import Dataset, Pairs, Ratings, Sets, Systems
 from cidery.meta.protocols import (
@@ -33,11 +33,12 @@ from cidery.meta.protocols import (
     judge_wins,
     label_measures,
 )
-from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metrics, no_progress
+from cidery.meta.scoring import AnyMetrics, CaptionScorer, label_metrics
 from cidery.meta.splits import judge_by_references, judge_human
 from cidery.scoring.comparison import format_p
-from cidery.scoring.tables import latex_table
 from cidery.statistics import Floats, paired_test, williams_test
+from cidery.store import Report, cache_directory, no_report
+from cidery.tables import latex_table, markdown_table
 
 PROTOCOLS: Mapping[str, tuple[tuple[type, ...], Protocol]] = MappingProxyType(
     {
@@ -108,8 +109,7 @@ class Agreement:
 
     def to_markdown(self) -> str:
         """Return the results as a Markdown table."""
-        rows = [self.header(), ["---"] + ["---:"] * (len(self.header()) - 1), *self.lines()]
-        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+        return markdown_table(self.header(), self.lines())
 
     def to_latex(self) -> str:
         """Return the results as a LaTeX tabular (booktabs)."""
@@ -155,7 +155,7 @@ def evaluate(
     frequencies: str = "references",
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Progress = no_progress,
+    progress: Report = no_report,
 ) -> Agreement:
     """Judge metrics by human judgments.
 
@@ -181,7 +181,7 @@ def evaluate(
         frequencies: as in `score`; `references` counts the data set's own documents.
         threads: 0 means one per core; any number gives the same bits.
         cache: True keeps results in the user's cache folder, a path keeps them there.
-        progress: called with what is being done, how much of it is done, and of how much.
+        progress: called with what is being done and how much of it, 0 to 1, is done.
 
     ```python
     evaluate(read_dataset("judgments", "mine.jsonl"), ["cider-d", "bleu-4"], seed=1)
@@ -267,7 +267,7 @@ def _label(dataset: Dataset, metrics: AnyMetrics) -> dict[str, Any]:
 
 def _open_cache(cache: bool | str | os.PathLike[str]) -> ResultCache:
     if isinstance(cache, bool):
-        return ResultCache(default_folder() if cache else None)
+        return ResultCache(cache_directory() / "meta" if cache else None)
     return ResultCache(Path(cache))
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import tempfile
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,16 +17,7 @@ from cidery._version import __version__
 from cidery.meta.judgments import Dataset
 from cidery.meta.protocols import Settings
 from cidery.metrics import Metric
-
-
-def default_folder() -> Path:
-    """Return where results are kept: `$CIDERY_CACHE`, or the user's cache folder."""
-    chosen = os.environ.get("CIDERY_CACHE")
-    if chosen:
-        return Path(chosen) / "meta"
-    import platformdirs
-
-    return Path(platformdirs.user_cache_dir("cidery", appauthor=False)) / "meta"
+from cidery.store import write_atomically
 
 
 @dataclass(frozen=True)
@@ -67,14 +57,6 @@ class ResultCache:
         if self.folder is None:
             return
         content = {"key": key, "signature": signature, "statistics": statistics}
-        try:
+        with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=".", suffix=".json")
-        except OSError:
-            return
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(content, file)
-            Path(temporary).replace(self.folder / f"{key}.json")
-        except OSError:
-            Path(temporary).unlink(missing_ok=True)
+            write_atomically(self.folder / f"{key}.json", json.dumps(content).encode())

@@ -343,7 +343,7 @@ def _measure_sets(
         scores = np.empty(len(sets))
         for place, captions in enumerate(sets.captions):
             scores[place] = metric(list(captions))
-            scorer.progress(f"measuring {label}", place + 1, len(sets))
+            scorer.progress(f"measuring {label}", (place + 1) / len(sets))
         each[label] = scores
     return {label: each[label] for label in metrics}
 

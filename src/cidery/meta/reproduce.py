@@ -20,10 +20,11 @@ from cidery.meta.datasets.files import locate
 from cidery.meta.judgments import Dataset, Pairs
 from cidery.meta.protocols import HUMAN
 from cidery.meta.published import ABSENT, EXPERIMENTS, Experiment
-from cidery.meta.scoring import CaptionScorer, Progress, label_metrics, no_progress
+from cidery.meta.scoring import CaptionScorer, label_metrics
 from cidery.metrics import METRICS
-from cidery.scoring.tables import latex_table
 from cidery.statistics import Correlation
+from cidery.store import Report, no_report
+from cidery.tables import latex_table, markdown_table
 
 TRIPLET_COLUMNS = {
     "cider-r": "CIDEr-R",
@@ -105,15 +106,14 @@ class Reproduction:
 
     def to_markdown(self) -> str:
         """Return a Markdown table, the notes and what is absent."""
-        rules = ["---"] * 3 + ["---:"] * 4
-        table = ["| " + " | ".join(row) + " |" for row in (self.header(), rules, *self.cells())]
+        table = markdown_table(self.header(), self.cells(), left=range(3))
         notes = [f"{number}. {note}." for number, note in enumerate(self.notes(), start=1)]
         absent = [f"- {source}: {reason}." for source, reason in self.absent]
-        return "\n".join([*table, "", "Notes:", "", *notes, "", "Not here:", "", *absent])
+        return "\n".join([table, "", "Notes:", "", *notes, "", "Not here:", "", *absent])
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.cells())
+        return latex_table(self.header(), self.cells(), left=range(3))
 
 
 def reproduce(
@@ -121,7 +121,7 @@ def reproduce(
     *,
     cache: bool | str | os.PathLike[str] = False,
     threads: int = 0,
-    progress: Progress = no_progress,
+    progress: Report = no_report,
 ) -> Reproduction:
     """Compute every number of the papers that the data sets in a folder allow.
 
@@ -138,7 +138,7 @@ def reproduce(
     datasets = _read_all(path)
     lines: list[Line] = []
     for done, experiment in enumerate(EXPERIMENTS):
-        progress(f"{experiment.source}: {experiment.dataset}", done, len(EXPERIMENTS))
+        progress(f"{experiment.source}: {experiment.dataset}", done / len(EXPERIMENTS))
         if experiment.dataset in datasets:
             dataset = datasets[experiment.dataset]
             lines += _run(experiment, dataset, cache=cache, threads=threads)

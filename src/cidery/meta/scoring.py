@@ -18,17 +18,12 @@ from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import TokenizedCandidates
 from cidery.scoring.scorer import FrequenciesLike, Scorer, sign_metrics, tokenize_references
 from cidery.statistics import Floats
+from cidery.store import Report, no_report
 
 CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
 """`f(candidate, references) -> score`, higher is better."""
 AnyMetric: TypeAlias = str | Metric | CaptionFunction
 AnyMetrics: TypeAlias = "AnyMetric | Iterable[AnyMetric] | Mapping[str, AnyMetric] | None"
-Progress: TypeAlias = Callable[[str, int, int], None]
-"""Called with what is being done, how much is done, and of how much."""
-
-
-def no_progress(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
 
 
 def label_metrics(metrics: AnyMetrics) -> dict[str, Metric | CaptionFunction]:
@@ -80,7 +75,7 @@ class CaptionScorer:
     frequencies: FrequenciesLike = "references"
     """`references`: the judged captions' documents."""
     threads: int = 0
-    progress: Progress = no_progress
+    progress: Report = no_report
 
     def __call__(
         self, judged: JudgedCaptions, metrics: Mapping[str, Metric | CaptionFunction]
@@ -89,7 +84,7 @@ class CaptionScorer:
         native = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
         each: dict[str, Floats] = {}
         if native:
-            self.progress(f"scoring by {', '.join(native)}", 0, len(judged.captions))
+            self.progress(f"scoring by {', '.join(native)}", 0.0)
             each.update(self._scorer(judged, native).score(*_rows(judged)).each)
         for label, metric in metrics.items():
             if not isinstance(metric, Metric):
@@ -159,7 +154,7 @@ class CaptionScorer:
                 if not np.isfinite(known[key]):
                     raise InputError(f"{label} gave {known[key]} for the caption {key[0]!r}")
             scores[row] = known[key]
-            self.progress(f"scoring by {label}", row + 1, len(scores))
+            self.progress(f"scoring by {label}", (row + 1) / len(scores))
         return scores
 
 

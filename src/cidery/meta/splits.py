@@ -52,7 +52,7 @@ def judge_by_references(
     for label, preferences in _list_preferences(pairs, metrics, orders, points, scorer).items():
         statistics: dict[str, float] = {}
         for step, count in enumerate(points):
-            scorer.progress(f"{label} by number of references", step, len(points))
+            scorer.progress(f"{label} by number of references", step / len(points))
             sums = np.stack(
                 [
                     sum_by_group(
@@ -101,7 +101,7 @@ def _list_preferences(
     together: dict[str, Metric | CaptionFunction] = {}
     for label, metric in metrics.items():
         if isinstance(metric, Metric) and metric.over_references:
-            scorer.progress(f"{label} against each reference", 0, 1)
+            scorer.progress(f"{label} against each reference", 0.0)
             each = scorer.by_reference(pairs.judged, metric)
             found[label] = _running(pairs, each, orders, metric.over_references)
         else:
@@ -110,7 +110,7 @@ def _list_preferences(
         known: dict[tuple[int, int], dict[str, Floats]] = {}
         for draw, order in enumerate(orders):
             for count in points:
-                scorer.progress(f"scoring by {', '.join(together)}", len(known), len(points))
+                scorer.progress(f"scoring by {', '.join(together)}", len(known) / len(points))
                 judged = _reorder(pairs.judged, order, count)
                 scores = scorer(judged, together)
                 known[draw, count] = {
@@ -167,7 +167,7 @@ def judge_human(
     rng = np.random.default_rng(settings.seed)
     shares: dict[str, list[float]] = {label: [] for label in (HUMAN, *metrics)}
     for draw in range(settings.draws):
-        scorer.progress("splitting references", draw, settings.draws)
+        scorer.progress("splitting references", draw / settings.draws)
         order = np.argsort(rng.random(pairs.triplets.shape), axis=1)
         told, kept = order[:, :half], order[:, half : 2 * half]
         votes = np.take_along_axis(pairs.triplets, told, axis=1).sum(axis=1, dtype=np.int64)

@@ -26,6 +26,7 @@ from cidery.metrics.base import (
 from cidery.statistics import Floats
 from cidery.store import Resource, load
 from cidery.store.meteor_table import METEOR, METEOR_WORDS, open_own_table
+from cidery.tables import text_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -270,13 +271,8 @@ class MeteorAlignment:
         return notes
 
     def __str__(self) -> str:
-        rows = [self.header(), *self.lines()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        table = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
-        return "\n".join([*table, "", *self.notes()])
+        table = text_table(self.header(), self.lines(), left=range(4))
+        return "\n".join([table, "", *self.notes()])
 
 
 def _leave_out(words: tuple[str, ...], spans: list[tuple[int, int]]) -> tuple[str, ...]:

@@ -86,23 +86,6 @@ class CaptionReader:
         return TokenizedCaptions(captions)
 
 
-def find_places(images: Sequence[str | int]) -> dict[str | int, int]:
-    """Return the index of every image; 391895 finds "391895" and the other way round."""
-    places: dict[str | int, int] = {image: place for place, image in enumerate(images)}
-    if all(isinstance(image, int) for image in images):
-        places.update({str(image): place for image, place in list(places.items())})
-    elif all(isinstance(image, str) and _spells_integer(image) for image in images):
-        places.update({int(image): place for image, place in list(places.items())})
-    return places
-
-
-def _spells_integer(text: str) -> bool:
-    try:
-        return str(int(text)) == text
-    except ValueError:
-        return False
-
-
 def first_unknown(ids: Sequence[Any], places: Mapping[Any, int]) -> int:
     """Return the position of the first id that names no image."""
     for position, image in enumerate(ids):

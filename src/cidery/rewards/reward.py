@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery.captions.corpus import Corpus, ImageId, References
+from cidery.captions.ids import index_ids
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
@@ -18,7 +19,7 @@ from cidery.metrics import Metric, get_metrics
 from cidery.metrics.base import Faithful, Images, TokenizedCandidates, find_frequencies
 from cidery.metrics.ngram.cider import PreparedCider
 from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
-from cidery.rewards.reading import CaptionReader, find_places, first_unknown
+from cidery.rewards.reading import CaptionReader, first_unknown
 from cidery.rewards.tokens import (
     EndingTokenizer,
     TokenVocabulary,
@@ -114,7 +115,7 @@ class Reward:
         self._reader = CaptionReader(cutter, words, threads)
         self._terms = tuple(weights.values())
         self._images = corpus.images
-        self._places = find_places(corpus.images)
+        self._places = index_ids(corpus.images)
         self._threads = threads
         self.weights: Mapping[str, float] = MappingProxyType(
             {label: weight for label, (_, weight) in weights.items()}

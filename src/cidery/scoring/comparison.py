@@ -14,8 +14,9 @@ from cidery.metrics import get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.evaluation import MetricsLike
 from cidery.scoring.scorer import FrequenciesLike, Scorer
-from cidery.scoring.tables import ScoreTable, latex_table
+from cidery.scoring.tables import ScoreTable
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
+from cidery.tables import latex_table, markdown_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +101,7 @@ class Comparison:
 
     def to_markdown(self, digits: int = 4) -> str:
         """Return the comparison as a Markdown table."""
-        rows = [self.header(), ["---"] * len(self.header()), *self.lines(digits)]
-        return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+        return markdown_table(self.header(), self.lines(digits))
 
     def to_latex(self, digits: int = 4) -> str:
         """Return the comparison as a LaTeX tabular (booktabs)."""

@@ -13,6 +13,7 @@ import numpy as np
 from cidery.captions.corpus import ImageId
 from cidery.errors import SettingError
 from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval, draw_sums
+from cidery.tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,28 +180,6 @@ class ScoreTable:
     def __str__(self) -> str:
         width = max(map(len, self.corpus), default=0)
         return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in self.corpus.items())
-
-
-def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is left-aligned, the others right."""
-    rule = "|".join(["", "---", *["---:"] * (len(header) - 1), ""])
-    lines = ["| " + " | ".join(row) + " |" for row in (header, *rows)]
-    return "\n".join([lines[0], rule, *lines[1:]])
-
-
-def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a booktabs tabular; the first column is left-aligned, the others right."""
-    escape = str.maketrans({"_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#"})
-    lines = [
-        r"\begin{tabular}{l" + "r" * (len(header) - 1) + "}",
-        r"\toprule",
-        " & ".join(cell.translate(escape) for cell in header) + r" \\",
-        r"\midrule",
-        *(" & ".join(cell.translate(escape) for cell in row) + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-    return "\n".join(lines)
 
 
 def _without_nan(content: Any) -> Any:

@@ -131,6 +131,7 @@ def paired_test(
         seed: of the generator.
     """
     check_sampling(confidence, resamples)
+    _check_seed(seed)
     difference = float(pool(first.sum(axis=0)) - pool(second.sum(axis=0)))
     samples = pool(resample_sums(first, resamples, seed)) - pool(
         resample_sums(second, resamples, seed)

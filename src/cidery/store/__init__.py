@@ -19,15 +19,7 @@ from typing import Any
 
 from cidery.errors import SettingError
 from cidery.store import cache
-from cidery.store.cache import (
-    Report,
-    Resource,
-    Status,
-    cache_directory,
-    current_report,
-    load,
-    report_to,
-)
+from cidery.store.cache import Resource, Status, cache_directory, load
 from cidery.store.downloads import (
     MODELS,
     ModelSource,
@@ -36,8 +28,10 @@ from cidery.store.downloads import (
     remove_model,
     verify_model,
 )
+from cidery.store.files import write_atomically
 from cidery.store.meteor_table import METEOR, METEOR_WORDS
 from cidery.store.meteor_table import write_table as write_meteor_table
+from cidery.store.progress import Report, current_report, no_report, report_to
 
 RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
     {resource.name: resource for resource in (METEOR, METEOR_WORDS)}
@@ -67,6 +61,11 @@ def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
     return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
 
 
+def _check_known(name: str) -> None:
+    if name not in RESOURCES and name not in MODELS:
+        raise _unknown(name, {**RESOURCES, **MODELS})
+
+
 def build(name: str) -> Path:
     """Build these data anew, whatever the cache directory holds, and return their file."""
     return cache.build(get_resource(name))
@@ -79,12 +78,14 @@ def get(name: str) -> Path:
 
 def verify(name: str) -> Status:
     """Check the whole file, or all files of a model, against their checksums."""
-    return verify_model(MODELS[name]) if name in MODELS else cache.verify(get_resource(name))
+    _check_known(name)
+    return verify_model(MODELS[name]) if name in MODELS else cache.verify(RESOURCES[name])
 
 
 def remove(name: str) -> list[Path]:
     """Remove the file, also that of another version, and return what was removed."""
-    return remove_model(MODELS[name]) if name in MODELS else cache.remove(get_resource(name))
+    _check_known(name)
+    return remove_model(MODELS[name]) if name in MODELS else cache.remove(RESOURCES[name])
 
 
 def show() -> list[Status]:
@@ -107,9 +108,11 @@ __all__ = [
     "get_model",
     "get_resource",
     "load",
+    "no_report",
     "remove",
     "report_to",
     "show",
     "verify",
+    "write_atomically",
     "write_meteor_table",
 ]

@@ -6,41 +6,16 @@ import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Generic, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeVar
 
 from cidery.errors import DataError, DataWarning
+from cidery.store.files import write_atomically
+from cidery.store.progress import Report, current_report
 
 T = TypeVar("T")
-
-Report: TypeAlias = Callable[[str, float], None]
-"""Called with what is being done and how much of it, 0 to 1, is done."""
-
-_report: ContextVar[Report | None] = ContextVar("report", default=None)
-
-
-@contextmanager
-def report_to(report: Report) -> Iterator[None]:
-    """Have everything that is built inside the block tell how far it is.
-
-    ```python
-    with report_to(lambda what, share: print(f"{what}: {share:.0%}")):
-        cidery.score(candidates, references, metrics="meteor")
-    ```
-    """
-    token = _report.set(report)
-    try:
-        yield
-    finally:
-        _report.reset(token)
-
-
-def current_report() -> Report:
-    """Return what `report_to` set, or something that stays silent."""
-    return _report.get() or (lambda what, share: None)  # noqa: ARG005
 
 
 def cache_directory() -> Path:
@@ -51,6 +26,10 @@ def cache_directory() -> Path:
     from platformdirs import user_cache_dir
 
     return Path(user_cache_dir("cidery", appauthor=False))
+
+
+def _need_nothing() -> None:
+    """Where a resource is built from nothing that could be missing."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +44,8 @@ class Resource(Generic[T]):
     """Returns the file's content."""
     open: Callable[[Path | bytes], T]
     """Checks a file, or its content, and returns what is in it; DataError says what is wrong."""
+    find_sources: Callable[[], object] = _need_nothing
+    """Raises an error where what it is built from is missing."""
 
     @property
     def path(self) -> Path:
@@ -101,6 +82,7 @@ def load(resource: Resource[T]) -> T:
 def _load_from(resource: Resource[T], path: Path) -> T:
     with suppress(OSError, DataError):  # what is wrong is told below, once
         return resource.open(path)
+    resource.find_sources()  # before the lock, which makes the cache directory
     with ExitStack() as stack:
         obstacle = _try(lambda: stack.enter_context(locked(path)))
         damage: Exception | None = None
@@ -111,7 +93,7 @@ def _load_from(resource: Resource[T], path: Path) -> T:
         except (OSError, DataError) as error:
             damage = error
         content = resource.build(current_report())
-        obstacle = obstacle or _try(lambda: write_whole(path, content))
+        obstacle = obstacle or _try(lambda: write_atomically(path, content))
     if damage or obstacle:
         _warn(resource, path, damage, obstacle)
     return resource.open(content if obstacle else path)
@@ -120,8 +102,9 @@ def _load_from(resource: Resource[T], path: Path) -> T:
 def build(resource: Resource[T]) -> Path:
     """Build the resource anew, whatever the cache holds, and return its file."""
     path = resource.path
+    resource.find_sources()
     with locked(path):
-        write_whole(path, resource.build(current_report()))
+        write_atomically(path, resource.build(current_report()))
     resource.open(path)
     _load_from.cache_clear()
     return path
@@ -166,25 +149,16 @@ def locked(path: Path) -> Iterator[None]:
         lock.release()
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Put a complete file in place, or none."""
-    temporary = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 def _try(action: Callable[[], object]) -> OSError | None:
     try:
         action()
     except OSError as error:
         return error
     return None
+
+
+def _reason(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _warn(
@@ -195,7 +169,7 @@ def _warn(
         sentences.append(f"{damage}; it was built again")
     if obstacle:
         sentences.append(
-            f"{path} cannot be written ({obstacle.strerror or obstacle}), so the data of "
+            f"{path} cannot be written ({_reason(obstacle)}), so the data of "
             f"{resource.name} were built in memory, as every process will have to; set "
             "CIDERY_CACHE to a directory that can be written"
         )

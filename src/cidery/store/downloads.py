@@ -15,7 +15,8 @@ from types import MappingProxyType
 from typing import IO
 
 from cidery.errors import DataError
-from cidery.store.cache import Status, cache_directory, current_report, locked
+from cidery.store.cache import Status, cache_directory, locked
+from cidery.store.progress import current_report
 
 _PIECE = 1 << 20
 

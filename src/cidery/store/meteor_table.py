@@ -13,7 +13,9 @@ from pathlib import Path
 
 from cidery._native import MeteorTable, MeteorTableBuilder
 from cidery.errors import DataError, MissingExtraError
-from cidery.store.cache import Report, Resource, current_report, write_whole
+from cidery.store.cache import Resource
+from cidery.store.files import write_atomically
+from cidery.store.progress import Report, current_report
 
 PACKAGE = "pycocoevalcap"
 JAR = "meteor-1.5.jar"
@@ -111,7 +113,7 @@ def write_table(path: str | os.PathLike[str], paraphrases: str | os.PathLike[str
     phrases. `Meteor(table=path)` takes the table.
     """
     content = compile_table(current_report(), Path(paraphrases))
-    write_whole(Path(os.path.realpath(path)), content)
+    write_atomically(path, content)
 
 
 def open_table(source: Path | bytes) -> MeteorTable:
@@ -137,5 +139,9 @@ def open_own_table(path: str | os.PathLike[str]) -> MeteorTable:
     return _open_unchanged(Path(path), status.st_mtime_ns, status.st_size)
 
 
-METEOR = Resource("meteor", 1, "METEOR's words, synonyms and paraphrases", _build, open_table)
-METEOR_WORDS = Resource("meteor-words", 1, "the same without paraphrases", _build_words, open_table)
+METEOR = Resource(
+    "meteor", 1, "METEOR's words, synonyms and paraphrases", _build, open_table, find_sources
+)
+METEOR_WORDS = Resource(
+    "meteor-words", 1, "the same without paraphrases", _build_words, open_table, find_sources
+)

@@ -29,7 +29,7 @@ _PATIENCE = 30.0
 class Shelf:
     """Contents that are costly to make and depend on their key alone.
 
-    Processes may share it. Nothing rests on it: a file that is damaged is begun anew, and where
+    Processes may share it. Nothing depends on it: a damaged file is replaced, and where
     none can be written, nothing is kept; a DataWarning tells.
     """
 
@@ -48,6 +48,8 @@ class Shelf:
 
     def save(self, contents: Mapping[bytes, bytes]) -> None:
         """Keep contents; what is there already stays."""
+        if not contents:
+            return
         self._run(
             lambda connection: connection.executemany(
                 "INSERT OR IGNORE INTO contents VALUES (?, ?)", contents.items()
@@ -70,7 +72,7 @@ class Shelf:
             )
         except sqlite3.DatabaseError as error:
             self.path.unlink(missing_ok=True)
-            self._warn(f"was damaged ({error}) and is begun anew")
+            self._warn(f"was damaged ({error}) and was replaced by an empty one")
         return None
 
     def _warn(self, problem: str) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 from django.http import HttpResponseBase
@@ -119,7 +117,7 @@ class NewChallenge(FormPage):
                     {f"{field}_name": ["Give each set its own name."]}
                 )
             try:
-                sets[name] = _read_upload(file)
+                sets[name] = read_references(file)
             except CideryError as error:
                 raise serializers.ValidationError({field: [str(error)]}) from None
         try:
@@ -127,18 +125,6 @@ class NewChallenge(FormPage):
         except CideryError as error:
             raise serializers.ValidationError(str(error)) from None
         return self.done(challenge, challenge, message="The challenge is ready.")
-
-
-def _read_upload(file: Any) -> References:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "references" + Path(file.name).suffix[:10])
-        with path.open("wb") as target:
-            for chunk in file.chunks():
-                target.write(chunk)
-        try:
-            return read_references(path)
-        except CideryError as error:
-            raise type(error)(str(error).replace(f"{folder}/", "")) from None
 
 
 class ChallengeSettings(FormPage):

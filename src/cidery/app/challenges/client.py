@@ -10,27 +10,22 @@ import json
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
 from cidery.errors import InputError
+from cidery.store import Report, no_report
 
-Report: TypeAlias = Callable[[str, int, int], None]
-"""Hears what is being done, how much of it is done, and of how much."""
 MEGABYTE = 1024 * 1024
 LARGEST_UPLOAD = 50 * MEGABYTE
 """What the server takes."""
 BLOCK = 1 << 16
 TIMEOUT = 60
 POLL_SECONDS = 1.0
-
-
-def _ignore(_what: str, _done: int, _total: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class Client:
     url: str
     token: str
 
-    def submit(self, challenge: str, path: Path, title: str, report: Report = _ignore) -> int:
+    def submit(self, challenge: str, path: Path, title: str, report: Report = no_report) -> int:
         """Send a file of results, plain or packed, and return the submission's number."""
         if path.stat().st_size > LARGEST_UPLOAD:
             most = LARGEST_UPLOAD // MEGABYTE
@@ -60,14 +55,14 @@ class Client:
         def blocks() -> Iterator[bytes]:
             for start in range(0, len(body), BLOCK):
                 yield body[start : start + BLOCK]
-                report("sending", min(start + BLOCK, len(body)), len(body))
+                report("sending", min(start + BLOCK, len(body)) / len(body))
 
         request = self._request(f"challenges/{quote(challenge, safe='')}/submissions", blocks())
         request.add_header("Content-Type", f"multipart/form-data; boundary={boundary}")
         request.add_header("Content-Length", str(len(body)))
         return int(self._ask(request)["id"])
 
-    def wait(self, submission: int, report: Report = _ignore) -> dict[str, Any]:
+    def wait(self, submission: int, report: Report = no_report) -> dict[str, Any]:
         """Return the submission's page once it is scored."""
         while True:
             page = self._ask(self._request(f"submissions/{submission}"))
@@ -79,7 +74,7 @@ class Client:
                 )
             if found["state"] == "scored":
                 return page
-            report(found["state"], found["steps_done"], max(found["steps"], 1))
+            report(found["state"], found["steps_done"] / max(found["steps"], 1))
             time.sleep(POLL_SECONDS)
 
     def _request(self, path: str, body: Iterator[bytes] | None = None) -> urllib.request.Request:

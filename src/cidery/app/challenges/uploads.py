@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import gzip
 import io
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
 from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
-from cidery.captions.corpus import Corpus, ImageId, Rows
+from cidery.captions.corpus import ImageId, Rows
 from cidery.captions.formats import read_candidates
+from cidery.captions.ids import index_ids
+from cidery.captions.inputs import check_captions
 from cidery.errors import CideryError, InputError
 
 LARGEST_CONTENT = 200 * MEGABYTE
@@ -39,20 +39,19 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
     inner = unpack(content)
     _check_extent(inner, len(images))
     rows = _read_rows(inner)
-    places = _index(images)
+    places = index_ids(images)
     problems = [
         *_find_repeated(rows),
         *_find_unknown(rows, places),
-        *_find_missing(rows, images),
+        *_find_missing(rows, images, places),
         *_find_long(rows),
     ]
     if problems:
         raise InputError(" ".join(problems))
     captions = [""] * len(images)
     for image, caption in rows:
-        captions[places[str(image)]] = caption
-    # Every caption is text that UTF-8 can hold, or this says which is not.
-    Corpus.build(dict(zip(images, captions, strict=True)), {image: ["."] for image in images})
+        captions[places[image]] = caption
+    check_captions(captions, images, "results.json")
     return captions
 
 
@@ -124,17 +123,10 @@ def _read_some(file: IO[bytes] | gzip.GzipFile) -> bytes:
 
 
 def _read_rows(content: bytes) -> Rows:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "results.json")
-        path.write_bytes(content)
-        try:
-            return read_candidates(path, format="results")
-        except CideryError as error:
-            raise InputError(str(error).replace(f"{folder}/", "")) from None
-
-
-def _index(images: Sequence[ImageId]) -> dict[str, int]:
-    return {str(image): place for place, image in enumerate(images)}
+    try:
+        return read_candidates(content, name="results.json", format="results")
+    except CideryError as error:
+        raise InputError(str(error)) from None
 
 
 def _find_repeated(rows: Rows) -> Iterable[str]:
@@ -147,17 +139,19 @@ def _find_repeated(rows: Rows) -> Iterable[str]:
         yield f"There must be one caption per image, but these come again: {_list(repeated)}."
 
 
-def _find_unknown(rows: Rows, places: dict[str, int]) -> Iterable[str]:
+def _find_unknown(rows: Rows, places: Mapping[ImageId, int]) -> Iterable[str]:
     unknown = [
-        f"{image} (entry {n})" for n, (image, _) in enumerate(rows, 1) if str(image) not in places
+        f"{image} (entry {n})" for n, (image, _) in enumerate(rows, 1) if image not in places
     ]
     if unknown:
         yield f"These images are not part of the challenge: {_list(unknown)}."
 
 
-def _find_missing(rows: Rows, images: Sequence[ImageId]) -> Iterable[str]:
-    given = {str(image) for image, _ in rows}
-    missing = [str(image) for image in images if str(image) not in given]
+def _find_missing(
+    rows: Rows, images: Sequence[ImageId], places: Mapping[ImageId, int]
+) -> Iterable[str]:
+    given = {places.get(image) for image, _ in rows}
+    missing = [str(image) for place, image in enumerate(images) if place not in given]
     if missing:
         yield f"{len(missing)} of {len(images)} images have no caption: {_list(missing)}."
 

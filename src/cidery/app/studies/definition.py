@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -24,6 +23,7 @@ from cidery.app.studies.items import (
     read_items,
 )
 from cidery.app.studies.models import MOST_STEPS, Study
+from cidery.captions.formats.sources import read_json_objects
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_json
 
@@ -230,15 +230,4 @@ def read_checks(
 
 def read_json_lines(text: str, source: str) -> list[dict[str, Any]]:
     """Return the objects of JSON lines that someone typed."""
-    found = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip():
-            continue
-        try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise FormatError(f"{source}, line {number}: this is no JSON ({error})") from None
-        if not isinstance(content, dict):
-            raise FormatError(f"{source}, line {number}: expected a JSON object")
-        found.append(content)
-    return found
+    return [content for _, content in read_json_objects(text, source)]

@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from cidery.captions.formats import read_candidates, read_references
+from cidery.captions.formats import Readable, read_candidates, read_references
 from cidery.errors import InputError, SettingError
 from cidery.meta.datasets.files import Record, read_records, read_table
 
@@ -43,14 +43,14 @@ class Sources:
     @classmethod
     def read(
         cls,
-        results: Mapping[str, str | os.PathLike[str]],
-        references: str | os.PathLike[str] | None = None,
+        results: Mapping[str, Readable],
+        references: Readable | None = None,
     ) -> Sources:
-        """Read files in any format that `cidery score` reads."""
+        """Read files, given as paths or open, in any format that `cidery score` reads."""
         found: dict[str, dict[str, list[str]]] = {}
-        for system, path in results.items():
+        for system, source in results.items():
             captions = found.setdefault(system, {})
-            for image, caption in read_candidates(path):
+            for image, caption in read_candidates(source):
                 captions.setdefault(str(image), []).append(caption)
         known = {} if references is None else read_references(references)
         return cls(found, {str(image): captions for image, captions in known.items()})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import os
 import pickle
 import re
 from collections import defaultdict
@@ -15,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from cidery.captions.formats.reading import collector_paused, read_bytes, shorten
+from cidery.captions.formats.sources import (
+    Readable,
+    collector_paused,
+    read_bytes,
+    shorten,
+)
 from cidery.errors import FrequenciesError
 
 
@@ -28,7 +32,7 @@ class FrequencyCounts:
 
 
 def read_frequency_pickle(
-    path: str | os.PathLike[str], *, image_count: int | None = None
+    source: Readable, *, name: str | None = None, image_count: int | None = None
 ) -> FrequencyCounts:
     """Read the document frequencies that the community's training code keeps in pickles.
 
@@ -40,10 +44,11 @@ def read_frequency_pickle(
     whole, and the logarithm of a whole number above 1 never is: that tells them apart.
 
     Args:
-        path: The pickle, plain or gzipped.
+        source: The pickle, plain or gzipped: a path, bytes or a file open in binary mode.
+        name: What messages call it; by default the path or the open file's name.
         image_count: The number of images, where the file has none or a wrong one.
     """
-    name, content = read_bytes(path)
+    name, content = read_bytes(source, name=name, default="the pickle")
     document = _unpickle(name, content)
     if not isinstance(document, dict):
         raise FrequenciesError(f"{name}: expected a dict, not {type(document).__name__}")
@@ -61,7 +66,7 @@ def _log_image_count(name: str, length: Any, image_count: int | None, most: floa
         if image_count < most:
             raise FrequenciesError(
                 f"{name}: an n-gram occurs in {most:.0f} images, so image_count={image_count} "
-                "is too small"
+                "(--images) is too small"
             )
         return math.log(image_count)
     if length is None:
@@ -76,7 +81,7 @@ def _log_image_count(name: str, length: Any, image_count: int | None, most: floa
     ):
         raise FrequenciesError(
             f"{name}: 'ref_len' is {length!r}, expected the number of images or its logarithm; "
-            "pass image_count="
+            "pass image_count= (--images)"
         )
     is_logarithm = length == 0 or length != int(length)
     logarithm = float(length) if is_logarithm else math.log(length)
@@ -84,7 +89,7 @@ def _log_image_count(name: str, length: Any, image_count: int | None, most: floa
     if logarithm < math.log(max(most - 0.5, 0.5)):
         raise FrequenciesError(
             f"{name}: 'ref_len' is {length!r}, too small as the number of images or its logarithm: "
-            f"an n-gram occurs in {most:.0f} images; pass image_count="
+            f"an n-gram occurs in {most:.0f} images; pass image_count= (--images)"
         )
     return logarithm
 
@@ -117,7 +122,9 @@ def _ngram(name: str, key: Any) -> tuple[str, ...]:
         words = tuple(_word(part) for part in parts)
         if None not in words:
             return words  # type: ignore[return-value]  # just checked
-    raise FrequenciesError(f"{name}: {key!r} is no n-gram: expected a tuple of words or token ids")
+    raise FrequenciesError(
+        f"{name}: {key!r} is not an n-gram: expected a tuple of words or token ids"
+    )
 
 
 def _word(part: Any) -> str | None:

@@ -12,8 +12,9 @@ from typing import IO, Any, TypeAlias
 
 import numpy as np
 
-from cidery.captions.formats.reading import import_pyarrow
+from cidery.captions.formats.containers import import_pyarrow
 from cidery.errors import InputError, SettingError
+from cidery.store import write_atomically
 
 Column: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
 
@@ -23,17 +24,7 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
 
     The file appears when it is complete; a failure leaves what was there before.
     """
-    writers: dict[str, Callable[[IO[bytes], dict[str, list[Any]]], None]] = {
-        ".csv": _write_csv,
-        ".jsonl": _write_jsonl,
-        ".parquet": _write_parquet,
-    }
-    target = Path(os.path.realpath(path))
-    writer = writers.get(target.suffix.lower())
-    if writer is None:
-        raise SettingError(
-            f"{path}: rows are written as {', '.join(writers)}, not {target.suffix!r}"
-        )
+    check_rows_file(path)
     lengths = {name: len(values) for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         raise InputError(f"the columns of a table are equally long, not {lengths}")
@@ -41,21 +32,26 @@ def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> N
         name: list(values.tolist() if isinstance(values, np.ndarray) else values)
         for name, values in columns.items()
     }
-    # Opened by hand: tempfile makes files that only their owner may read, and they would stay so.
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.part")
-    try:
-        with temporary.open("xb") as file:
-            writer(file, table)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    content = io.BytesIO()
+    _WRITERS[Path(path).suffix.lower()](content, table)
+    write_atomically(path, content.getvalue())
+
+
+def check_rows_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose suffix names no format that `write_rows` writes."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        raise SettingError(
+            f"{os.fspath(path)}: rows are written as {', '.join(_WRITERS)}, not {suffix!r}"
+        )
 
 
 def _write_csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:
-    with io.TextIOWrapper(file, encoding="utf-8", newline="") as text:
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(table)
-        writer.writerows(zip(*table.values(), strict=True))
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    file.write(text.getvalue().encode())
 
 
 def _write_jsonl(file: IO[bytes], table: dict[str, list[Any]]) -> None:
@@ -72,3 +68,10 @@ def _write_parquet(file: IO[bytes], table: dict[str, list[Any]]) -> None:
     pyarrow = import_pyarrow("pyarrow", "write Parquet files")
     parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
     parquet.write_table(pyarrow.table(table), file)
+
+
+_WRITERS: dict[str, Callable[[IO[bytes], dict[str, list[Any]]], None]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
+from cidery.captions.formats.sources import read_json_objects, read_text
 from cidery.errors import FormatError
 
 
@@ -94,13 +95,8 @@ def read_lines(path: Path) -> Iterator[tuple[str, str]]:
 
 def read_records(path: Path) -> Iterator[Record]:
     """Yield the objects of a file of JSON lines."""
-    for place, line in read_lines(path):
-        try:
-            content = json.loads(line)
-        except ValueError as error:
-            raise FormatError(f"{place}: this is no JSON ({error})") from None
-        if not isinstance(content, dict):
-            raise FormatError(f"{place}: expected a JSON object, found {line[:40]!r}")
+    name, text = read_text(path)
+    for place, content in read_json_objects(text, name):
         yield Record(content, place)
 
 

@@ -19,6 +19,7 @@ from cidery.metrics.contextual.encoders import (
     get_encoder,
 )
 from cidery.statistics import Floats
+from cidery.tables import text_table
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,8 @@ class Explanation:
         return vars(self) | {kind: [vars(word) for word in getattr(self, kind)] for kind in kinds}
 
     def __str__(self) -> str:
-        rows = [self.header(), *self.lines()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        table = (
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        )
-        return "\n".join([*table, "", *self.notes()])
+        table = text_table(self.header(), self.lines(), left=(0, 1))
+        return "\n".join([table, "", *self.notes()])
 
 
 def explain(

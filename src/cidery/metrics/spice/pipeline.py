@@ -19,7 +19,7 @@ from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
-from cidery.store.cache import current_report
+from cidery.store import current_report
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -159,7 +158,7 @@ class NewStudy(FormPage):
         try:
             study = create_study(_define(values))
         except (CideryError, OSError) as error:
-            raise serializers.ValidationError({"items": [_without_paths(error)]}) from None
+            raise serializers.ValidationError({"items": [str(error)]}) from None
         return self.done("study", study, message="The study is made.", name=study.name)
 
 
@@ -167,14 +166,8 @@ def _define(values: dict[str, Any]) -> Definition:
     fields = {name: values[name] for name in StudyFields.Meta.fields if name in values}
     design = fields["design"]
     checks = read_checks(fields, read_json_lines(values.get("checks", ""), "checks"), "checks")
-    with tempfile.TemporaryDirectory() as folder:
-        saved = {
-            name: _save(values[name], Path(folder) / name)
-            for name in ("results_1", "results_2", "references")
-            if values.get(name)
-        }
-        references = saved.pop("references", None)
-        sources = Sources.read({path.stem: path for path in saved.values()}, references)
+    results = [values[name] for name in ("results_1", "results_2") if values.get(name)]
+    sources = Sources.read({_name(file): file for file in results}, values.get("references"))
     if values.get("items"):
         lines = read_json_lines(values["items"], "items")
         records = [Record(line, f"item {n}") for n, line in enumerate(lines, start=1)]
@@ -194,20 +187,7 @@ def _define(values: dict[str, Any]) -> Definition:
     return Definition(fields, items, checks, sources.references)
 
 
-def _save(file: File[Any], folder: Path) -> Path:
-    """Write an upload where readers find it, under a plain name of its own."""
-    folder.mkdir()
+def _name(file: File[Any]) -> str:
+    """Return what the system of an uploaded file is called: the file's name, plain."""
     name = "".join(c for c in Path(file.name or "file").name if c.isalnum() or c in "._-")
-    path = folder / (name.lstrip(".") or "file")
-    with path.open("wb") as target:
-        for chunk in file.chunks():
-            target.write(chunk)
-    return path
-
-
-def _without_paths(error: Exception) -> str:
-    """Return a message that names an uploaded file but not where it lay."""
-    return " ".join(
-        Path(word).name if word.startswith(tempfile.gettempdir()) else word
-        for word in str(error).split(" ")
-    )
+    return Path(name.lstrip(".") or "file").stem
