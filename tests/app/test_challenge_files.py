@@ -29,7 +29,7 @@ from cidery.errors import CideryError
 def test_challenge_files_that_cannot_be(
     local_app: None, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    from cidery.app.challenges.owning import create_from_file
+    from cidery.app.challenges.creation import create_from_file
 
     shutil.copy(bundled.path("references.json"), tmp_path)
     (tmp_path / "one.json").write_text('{"1": ["a dog"]}')

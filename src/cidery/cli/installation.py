@@ -27,12 +27,32 @@ Database: TypeAlias = Annotated[
 ]
 
 
-def open_app(data: Path | None, database: str | None, **others: Any) -> Environment:
-    """Make Django ready with the options given and, for the rest, the environment variables."""
-    from cidery.app.web.environment import Environment, set_up
+def read_environment(data: Path | None, database: str | None, **others: Any) -> Environment:
+    """Return the options given and, for the rest, what the environment variables say."""
+    from cidery.app.web.environment import Environment
 
     given = {"data": data and data.absolute(), "database": database, **others}
     chosen = {name: value for name, value in given.items() if value is not None}
-    environment = replace(Environment.read(), **chosen)
+    return replace(Environment.read(), **chosen)
+
+
+def make_installation(data: Path | None, database: str | None, **others: Any) -> Environment:
+    """Open an installation; make it, or bring its tables up to date, where that is needed."""
+    from cidery.app.web.database import migrate
+    from cidery.app.web.environment import set_up
+
+    environment = read_environment(data, database, **others)
     set_up(environment)
+    migrate()
+    return environment
+
+
+def open_installation(data: Path | None, database: str | None, **others: Any) -> Environment:
+    """Open an installation that exists; where there is none, say so and create nothing."""
+    from cidery.app.web.database import check_migrated
+    from cidery.app.web.environment import set_up_existing
+
+    environment = read_environment(data, database, **others)
+    set_up_existing(environment)
+    check_migrated()
     return environment

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.installation import Data, Database, make_installation, read_environment
 
 app = parsing.new_app()
 
@@ -59,17 +59,16 @@ def serve(
     Everything is kept in one directory, in an SQLite file, unless --database names a PostgreSQL.
     The first start prints a link that makes you the owner.
     """
-    environment = open_app(data, database, url=url, proxies=proxies, queue=queue)
-    address = environment.url or f"http://{host}:{port}"
-    from cidery.app.web.database import back_up, migrate
-
     if backup is not None:
-        back_up(environment, backup)
+        from cidery.app.web.database import back_up
+
+        back_up(read_environment(data, database), backup)
         typer.echo(f"copied to {backup}")
         return
-    migrate()
+    environment = make_installation(data, database, url=url, proxies=proxies, queue=queue)
+    address = environment.url or f"http://{host}:{port}"
     from cidery.app.web.owners import make_owner_link, owner_exists
-    from cidery.app.web.running import serve as run
+    from cidery.app.web.supervisor import serve as run
 
     if owner_link is not None:
         typer.echo(make_owner_link(owner_link, address))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.installation import Data, Database, make_installation, open_installation
 from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
 
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ app = parsing.new_app(no_args_is_help=True)
 Name = Annotated[
     str, typer.Argument(help="Of the study, as in its address.", metavar="NAME", show_default=False)
 ]
-
-
-def _open(data: Path | None, database: str | None, url: str | None = None) -> str:
-    """Open the installation, bring its tables up to date and return its address."""
-    environment = open_app(data, database, url=url)
-    from cidery.app.web.database import migrate
-
-    migrate()
-    return environment.url or "http://127.0.0.1:8000"
 
 
 @app.callback(
@@ -60,7 +51,7 @@ def create(
     database: Database = None,
 ) -> None:
     """Make a study from a JSON file."""
-    address = _open(data, database)
+    address = make_installation(data, database).address
     from cidery.app.studies.creation import create_study
     from cidery.app.studies.definition import read_definition
 
@@ -76,7 +67,7 @@ def list_studies(
     format: parsing.TableOrJson = "table", data: Data = None, database: Database = None
 ) -> None:
     """List the studies."""
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.summaries import summarize_all
 
     found = summarize_all()
@@ -103,7 +94,7 @@ def status(
     database: Database = None,
 ) -> None:
     """Show how a study goes: progress, agreement, times, attention checks and judges."""
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.summaries import find_study, summarize
 
     found = summarize(find_study(name))
@@ -156,7 +147,7 @@ def close(name: Name, data: Data = None, database: Database = None) -> None:
 def _set_state(
     name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
 ) -> None:
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.models import Study
     from cidery.app.studies.moderation import set_state
     from cidery.app.studies.summaries import find_study
@@ -189,7 +180,7 @@ def export(
     database: Database = None,
 ) -> None:
     """Write a study's answers, as `cidery meta judgments` reads them."""
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.exporting import export_study
     from cidery.app.studies.summaries import find_study
 
@@ -215,7 +206,7 @@ def import_judgments(
     database: Database = None,
 ) -> None:
     """Make a closed study of judgments that people have given elsewhere."""
-    _open(data, database)
+    make_installation(data, database)
     from cidery.app.studies.creation import import_study
 
     made = import_study(file, name, title)
@@ -249,8 +240,8 @@ def invite(
     database: Database = None,
 ) -> None:
     """Print links by which judges come; they are shown this once."""
-    address = _open(data, database, url)
-    from cidery.app.studies.joining import make_links
+    address = open_installation(data, database, url=url).address
+    from cidery.app.studies.invites import make_links
     from cidery.app.studies.summaries import find_study
 
     for link in make_links(find_study(name), whom, personal=personal):

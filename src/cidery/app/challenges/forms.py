@@ -8,8 +8,8 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.challenges.models import Challenge
+from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics

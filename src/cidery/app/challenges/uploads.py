@@ -11,15 +11,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO
 
-from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.captions.corpus import Corpus, ImageId, Rows
 from cidery.captions.formats import read_candidates
 from cidery.errors import CideryError, InputError
 
+MEGABYTE = 1024 * 1024
+LARGEST_UPLOAD = 50 * MEGABYTE
 LARGEST_CONTENT = 200 * MEGABYTE
+"""After it is unpacked."""
 LONGEST_CAPTION = 2000
 """Characters; no honest caption is longer, and aligning words takes time."""
-ROOM_PER_IMAGE = 4 * LONGEST_CAPTION
+BYTES_PER_IMAGE = 4 * LONGEST_CAPTION
 """Bytes of JSON, on average."""
 MOST_VALUES_PER_IMAGE = 100
 """Brackets and commas of JSON, those in captions included, on average."""
@@ -80,7 +82,7 @@ def _check_extent(content: bytes, images: int) -> None:
     they are parsed.
     """
     values = sum(map(content.count, (b"[", b"{", b",")))
-    if len(content) > MEGABYTE + ROOM_PER_IMAGE * images:
+    if len(content) > MEGABYTE + BYTES_PER_IMAGE * images:
         raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
     if values > 1000 + MOST_VALUES_PER_IMAGE * images:
         raise InputError(f"The file holds far more than captions of {images} images.")

@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
 from cidery.app.studies.exporting import EXPORTS
-from cidery.app.studies.joining import make_links
+from cidery.app.studies.invites import make_links
 from cidery.app.studies.models import Judge, Study
 from cidery.app.studies.moderation import exclude_judge, restore_judge, set_state
 from cidery.app.studies.pages.creating import StudySummary
-from cidery.app.studies.places import count_places
+from cidery.app.studies.slots import count_slots
 from cidery.app.studies.summaries import summarize
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
@@ -103,9 +103,9 @@ class Progress(StudyOwnerPage):
     shows = ProgressData
 
     def show(self) -> Any:
-        """Count the places."""
-        places = count_places(self.study())
-        return {"needed": sum(places.values()), **places}
+        """Count the slots."""
+        slots = count_slots(self.study())
+        return {"needed": sum(slots.values()), **slots}
 
 
 class StudyPage(StudyOwnerPage):

@@ -1,4 +1,4 @@
-"""Pages of challenges: the list, a challenge with its leaderboard, and the owner's forms."""
+"""The owner's pages of challenges: a new one, its settings, and scoring it again."""
 
 from __future__ import annotations
 
@@ -7,90 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from django.http import HttpResponseBase
-from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
-from rest_framework.exceptions import ParseError
 
-from cidery.app.challenges.data import ChallengeData, ChallengePageData, ChallengesData, ImagesData
-from cidery.app.challenges.forms import LeaderboardQuery, NewChallengeForm, SettingsForm
+from cidery.app.challenges.creation import create_challenge
+from cidery.app.challenges.definition import ReferencesByImage
+from cidery.app.challenges.forms import NewChallengeForm, SettingsForm
+from cidery.app.challenges.management import rescore_challenge
 from cidery.app.challenges.models import Challenge
-from cidery.app.challenges.owning import References, create_challenge, rescore_challenge
-from cidery.app.challenges.ranking import Leaderboard, rank
+from cidery.app.challenges.pages.challenges import get_challenge
+from cidery.app.challenges.serializers import ChallengeData
 from cidery.app.web.accounts import NoFields
-from cidery.app.web.pages import FormPage, Page
+from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
 from cidery.captions.formats import read_references
-from cidery.errors import CideryError, SettingError
-
-
-def get_challenge(page: Page) -> Challenge:
-    """Return the challenge of a page's address; hidden ones do not exist."""
-    visible = Challenge.objects.visible_to(page.request.user)
-    return get_object_or_404(visible, slug=page.kwargs["challenge"])
-
-
-class Challenges(Page):
-    """Lists challenges."""
-
-    role = Role.ANYONE
-    template_name = "challenges/challenges.html"
-    shows = ChallengesData
-
-    def show(self) -> Any:
-        """Return the newest first."""
-        listed = Challenge.objects.listed_for(self.request.user).defer("packed_images")
-        return {"challenges": listed.order_by("-created")}
-
-
-class ChallengePage(Page):
-    """Shows a challenge and its leaderboard."""
-
-    role = Role.ANYONE
-    template_name = "challenges/challenge.html"
-    shows = ChallengePageData
-    queries = LeaderboardQuery
-
-    def show(self) -> Any:
-        """Return the rules and, where it is open, the leaderboard."""
-        challenge = get_challenge(self)
-        shown = challenge.shows_leaderboard_to(self.request.user)
-        leaderboard = self._show_leaderboard(challenge) if shown else None
-        return {"challenge": challenge, "leaderboard": leaderboard}
-
-    def _show_leaderboard(self, challenge: Challenge) -> dict[str, Any]:
-        query = self.read_query()
-        name, _, metric = query.get("sort", "").partition(".")
-        descending = query["order"] == "desc"
-        try:
-            found = rank(challenge, (name, metric) if name else None, descending=descending)
-        except SettingError as error:
-            raise ParseError(str(error)) from None
-        return describe_leaderboard(found)
-
-
-def describe_leaderboard(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Return a leaderboard in the shape of its data."""
-    return {
-        "columns": [
-            {"reference_set": name, "metric": metric, "key": f"{name}.{metric}"}
-            for name, metric in leaderboard.columns
-        ],
-        "sort": ".".join(leaderboard.sort),
-        "descending": leaderboard.descending,
-        "entries": leaderboard.entries,
-    }
-
-
-class ChallengeImages(Page):
-    """Lists the ids of the images that a submission must describe."""
-
-    role = Role.ANYONE
-    template_name = "challenges/images.html"
-    shows = ImagesData
-
-    def show(self) -> Any:
-        """Return the ids, as the references have them."""
-        return {"images": get_challenge(self).images}
+from cidery.errors import CideryError
 
 
 class NewChallenge(FormPage):
@@ -109,7 +39,7 @@ class NewChallenge(FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Read the references and store the challenge."""
-        sets: dict[str, References] = {}
+        sets: dict[str, ReferencesByImage] = {}
         for field in ("references", "more_references"):
             file, name = values.pop(field, None), values.pop(f"{field}_name", "")
             if file is None:
@@ -129,7 +59,7 @@ class NewChallenge(FormPage):
         return self.done(challenge, challenge, message="The challenge is ready.")
 
 
-def _read_upload(file: Any) -> References:
+def _read_upload(file: Any) -> ReferencesByImage:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "references" + Path(file.name).suffix[:10])
         with path.open("wb") as target:
