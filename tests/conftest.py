@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,13 @@ from cidery.store.meteor_table import find_sources
 from support.attacking import World, attacked
 from support.browsing import find_chromium, opened_browser
 from support.example import BUNDLED, SHARED, Example
+from support.reaper import Reaper
 from support.serving import (
     Installation,
     PostgreSQL,
     choose_database,
     running,
-    running_postgresql,
+    share_postgresql,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +37,21 @@ if TYPE_CHECKING:
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
+
+
+REAPER = pytest.StashKey[Reaper]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """See to it that whatever this run starts ends with it; its processes inherit the mark."""
+    if sys.platform == "linux" and not hasattr(config, "workerinput"):
+        config.stash[REAPER] = Reaper.start()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what still runs."""
+    if REAPER in config.stash:
+        config.stash[REAPER].stop()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -115,13 +132,12 @@ def java() -> str:
 
 
 @pytest.fixture(scope="session")
-def postgresql() -> Iterator[PostgreSQL]:
-    """A real PostgreSQL, for as long as the tests run."""
+def postgresql() -> PostgreSQL:
+    """A real PostgreSQL, one for all processes of the run."""
     programs = PostgreSQL.find()
     if programs is None:
         pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
-    with running_postgresql(programs) as server:
-        yield server
+    return share_postgresql(programs)
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
