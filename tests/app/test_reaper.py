@@ -46,7 +46,14 @@ def running_pytest(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pop
     told, test = folder / "told", folder / "test_waiting.py"
     test.write_text(WAITING.format(told=str(told), chromium=bool(find_chromium())))
     command = [sys.executable, "-m", "pytest", "-p", "conftest", "-c", str(ROOT / "pyproject.toml")]
-    command += ["-q", f"--basetemp={folder / 'temporary'}", *options, str(test)]
+    command += [
+        "-q",
+        "-p",
+        "app.conftest",
+        f"--basetemp={folder / 'temporary'}",
+        *options,
+        str(test),
+    ]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
     environment.pop("PYTEST_XDIST_WORKER", None)
     with (folder / "log").open("wb") as log:

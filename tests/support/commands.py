@@ -1,12 +1,13 @@
 """Runs `cidery` commands in processes that have imported most of what they need already.
 
-Half of the time of a command on an installation is importing Django, NumPy and the like. The
-standard library's fork server imports them once; each command is a new process forked from it, which
-runs what the installed script runs.
+Most of the time of a command on an installation is importing Django, NumPy and the like. The
+standard library's fork server imports them once; each command is a new process forked from it,
+which runs what the installed script runs.
 """
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import sys
@@ -58,9 +59,8 @@ def run_cidery(
     """Run `cidery` with arguments, in a folder, and wait for its end."""
     with TemporaryDirectory() as temporary:
         outputs = [Path(temporary, name) for name in ("stdout", "stderr")]
-        process = _fork_server().Process(
-            target=_run, args=(list(arguments), dict(environment), str(folder or Path.cwd()), outputs)
-        )
+        content = (list(arguments), dict(environment), folder or Path.cwd(), outputs)
+        process = _fork_server().Process(target=_run, args=content)
         process.start()
         process.join()
         assert process.exitcode is not None
@@ -69,7 +69,7 @@ def run_cidery(
 
 
 def _run(
-    arguments: list[str], environment: dict[str, str], folder: str, outputs: list[Path]
+    arguments: list[str], environment: dict[str, str], folder: Path, outputs: list[Path]
 ) -> None:
     os.environ.clear()
     os.environ.update(environment)
@@ -81,4 +81,6 @@ def _run(
     sys.argv = ["cidery", *arguments]
     from cidery.cli import main
 
-    sys.exit(main())
+    status = main()
+    atexit._run_exitfuncs()  # which the end of a forked process leaves out
+    sys.exit(status)

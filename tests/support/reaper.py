@@ -1,8 +1,8 @@
 """Ends everything that a test run has started, however the run itself ends.
 
-The run marks its environment, which every process it starts inherits. A process of its own, outside
-the run's session, waits until the run is over: done, interrupted, terminated or killed. It then ends
-all processes with the mark. Linux alone lets one read the environment of other processes.
+The run marks its environment, which every process it starts inherits. A process of its own,
+outside the run's session, waits until the run is over: done, interrupted, terminated or killed. It
+then ends all processes with the mark. Linux alone lets one read the environment of others.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -43,6 +44,7 @@ def make_installation(data: Path | None, database: str | None, **others: Any) ->
 
     environment = read_environment(data, database, **others)
     set_up(environment)
+    _close_at_exit()
     migrate()
     return environment
 
@@ -54,5 +56,13 @@ def open_installation(data: Path | None, database: str | None, **others: Any) ->
 
     environment = read_environment(data, database, **others)
     set_up_existing(environment)
+    _close_at_exit()
     check_migrated()
     return environment
+
+
+def _close_at_exit() -> None:
+    """Close the database when the process ends, so that SQLite removes its temporary files."""
+    from django.db import connections
+
+    atexit.register(connections.close_all)
