@@ -389,7 +389,7 @@ def test_the_command_line(orchard: Orchard) -> None:
     with large.open("wb") as sparse:
         sparse.truncate(51 * 2**20)
     message = orchard.app.run("submit", "orchard", str(large), *where, status=2)
-    assert message == f"error: {large}: larger than 50 MB; pack it as .gz or .zip\n"
+    assert message == f"error: {large}: larger than 50 MB; compress it as .gz or .zip\n"
     listed = orchard.app.run("challenge", "list")
     assert "orchard" in listed
     board = list(
@@ -423,7 +423,7 @@ def test_scoring_again(orchard: Orchard) -> None:
 
 
 def test_hidden_references_stay_hidden(orchard: Orchard) -> None:
-    """No sentence of them is on any page, in its twin, in the log or in a message."""
+    """No sentence of them is on any page, in its JSON, in the log or in a message."""
     hidden = {
         caption
         for captions in read_references(orchard.folder / "references.json").values()

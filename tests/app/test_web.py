@@ -1,4 +1,5 @@
-"""The foundation of `cidery serve`, on SQLite and PostgreSQL: accounts, twins, headers, copies."""
+"""The foundation of `cidery serve`, on SQLite and PostgreSQL: accounts, JSON endpoints, headers,
+copies."""
 
 from __future__ import annotations
 
@@ -148,7 +149,7 @@ def test_pages_ask_nobody_else(installation: Installation) -> None:
         assert 'href="http' not in page
 
 
-def test_openapi_describes_the_twins(installation: Installation) -> None:
+def test_openapi_describes_the_json_endpoints(installation: Installation) -> None:
     document = installation.visitor().get("/openapi.json").json()
     assert document["openapi"].startswith("3")
     assert all(path.startswith("/api/") for path in document["paths"])
@@ -162,6 +163,8 @@ def test_openapi_describes_the_twins(installation: Installation) -> None:
     assert upload == "multipart/form-data"
     queries = document["paths"]["/api/challenges/{challenge}"]["get"]["parameters"]
     assert {query["name"] for query in queries} == {"challenge", "sort", "order"}
+    operations = (operation for path in document["paths"].values() for operation in path.values())
+    assert {operation["tags"][0] for operation in operations} == {"web", "studies", "challenges"}
     guide = installation.visitor().get("/api-guide").text
     assert "POST /api/sign-up" in guide
 

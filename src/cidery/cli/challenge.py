@@ -1,4 +1,4 @@
-"""`cidery challenge`: the owner's side of the evaluation server."""
+"""`cidery challenge`: what the owner does with challenges."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Slug: TypeAlias = Annotated[str, typer.Argument(help="The challenge's short name
 
 @app.callback()
 def _top() -> None:
-    """Make and run challenges of an installation that `cidery serve` serves."""
+    """Make and run challenges, which `cidery serve` shows to teams."""
 
 
 @app.command(epilog=parsing.examples("cidery challenge create challenge.json --data /srv/cidery"))
 def create(
     file: Annotated[
-        Path, typer.Argument(help="JSON or TOML; references are files named relative to it.")
+        Path, typer.Argument(help="JSON or TOML file; paths in it are relative to it.")
     ],
     data: Data = None,
     database: Database = None,
@@ -59,7 +59,7 @@ def list_(data: Data = None, database: Database = None) -> None:
 
 @app.command(epilog=parsing.examples("cidery challenge close captions-2026"))
 def close(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Take no more submissions from now on."""
+    """Close a challenge: accept no more submissions."""
     open_installation(data, database)
     from cidery.app.challenges.management import close_challenge, find_challenge
 
@@ -79,7 +79,7 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
 
 @app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Forget all scores and have every submission scored again."""
+    """Delete all scores and score every submission again."""
     open_installation(data, database)
     from cidery.app.challenges.management import find_challenge, rescore_challenge
 

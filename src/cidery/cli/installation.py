@@ -1,4 +1,4 @@
-"""Options of the commands that open an installation of the web app, and how they open it."""
+"""Options of commands on an installation of the web app, and how they make or open it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Data: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="The directory that keeps everything; by default CIDERY_DATA, or ./cidery-data.",
+        help="The directory of the installation; by default CIDERY_DATA, or ./cidery-data.",
         metavar="DIR",
     ),
 ]

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 app = parsing.new_app(no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(help="Of the study, as in its address.", metavar="NAME", show_default=False)
+    str,
+    typer.Argument(
+        help="Name of the study, as in its address.", metavar="NAME", show_default=False
+    ),
 ]
 
 
@@ -31,7 +34,7 @@ Name = Annotated[
     )
 )
 def study() -> None:
-    """Studies with people, of an installation that `cidery serve` serves."""
+    """Make, watch and export studies with people, which `cidery serve` shows to judges."""
 
 
 @app.command(
@@ -93,7 +96,7 @@ def status(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Show how a study goes: progress, agreement, times, attention checks and judges."""
+    """Show a study's progress, agreement, times, attention checks and judges."""
     open_installation(data, database)
     from cidery.app.studies.summaries import find_study, summarize
 
@@ -134,13 +137,13 @@ def _show(interval: Interval | None) -> str:
 
 @app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
 def open_study(name: Name, data: Data = None, database: Database = None) -> None:
-    """Give items to judges again."""
+    """Open a study again: judges are given items."""
     _set_state(name, "open", data, database)
 
 
 @app.command(epilog=parsing.examples("cidery study close which-is-closer"))
 def close(name: Name, data: Data = None, database: Database = None) -> None:
-    """Give no more items to judges."""
+    """Close a study: judges are given no more items."""
     _set_state(name, "closed", data, database)
 
 
@@ -200,12 +203,14 @@ def import_judgments(
         str,
         typer.Argument(help="Judgments, as JSON lines or CSV.", metavar="FILE", show_default=False),
     ],
-    name: Annotated[str, typer.Option(help="Of the new study.", metavar="NAME")],
-    title: Annotated[str, typer.Option(help="By default the name.", metavar="TEXT")] = "",
+    name: Annotated[str, typer.Option(help="Name of the new study.", metavar="NAME")],
+    title: Annotated[
+        str, typer.Option(help="Title of the new study; by default its name.", metavar="TEXT")
+    ] = "",
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make a closed study of judgments that people have given elsewhere."""
+    """Make a closed study from judgments that were collected elsewhere."""
     make_installation(data, database)
     from cidery.app.studies.creation import import_study
 
@@ -222,24 +227,28 @@ def import_judgments(
 def invite(
     name: Name,
     whom: Annotated[
-        str, typer.Option("--for", help="Whom, for you to know them by.", metavar="TEXT")
+        str,
+        typer.Option(
+            "--for", help="A label for these people; only the owner sees it.", metavar="TEXT"
+        ),
     ] = "judges",
     personal: Annotated[
         int,
         typer.Option(
-            help="So many links, each for one person; 0: one link for a crowdsourcing site.",
+            help="Number of personal links, each for one person; 0 makes one link for a "
+            "crowdsourcing site.",
             metavar="COUNT",
             min=0,
             max=200,
         ),
     ] = 0,
     url: Annotated[
-        str | None, typer.Option(help="Where people reach the app.", metavar="URL")
+        str | None, typer.Option(help="The address at which people reach the app.", metavar="URL")
     ] = None,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Print links by which judges come; they are shown this once."""
+    """Print links that invite judges; they cannot be shown again."""
     address = open_installation(data, database, url=url).address
     from cidery.app.studies.invites import make_links
     from cidery.app.studies.summaries import find_study
@@ -247,4 +256,4 @@ def invite(
     for link in make_links(find_study(name), whom, personal=personal):
         typer.echo(f"{address}{link}")
     if not personal:
-        show_notes("workers' names are taken from the address: ?worker=…&assignment=…")
+        show_notes("the site must add the worker to the link: ?worker=…&assignment=…")

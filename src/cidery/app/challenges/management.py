@@ -10,7 +10,7 @@ from django.utils import timezone
 from cidery.app.challenges.models import Challenge, Score, Submission
 from cidery.app.challenges.ranking import rank
 from cidery.app.challenges.scoring import count_change
-from cidery.app.challenges.tasks import hint
+from cidery.app.challenges.tasks import queue_scoring
 from cidery.errors import SettingError
 
 
@@ -24,7 +24,7 @@ def find_challenge(slug: str) -> Challenge:
 
 
 def list_challenges() -> list[list[str]]:
-    """Return a line of words per challenge, the newest first."""
+    """Return the cells of a table, a row per challenge, the newest first."""
     lines = []
     for challenge in Challenge.objects.order_by("-created"):
         teams = challenge.submissions.values("team").distinct().count()
@@ -47,18 +47,18 @@ def close_challenge(challenge: Challenge) -> None:
 
 
 def rescore_challenge(challenge: Challenge) -> int:
-    """Forget all scores and have every submission scored again; return how many there are."""
+    """Delete all scores and queue every submission again; return how many there are."""
     with transaction.atomic():
         Score.objects.filter(submission__challenge=challenge).delete()
         submissions = list(challenge.submissions.defer("packed_captions"))
         for submission in submissions:
             submission.rows.all().delete()
-            hint(submission)
+            queue_scoring(submission)
         challenge.submissions.update(
             state=Submission.State.QUEUED,
             claim=None,
             lease_until=None,
-            hinted=timezone.now(),
+            queued=timezone.now(),
             attempts=0,
             steps_done=0,
             scored=None,

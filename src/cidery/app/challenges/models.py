@@ -93,7 +93,7 @@ class Challenge(models.Model):
     image_scores_open = models.BooleanField(default=False)
     packed_images = models.BinaryField()
     scored_version = models.PositiveIntegerField(default=0)
-    """Grows whenever scores come or go."""
+    """Counts changes of the scores."""
     compared_version = models.PositiveIntegerField(default=0)
     """The version whose best submissions have been tested against the others."""
     created = models.DateTimeField(auto_now_add=True)
@@ -191,8 +191,8 @@ class Submission(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     claim = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
-    hinted = models.DateTimeField(default=timezone.now)
-    """When the queue was last told of it."""
+    queued = models.DateTimeField(default=timezone.now)
+    """When it was last queued."""
     attempts = models.PositiveSmallIntegerField(default=0)
     steps_done = models.PositiveSmallIntegerField(default=0)
     steps = models.PositiveSmallIntegerField(default=0)
@@ -204,7 +204,7 @@ class Submission(models.Model):
         """Sweeps look for states; pages for a team's or a challenge's."""
 
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["state", "hinted"], name="submission_state"),
+            models.Index(fields=["state", "queued"], name="submission_state"),
             models.Index(fields=["challenge", "team", "created"], name="submission_team"),
         ]
 

@@ -157,7 +157,7 @@ def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]
 
 
 def count_change(challenge: Challenge) -> None:
-    """Say that scores have come or gone, so that the best are compared anew."""
+    """Record that scores have changed, so that the best are compared again."""
     Challenge.objects.filter(pk=challenge.pk).update(scored_version=F("scored_version") + 1)
 
 
@@ -171,10 +171,10 @@ def fail_crashing_submissions() -> None:
 
 
 def find_waiting() -> list[int]:
-    """Return submissions that the queue should hear of again, and note that it does."""
+    """Return submissions that must be queued again, and record that they are."""
     now = timezone.now()
-    forgotten = Q(state=Submission.State.QUEUED, hinted__lt=now - _lease()) | Q(
-        state=Submission.State.SCORING, lease_until__lt=now, hinted__lt=now - _lease() / 2
+    forgotten = Q(state=Submission.State.QUEUED, queued__lt=now - _lease()) | Q(
+        state=Submission.State.SCORING, lease_until__lt=now, queued__lt=now - _lease() / 2
     )
     found = list(
         Submission.objects.filter(forgotten).order_by("created").values_list("pk", flat=True)
@@ -182,5 +182,5 @@ def find_waiting() -> list[int]:
     return [
         number
         for number in found
-        if Submission.objects.filter(forgotten, pk=number).update(hinted=now)
+        if Submission.objects.filter(forgotten, pk=number).update(queued=now)
     ]

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from cidery.app.challenges.models import Challenge, Submission, pack_json
-from cidery.app.challenges.tasks import hint
+from cidery.app.challenges.tasks import queue_scoring
 from cidery.app.challenges.uploads import read_captions
 from cidery.app.web.models import Account
 from cidery.errors import InputError
@@ -29,7 +29,7 @@ def submit(team: Account, challenge: Challenge, title: str, content: bytes) -> S
         submission = Submission.objects.create(
             challenge=challenge, team=team, title=title, packed_captions=pack_json(captions)
         )
-        hint(submission)
+        queue_scoring(submission)
     return submission
 
 

@@ -60,8 +60,8 @@ def _comparison_key(first: Submission, second: Submission) -> str:
     return f"compare-{one}-{other}"
 
 
-def hint(submission: Submission) -> None:
-    """Tell the queue of a submission once it is safely stored."""
+def queue_scoring(submission: Submission) -> None:
+    """Queue a submission once the transaction that stores it is committed."""
     transaction.on_commit(lambda: score(submission.pk), robust=True)
 
 

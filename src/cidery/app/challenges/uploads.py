@@ -20,7 +20,7 @@ LARGEST_UPLOAD = 50 * MEGABYTE
 LARGEST_CONTENT = 200 * MEGABYTE
 """After it is unpacked."""
 LONGEST_CAPTION = 2000
-"""Characters; no honest caption is longer, and aligning words takes time."""
+"""Characters; longer ones would take long to align."""
 BYTES_PER_IMAGE = 4 * LONGEST_CAPTION
 """Bytes of JSON, on average."""
 MOST_VALUES_PER_IMAGE = 100
@@ -69,14 +69,14 @@ def unpack(content: bytes) -> bytes:
     else:
         inner = content
     if inner.startswith(_NESTED):
-        raise InputError("The file is an archive, or one inside another; pack the JSON only once.")
+        raise InputError("The file holds another archive; pack the JSON only once, as .gz or .zip.")
     if inner.startswith(_TABLES):
         raise InputError("The file is a table of Parquet or Arrow; send COCO results as JSON.")
     return inner
 
 
 def _check_extent(content: bytes, images: int) -> None:
-    """Refuse what could not describe so few images before it becomes objects.
+    """Refuse a file that is too large for so few images, before it is parsed.
 
     Two hundred megabytes of empty brackets, packed into two hundred kilobytes, are gigabytes once
     they are parsed.

@@ -1,4 +1,4 @@
-"""What is kept: studies, their items, their judges, and who was given which item.
+"""What is stored: studies, their items, their judges, and who was given which item.
 
 Every item has as many *slots* as it needs judges. A slot is an Assignment: free at first, then
 given to a judge, then answered. That an item has exactly so many different judges is not computed
@@ -196,7 +196,7 @@ class Item(models.Model):
 
 
 class Invite(models.Model):
-    """A link by which judges come; only its digest is kept."""
+    """A link by which judges join; only its digest is stored."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="invites")
     label = models.CharField(max_length=100)
@@ -224,7 +224,7 @@ class Judge(models.Model):
     reason = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        """A worker is one judge, however often they come."""
+        """A worker is one judge, however often they join."""
 
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [

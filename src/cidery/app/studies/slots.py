@@ -21,7 +21,7 @@ RETURNED_AT_ONCE = 100
 
 
 def return_overdue(study: Study) -> int:
-    """Return items to the free ones that waited longer than the study allows; tell how many."""
+    """Free the slots whose judge has taken too long, and return how many there were."""
     latest = timezone.now() - timedelta(minutes=study.timeout_minutes)
     with transaction.atomic():
         overdue = list(

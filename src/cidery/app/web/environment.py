@@ -40,11 +40,11 @@ class Environment:
     url: str = ""
     """CIDERY_URL: where people reach the app, such as `https://captions.example.org`."""
     proxies: int = 0
-    """CIDERY_PROXIES: how many reverse proxies stand in front."""
+    """CIDERY_PROXIES: how many reverse proxies are in front of the app."""
     rates: str = ""
     """CIDERY_RATES: limits other than the usual ones, `sign-in=10/min,submit=60/hour`."""
     lease: int = 60
-    """CIDERY_LEASE: after so many seconds without a sign of life a worker's job goes to another."""
+    """CIDERY_LEASE: after so many seconds without progress a worker's job goes to another."""
 
     def __post_init__(self) -> None:
         _check_scheme("database", self.database, DATABASE_SCHEMES)

@@ -137,13 +137,13 @@ class OpenApi(SpectacularJSONAPIView):
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    """Answer an address that leads nowhere."""
+    """Answer a request for a page that does not exist."""
     return fail(request, 404, "There is no such page.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer after a failure, without a word about it: the log has the traceback."""
-    return fail(request, 500, "Something went wrong here. It has been noted.")
+    """Answer after a failure, without details: the log has the traceback."""
+    return fail(request, 500, "An error occurred on the server. It has been logged.")
 
 
 def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:

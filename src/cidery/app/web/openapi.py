@@ -58,7 +58,7 @@ class EndpointSchema(AutoSchema):
         return ["application/json"]
 
     def map_parsers(self) -> list[Any]:
-        """Say that files come in a form."""
+        """Say that files are sent as multipart forms."""
         if isinstance(self.view, FormPage) and self.view.has_files:
             return ["multipart/form-data"]
         return ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]

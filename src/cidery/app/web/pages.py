@@ -26,7 +26,7 @@ from rest_framework.views import APIView, exception_handler
 from cidery.app.web.roles import Role
 
 _NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
-"""Django's words, which are for programmers."""
+"""Django's own message, which is for programmers."""
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -131,7 +131,7 @@ class FormPage(Page):
     def done(
         self, to: Any, result: Any = None, *, message: str = "", **address: Any
     ) -> HttpResponseBase:
-        """Send a browser on to another page; tell a program what came of it."""
+        """Redirect a browser to another page; send a program the result."""
         if self.is_html:
             if message:
                 messages.success(self.request, message)

@@ -72,7 +72,7 @@ def _read_upload(file: Any) -> ReferencesByImage:
 
 
 class ChallengeSettings(FormPage):
-    """Changes a challenge: words, dates, limits, what is open."""
+    """Changes a challenge: its texts, dates, limits and what is open."""
 
     role = Role.OWNER
     template_name = "challenges/settings.html"
@@ -93,16 +93,16 @@ class ChallengeSettings(FormPage):
         return self.form(self.show(), data=data, partial=not self.is_html, context=context)
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Write the changes down."""
+        """Save the changes."""
         challenge = self.show()
         for name, value in values.items():
             setattr(challenge, name, value)
         challenge.save(update_fields=list(values))
-        return self.done(challenge, challenge, message="The changes are kept.")
+        return self.done(challenge, challenge, message="The changes are saved.")
 
 
 class Rescore(FormPage):
-    """Forgets a challenge's scores and has every submission scored again."""
+    """Deletes a challenge's scores and has every submission scored again."""
 
     role = Role.OWNER
     template_name = "challenges/rescore.html"

@@ -1,4 +1,4 @@
-"""The owner's pages of one study: how it goes, who judges, what comes of it."""
+"""The owner's pages of one study: progress, state, invites and judges."""
 
 from __future__ import annotations
 
@@ -162,7 +162,9 @@ class StudyState(StudyOwnerPage, FormPage):
 class InviteForm(serializers.Serializer[Any]):
     """Whom to invite."""
 
-    name = serializers.CharField(max_length=80, help_text="For you to know them by.")
+    name = serializers.CharField(
+        max_length=80, help_text="A label for these people; only you see it."
+    )
     personal = serializers.BooleanField(
         default=False,
         required=False,
@@ -194,7 +196,7 @@ class InvitesData(serializers.Serializer[Any]):
 
 
 class Invites(StudyOwnerPage, FormPage):
-    """Makes links by which judges come."""
+    """Makes links by which judges join."""
 
     template_name = "studies/invites.html"
     shows = InvitesData
@@ -240,7 +242,7 @@ class JudgeStateData(serializers.ModelSerializer[Judge]):
 
 
 class JudgeState(StudyOwnerPage, FormPage):
-    """Excludes a judge, or restores one; everything is counted anew."""
+    """Excludes a judge, or restores one; everything is counted again."""
 
     template_name = "studies/judge.html"
     shows = JudgeStateData
