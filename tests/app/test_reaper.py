@@ -14,7 +14,7 @@ import pytest
 
 from support.browsing import find_chromium
 from support.reaper import find_marked, is_running, postgresql_folder
-from support.serving import PostgreSQL, wait_until
+from support.serving import PATIENCE_SECONDS, PostgreSQL, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists processes so")
 ROOT = Path(__file__).parents[2]
@@ -57,7 +57,15 @@ def running_pytest(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pop
     environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
     environment.pop("PYTEST_XDIST_WORKER", None)
     with (folder / "log").open("wb") as log:
-        run = subprocess.Popen(command, env=environment, cwd=ROOT, stdout=log, stderr=log)
+        run = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=ROOT,
+            stdout=log,
+            stderr=log,
+            # Shells start background jobs with SIGINT ignored, which children inherit.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        )
 
     def waits() -> bool:
         assert run.poll() is None, (folder / "log").read_text()
@@ -87,7 +95,7 @@ def test_processes_end_with_the_run(tmp_path: Path, number: signal.Signals) -> N
         started = descendants_of(run.pid) | find_marked(told.split()[1])
         assert len(started) >= 3  # the reaper is one of them
         run.send_signal(number)
-        run.wait()
+        run.wait(PATIENCE_SECONDS)
         wait_until(lambda: not any(map(is_running, started)), what="the end of all processes")
 
 
@@ -104,6 +112,6 @@ def test_services_end_with_an_interrupted_run(tmp_path: Path) -> None:
         assert len(started) > 8
         os.kill(int(worker), signal.SIGKILL)
         run.send_signal(signal.SIGINT)
-        run.wait()
+        run.wait(PATIENCE_SECONDS)
         wait_until(lambda: not any(map(is_running, started)), what="the end of all services")
         assert not folder.exists()
