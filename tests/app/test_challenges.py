@@ -185,7 +185,7 @@ def test_the_chart_is_a_picture(orchard: Orchard) -> None:
 
 
 def test_long_names_leave_room_in_the_chart(local_app: None) -> None:
-    from cidery.app.challenges.charts import LONGEST_NAME, shorten
+    from cidery.app.challenges.pages.charts import LONGEST_NAME, shorten
 
     assert shorten("Apple pickers") == "Apple pickers"
     assert shorten("W" * 60) == "W" * (LONGEST_NAME - 1) + "…"
