@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cidery.captions import bundled
-from cidery.errors import CideryError
+from cidery.errors import CideryError, MissingExtraError
 
 
 @pytest.mark.parametrize(
@@ -29,7 +30,7 @@ from cidery.errors import CideryError
 def test_challenge_files_that_cannot_be(
     local_app: None, tmp_path: Path, change: dict[str, Any], message: str
 ) -> None:
-    from cidery.app.challenges.owning import create_from_file
+    from cidery.app.challenges.creation import create_from_file
 
     shutil.copy(bundled.path("references.json"), tmp_path)
     (tmp_path / "one.json").write_text('{"1": ["a dog"]}')
@@ -38,3 +39,18 @@ def test_challenge_files_that_cannot_be(
     path.write_text(json.dumps(good | {"references": {"c5": "references.json"}} | change))
     with pytest.raises((CideryError, FileNotFoundError), match=message):
         create_from_file(path)
+
+
+def test_toml_is_read_by_tomli_on_python_3_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package tomli has the interface of the standard library's tomllib."""
+    from cidery.app.challenges import definition
+
+    text = 'slug = "orchard"\nper_day = 3\n'
+    expected = {"slug": "orchard", "per_day": 3}
+    assert definition.parse_toml(text) == expected
+    monkeypatch.setattr(definition.sys, "version_info", (3, 10, 13))
+    monkeypatch.setitem(sys.modules, "tomli", None)
+    with pytest.raises(MissingExtraError, match=r"tomli is needed .* 'cidery\[server\]'"):
+        definition.parse_toml(text)
+    monkeypatch.setitem(sys.modules, "tomli", pytest.importorskip("tomllib"))
+    assert definition.parse_toml(text) == expected

@@ -185,7 +185,7 @@ def test_the_chart_is_a_picture(orchard: Orchard) -> None:
 
 
 def test_long_names_leave_room_in_the_chart(local_app: None) -> None:
-    from cidery.app.challenges.charts import LONGEST_NAME, shorten
+    from cidery.app.challenges.pages.charts import LONGEST_NAME, shorten
 
     assert shorten("Apple pickers") == "Apple pickers"
     assert shorten("W" * 60) == "W" * (LONGEST_NAME - 1) + "…"
@@ -389,7 +389,7 @@ def test_the_command_line(orchard: Orchard) -> None:
     with large.open("wb") as sparse:
         sparse.truncate(51 * 2**20)
     message = orchard.app.run("submit", "orchard", str(large), *where, status=2)
-    assert message == f"error: {large}: larger than 50 MB; pack it as .gz or .zip\n"
+    assert message == f"error: {large}: larger than 50 MB; compress it as .gz or .zip\n"
     listed = orchard.app.run("challenge", "list")
     assert "orchard" in listed
     board = list(
@@ -423,7 +423,7 @@ def test_scoring_again(orchard: Orchard) -> None:
 
 
 def test_hidden_references_stay_hidden(orchard: Orchard) -> None:
-    """No sentence of them is on any page, in its twin, in the log or in a message."""
+    """No sentence of them is on any page, in its JSON, in the log or in a message."""
     hidden = {
         caption
         for captions in read_references(orchard.folder / "references.json").values()

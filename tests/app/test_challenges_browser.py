@@ -2,40 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from cidery.captions import bundled
 from support.browsing import open_page
-from support.serving import PASSWORD, Installation, running
+from support.serving import PASSWORD, Installation
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    folder = tmp_path_factory.mktemp("app")
-    for name in bundled.NAMES:
-        shutil.copy(bundled.path(name), folder)
-    (folder / "challenge.json").write_text(
-        json.dumps(
-            {
-                "slug": "orchard",
-                "title": "Orchard captions",
-                "metrics": ["rouge-l", "bleu-4"],
-                "references": {"c5": "references.json"},
-            }
-        )
-    )
-    with running(folder) as installation:
-        installation.run("challenge", "create", str(folder / "challenge.json"))
-        yield installation
+def app(browsed: Installation) -> Installation:
+    return browsed
 
 
 @pytest.mark.parametrize(

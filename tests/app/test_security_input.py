@@ -451,7 +451,7 @@ def test_bursts_are_counted_one_by_one(strict: Installation) -> None:
     visitor, wrong = strict.visitor(), {"name": "someone", "password": "wrong password"}
     page = visitor.post("/sign-in", data=wrong, headers=from_address(1))
     assert (page.status_code, int(page.headers["retry-after"]) > 60) == (429, True)
-    assert "Too often" in page.text
+    assert "Too many requests" in page.text
     assert visitor.get("/sign-in", headers=from_address(1)).status_code == 200
     assert burst(strict, sign_up) == {400: 3, 429: 17}
 

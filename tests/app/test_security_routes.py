@@ -14,7 +14,7 @@ METHODS = ("GET", "POST")
 
 @pytest.fixture(scope="module")
 def paths(local_app: None) -> dict[str, list[str]]:
-    """The routes of the app itself, by name: the page and its twin."""
+    """The routes of the app itself, by name: the page and its JSON endpoint."""
     from cidery.app.web.routes import routes
 
     found: dict[str, list[str]] = {}
@@ -26,8 +26,8 @@ def paths(local_app: None) -> dict[str, list[str]]:
 def test_no_route_escapes_the_walk(paths: dict[str, list[str]]) -> None:
     assert set(paths) == {name.partition(" of ")[0] for name in EXPECTED}
     for name, both in paths.items():
-        page, *twin = sorted(both, key=len)
-        assert twin == ([] if name == "openapi" else [f"/api{page}"])
+        page, *endpoint = sorted(both, key=len)
+        assert endpoint == ([] if name == "openapi" else [f"/api{page}"])
 
 
 def visit(world: World, role: str, method: str, path: str) -> httpx.Response:
@@ -43,7 +43,7 @@ def visit(world: World, role: str, method: str, path: str) -> httpx.Response:
 
 
 def on_page(status: int, method: str) -> tuple[int, ...]:
-    """Return what a page answers where its twin answers so."""
+    """Return what a page answers where its JSON endpoint answers so."""
     if status == 401:
         return (302,)
     return (200, 201, 302) if method == "POST" and status < 300 else (status,)
@@ -64,17 +64,17 @@ def test_authorisation(world: World, paths: dict[str, list[str]], name: str) -> 
         if name == "study-undo":
             world.judge.answer(world.judge.task(), "1")
         path = fill(route, values)
-        is_twin = path.startswith("/api/")
+        is_json = path.startswith("/api/")
         for method in METHODS:
             listed = (expected.get if method == "GET" else expected.post).split()
-            if method == "POST" and expected.page and not is_twin:
+            if method == "POST" and expected.page and not is_json:
                 listed = expected.page.split()
             for place, role in enumerate(ROLES):
                 status = int(listed[place % len(listed)])
                 if status == 405 and name.endswith("of the owner"):
                     continue
                 answer = visit(world, role, method, path)
-                wanted = (status,) if is_twin else on_page(status, method)
+                wanted = (status,) if is_json else on_page(status, method)
                 assert answer.status_code in wanted, (method, path, role, answer.text[:300])
 
 

@@ -112,16 +112,16 @@ def test_a_failure_in_a_worker_logs_no_captions(world: World) -> None:
     make_challenge(world["owner"], "broken")
     number = submit(world["other"], "broken", results(CAPTION)).json()["id"]
     world.wait_for(number)
-    world.ask(f"UPDATE server_submission SET packed_captions = x'00' WHERE id = {number}")
+    world.ask(f"UPDATE challenges_submission SET packed_captions = x'00' WHERE id = {number}")
     assert world["owner"].post("/api/challenges/broken/rescore", json={}).status_code == 204
-    tried = f"SELECT attempts FROM server_submission WHERE id = {number} AND state = 'scoring'"
+    tried = f"SELECT attempts FROM challenges_submission WHERE id = {number} AND state = 'scoring'"
     wait_until(lambda: world.ask(tried))
     second = submit(world["other"], "broken", results(CAPTION)).json()["id"]
     world.wait_for(second)  # the worker lives on
     log = world.app.log.read_text()
     assert "Unhandled exception in task" in log
     assert not any(canary in log for canary in CANARIES)
-    world.ask(f"UPDATE server_submission SET state = 'failed' WHERE id = {number}")
+    world.ask(f"UPDATE challenges_submission SET state = 'failed' WHERE id = {number}")
 
 
 def test_scores_of_images_are_hidden_until_they_are_opened(world: World) -> None:

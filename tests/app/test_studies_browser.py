@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from support.browsing import open_page
-from support.serving import PASSWORD, Installation, Visitor, running
+from support.serving import PASSWORD, Installation, Visitor
 from support.studying import make_links, make_study, triplets
 
 if TYPE_CHECKING:
@@ -19,9 +18,8 @@ PHONE = {"width": 360, "height": 640}
 
 
 @pytest.fixture(scope="module")
-def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    with running(tmp_path_factory.mktemp("app"), workers=0) as installation:
-        yield installation
+def app(browsed: Installation) -> Installation:
+    return browsed
 
 
 @pytest.fixture(scope="module")

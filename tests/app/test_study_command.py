@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from cidery import meta
-from support.serving import CIDERY
+from support.commands import run_cidery
 
 EXAMPLES = Path(__file__).parents[2] / "src" / "cidery" / "captions" / "bundled"
 STUDY: dict[str, Any] = {
@@ -37,15 +37,9 @@ class Command:
         self.folder = folder
 
     def __call__(self, *arguments: str, status: int = 0) -> str:
-        done = subprocess.run(
-            [CIDERY, *arguments],
-            cwd=self.folder,
-            env=os.environ | {"CIDERY_DATA": str(self.folder / "data")},
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-        assert done.returncode == status, done.stderr
+        environment = os.environ | {"CIDERY_DATA": str(self.folder / "data")}
+        done = run_cidery(arguments, environment=environment, folder=self.folder)
+        assert done.status == status, done.stderr
         return done.stdout if status == 0 else done.stderr
 
     def create(self, status: int = 0, **changes: Any) -> str:
@@ -118,7 +112,7 @@ for line in sys.stdin:
 
 def test_refused_files(command: Command) -> None:
     """Every file is read in one process: starting one takes longer than all the reading."""
-    command("study", "list")  # makes the tables
+    command.create(name="makes-the-tables")
     given = [STUDY | {"name": "refused"} | changes for changes, _ in REFUSED]
     done = subprocess.run(
         [sys.executable, "-c", READ_ALL],

@@ -1,4 +1,5 @@
-"""The foundation of `cidery serve`, on SQLite and PostgreSQL: accounts, twins, headers, copies."""
+"""The foundation of `cidery serve`, on SQLite and PostgreSQL: accounts, JSON endpoints, headers,
+copies."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ import pytest
 from cidery.app.web.environment import Environment
 from cidery.app.web.roles import Role
 from cidery.errors import SettingError
+from support.reaper import is_running
 from support.serving import PASSWORD, Installation, PostgreSQL, free_port, running, wait_until
 
 
@@ -147,7 +149,7 @@ def test_pages_ask_nobody_else(installation: Installation) -> None:
         assert 'href="http' not in page
 
 
-def test_openapi_describes_the_twins(installation: Installation) -> None:
+def test_openapi_describes_the_json_endpoints(installation: Installation) -> None:
     document = installation.visitor().get("/openapi.json").json()
     assert document["openapi"].startswith("3")
     assert all(path.startswith("/api/") for path in document["paths"])
@@ -161,6 +163,8 @@ def test_openapi_describes_the_twins(installation: Installation) -> None:
     assert upload == "multipart/form-data"
     queries = document["paths"]["/api/challenges/{challenge}"]["get"]["parameters"]
     assert {query["name"] for query in queries} == {"challenge", "sort", "order"}
+    operations = (operation for path in document["paths"].values() for operation in path.values())
+    assert {operation["tags"][0] for operation in operations} == {"web", "studies", "challenges"}
     guide = installation.visitor().get("/api-guide").text
     assert "POST /api/sign-up" in guide
 
@@ -292,15 +296,6 @@ def family_of(process: int) -> set[int]:
     return children.union(*(children_of(child) for child in children if is_running(child)))
 
 
-def is_running(process: int) -> bool:
-    """Tell whether a process lives; one whose new parent does not ask after it is dead, too."""
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
 def test_settings_that_cannot_be(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="the database must be a URL that begins with sqlite://"):
         Environment(database="mysql://user:secret@host/name")
@@ -311,7 +306,7 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
     app = Installation(tmp_path, settings={"CIDERY_LEASE": "soon"}, port=free_port())
     assert "must be whole numbers" in app.run("serve", "--backup", "x", status=2)
     app = Installation(tmp_path, port=free_port())
-    assert "there is no database at" in app.run("serve", "--backup", "x", status=2, cwd=tmp_path)
+    assert "there is no database at" in app.run("serve", "--backup", "x", status=2, folder=tmp_path)
 
 
 def test_importing_cidery_leaves_django_alone() -> None:

@@ -11,7 +11,7 @@ from support.attacking import World
 
 @dataclass(frozen=True)
 class Expected:
-    """What the twin answers, in the order of ROLES: stranger, judge, other, owner, team."""
+    """What the endpoint answers, in the order of ROLES: stranger, judge, other, owner, team."""
 
     get: str
     post: str = "405 405 405 405 405"

@@ -23,6 +23,8 @@ def name_group(file: Path, test: str) -> str:
     """Return what a test shares with others, or nothing."""
     if file.stem.startswith("test_security"):
         return "the attacked installation"
+    if file.stem.endswith("_browser"):
+        return "the installation in a browser"
     text = read_once(file)
     if "installation: Installation" in text and "[" in test:
         return f"the installation on {test.partition('[')[2].partition('-')[0].rstrip(']')}"

@@ -1,4 +1,4 @@
-"""`cidery challenge`: the owner's side of the evaluation server."""
+"""`cidery challenge`: what the owner does with challenges."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.installation import Data, Database, make_installation, open_installation
 from cidery.cli.rendering import show_csv, show_json, show_table
 
 app = parsing.new_app(
@@ -24,13 +24,13 @@ Slug: TypeAlias = Annotated[str, typer.Argument(help="The challenge's short name
 
 @app.callback()
 def _top() -> None:
-    """Make and run challenges of an installation that `cidery serve` serves."""
+    """Make and run challenges, which `cidery serve` shows to teams."""
 
 
 @app.command(epilog=parsing.examples("cidery challenge create challenge.json --data /srv/cidery"))
 def create(
     file: Annotated[
-        Path, typer.Argument(help="JSON or TOML; references are files named relative to it.")
+        Path, typer.Argument(help="JSON or TOML file; paths in it are relative to it.")
     ],
     data: Data = None,
     database: Database = None,
@@ -40,8 +40,8 @@ def create(
     The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
     frequencies, opens, closes, per_day, in_all, visibility, leaderboard_open, image_scores_open.
     """
-    _open(data, database)
-    from cidery.app.challenges.owning import create_from_file
+    make_installation(data, database)
+    from cidery.app.challenges.creation import create_from_file
 
     challenge = create_from_file(file)
     typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
@@ -50,8 +50,8 @@ def create(
 @app.command("list", epilog=parsing.examples("cidery challenge list --data /srv/cidery"))
 def list_(data: Data = None, database: Database = None) -> None:
     """List all challenges."""
-    _open(data, database)
-    from cidery.app.challenges.owning import list_challenges
+    open_installation(data, database)
+    from cidery.app.challenges.management import list_challenges
 
     header = ("slug", "title", "open", "visibility", "teams", "submissions")
     show_table(header, list_challenges(), left=(0, 1, 2, 3))
@@ -59,9 +59,9 @@ def list_(data: Data = None, database: Database = None) -> None:
 
 @app.command(epilog=parsing.examples("cidery challenge close captions-2026"))
 def close(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Take no more submissions from now on."""
-    _open(data, database)
-    from cidery.app.challenges.owning import close_challenge, find_challenge
+    """Close a challenge: accept no more submissions."""
+    open_installation(data, database)
+    from cidery.app.challenges.management import close_challenge, find_challenge
 
     close_challenge(find_challenge(slug))
     typer.echo(f"closed {slug}")
@@ -70,8 +70,8 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
 @app.command("open-scores", epilog=parsing.examples("cidery challenge open-scores captions-2026"))
 def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Let teams see their scores image by image."""
-    _open(data, database)
-    from cidery.app.challenges.owning import find_challenge, open_image_scores
+    open_installation(data, database)
+    from cidery.app.challenges.management import find_challenge, open_image_scores
 
     open_image_scores(find_challenge(slug))
     typer.echo(f"teams of {slug} see their scores image by image")
@@ -79,9 +79,9 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
 
 @app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Forget all scores and have every submission scored again."""
-    _open(data, database)
-    from cidery.app.challenges.owning import find_challenge, rescore_challenge
+    """Delete all scores and score every submission again."""
+    open_installation(data, database)
+    from cidery.app.challenges.management import find_challenge, rescore_challenge
 
     typer.echo(f"queued {rescore_challenge(find_challenge(slug))} submissions")
 
@@ -96,18 +96,11 @@ def export(
     format: Annotated[Literal["json", "csv"], typer.Option(help="How to print it.")] = "json",
 ) -> None:
     """Print the leaderboard with all digits."""
-    _open(data, database)
-    from cidery.app.challenges.owning import export_leaderboard, find_challenge
+    open_installation(data, database)
+    from cidery.app.challenges.management import export_leaderboard, find_challenge
 
     records = export_leaderboard(find_challenge(slug))
     if format == "csv" and records:
         show_csv(records)
     elif format == "json":
         show_json(records)
-
-
-def _open(data: Path | None, database: str | None) -> None:
-    open_app(data, database)
-    from cidery.app.web.database import migrate
-
-    migrate()

@@ -1,7 +1,8 @@
-"""Options of the commands that open an installation of the web app, and how they open it."""
+"""Options of commands on an installation of the web app, and how they make or open it."""
 
 from __future__ import annotations
 
+import atexit
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 Data: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="The directory that keeps everything; by default CIDERY_DATA, or ./cidery-data.",
+        help="The directory of the installation; by default CIDERY_DATA, or ./cidery-data.",
         metavar="DIR",
     ),
 ]
@@ -27,12 +28,41 @@ Database: TypeAlias = Annotated[
 ]
 
 
-def open_app(data: Path | None, database: str | None, **others: Any) -> Environment:
-    """Make Django ready with the options given and, for the rest, the environment variables."""
-    from cidery.app.web.environment import Environment, set_up
+def read_environment(data: Path | None, database: str | None, **others: Any) -> Environment:
+    """Return the options given and, for the rest, what the environment variables say."""
+    from cidery.app.web.environment import Environment
 
     given = {"data": data and data.absolute(), "database": database, **others}
     chosen = {name: value for name, value in given.items() if value is not None}
-    environment = replace(Environment.read(), **chosen)
+    return replace(Environment.read(), **chosen)
+
+
+def make_installation(data: Path | None, database: str | None, **others: Any) -> Environment:
+    """Open an installation; make it, or bring its tables up to date, where that is needed."""
+    from cidery.app.web.database import migrate
+    from cidery.app.web.environment import set_up
+
+    environment = read_environment(data, database, **others)
     set_up(environment)
+    _close_at_exit()
+    migrate()
     return environment
+
+
+def open_installation(data: Path | None, database: str | None, **others: Any) -> Environment:
+    """Open an installation that exists; where there is none, say so and create nothing."""
+    from cidery.app.web.database import check_migrated
+    from cidery.app.web.environment import set_up_existing
+
+    environment = read_environment(data, database, **others)
+    set_up_existing(environment)
+    _close_at_exit()
+    check_migrated()
+    return environment
+
+
+def _close_at_exit() -> None:
+    """Close the database when the process ends, so that SQLite removes its temporary files."""
+    from django.db import connections
+
+    atexit.register(connections.close_all)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.installation import Data, Database, make_installation, read_environment
 
 app = parsing.new_app()
 
@@ -28,48 +28,55 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
     url: Annotated[
-        str | None, typer.Option(help="Where people reach the app, if a proxy stands in front.")
+        str | None,
+        typer.Option(help="The address at which people reach the app, if it is behind a proxy."),
     ] = None,
     proxies: Annotated[
-        int | None, typer.Option(help="How many proxies stand in front.", min=0)
+        int | None, typer.Option(help="Number of reverse proxies in front of the app.", min=0)
     ] = None,
     queue: Annotated[
         str | None,
-        typer.Option(help="redis://… or postgresql://…; by default with the database."),
+        typer.Option(
+            help="Where jobs wait: redis://… or postgresql://…; by default the database itself, "
+            "or a file in DIR."
+        ),
     ] = None,
     processes: Annotated[
-        int, typer.Option(help="Of the web server; 0 runs workers only.", min=0)
+        int, typer.Option(help="Number of web server processes; 0 runs workers only.", min=0)
     ] = min(os.cpu_count() or 1, 4),
     workers: Annotated[
-        int, typer.Option(help="That score in the background; 0 runs the web server only.", min=0)
+        int,
+        typer.Option(
+            help="Number of workers, which score in the background; 0 runs no worker.", min=0
+        ),
     ] = 1,
     backup: Annotated[
         Path | None,
-        typer.Option(help="Copy the database to a new file, also while the app runs, and end."),
+        typer.Option(help="Copy the database to this new file and exit; the app may be running."),
     ] = None,
     owner_link: Annotated[
         str | None,
         typer.Option(
-            help="Print a one-time link that sets this owner's password, and end.", metavar="NAME"
+            help="Print a one-time link that sets the password of this owner, and exit.",
+            metavar="NAME",
         ),
     ] = None,
 ) -> None:
     """Serve studies and challenges to browsers and programs.
 
-    Everything is kept in one directory, in an SQLite file, unless --database names a PostgreSQL.
-    The first start prints a link that makes you the owner.
+    Everything is stored in one directory, in an SQLite file, unless --database names a PostgreSQL
+    database. The first start prints a link with which you become the owner.
     """
-    environment = open_app(data, database, url=url, proxies=proxies, queue=queue)
-    address = environment.url or f"http://{host}:{port}"
-    from cidery.app.web.database import back_up, migrate
-
     if backup is not None:
-        back_up(environment, backup)
+        from cidery.app.web.database import back_up
+
+        back_up(read_environment(data, database), backup)
         typer.echo(f"copied to {backup}")
         return
-    migrate()
+    environment = make_installation(data, database, url=url, proxies=proxies, queue=queue)
+    address = environment.url or f"http://{host}:{port}"
     from cidery.app.web.owners import make_owner_link, owner_exists
-    from cidery.app.web.running import serve as run
+    from cidery.app.web.supervisor import serve as run
 
     if owner_link is not None:
         typer.echo(make_owner_link(owner_link, address))
@@ -77,5 +84,5 @@ def serve(
     if processes:
         typer.echo(f"serving at {address} (data in {environment.data}); end with Ctrl-C")
     if not owner_exists():
-        typer.echo(f"become the owner, once: {make_owner_link('owner', address)}")
+        typer.echo(f"open this link once to become the owner: {make_owner_link('owner', address)}")
     run(host=host, port=port, processes=processes, workers=workers)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.installation import Data, Database, open_app
+from cidery.cli.installation import Data, Database, make_installation, open_installation
 from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
 
 if TYPE_CHECKING:
@@ -18,17 +18,11 @@ if TYPE_CHECKING:
 app = parsing.new_app(no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(help="Of the study, as in its address.", metavar="NAME", show_default=False)
+    str,
+    typer.Argument(
+        help="Name of the study, as in its address.", metavar="NAME", show_default=False
+    ),
 ]
-
-
-def _open(data: Path | None, database: str | None, url: str | None = None) -> str:
-    """Open the installation, bring its tables up to date and return its address."""
-    environment = open_app(data, database, url=url)
-    from cidery.app.web.database import migrate
-
-    migrate()
-    return environment.url or "http://127.0.0.1:8000"
 
 
 @app.callback(
@@ -40,7 +34,7 @@ def _open(data: Path | None, database: str | None, url: str | None = None) -> st
     )
 )
 def study() -> None:
-    """Studies with people, of an installation that `cidery serve` serves."""
+    """Make, watch and export studies with people, which `cidery serve` shows to judges."""
 
 
 @app.command(
@@ -60,7 +54,7 @@ def create(
     database: Database = None,
 ) -> None:
     """Make a study from a JSON file."""
-    address = _open(data, database)
+    address = make_installation(data, database).address
     from cidery.app.studies.creation import create_study
     from cidery.app.studies.definition import read_definition
 
@@ -76,7 +70,7 @@ def list_studies(
     format: parsing.TableOrJson = "table", data: Data = None, database: Database = None
 ) -> None:
     """List the studies."""
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.summaries import summarize_all
 
     found = summarize_all()
@@ -102,8 +96,8 @@ def status(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Show how a study goes: progress, agreement, times, attention checks and judges."""
-    _open(data, database)
+    """Show a study's progress, agreement, times, attention checks and judges."""
+    open_installation(data, database)
     from cidery.app.studies.summaries import find_study, summarize
 
     found = summarize(find_study(name))
@@ -143,20 +137,20 @@ def _show(interval: Interval | None) -> str:
 
 @app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
 def open_study(name: Name, data: Data = None, database: Database = None) -> None:
-    """Give items to judges again."""
+    """Open a study again: judges are given items."""
     _set_state(name, "open", data, database)
 
 
 @app.command(epilog=parsing.examples("cidery study close which-is-closer"))
 def close(name: Name, data: Data = None, database: Database = None) -> None:
-    """Give no more items to judges."""
+    """Close a study: judges are given no more items."""
     _set_state(name, "closed", data, database)
 
 
 def _set_state(
     name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
 ) -> None:
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.models import Study
     from cidery.app.studies.moderation import set_state
     from cidery.app.studies.summaries import find_study
@@ -189,7 +183,7 @@ def export(
     database: Database = None,
 ) -> None:
     """Write a study's answers, as `cidery meta judgments` reads them."""
-    _open(data, database)
+    open_installation(data, database)
     from cidery.app.studies.exporting import export_study
     from cidery.app.studies.summaries import find_study
 
@@ -209,13 +203,15 @@ def import_judgments(
         str,
         typer.Argument(help="Judgments, as JSON lines or CSV.", metavar="FILE", show_default=False),
     ],
-    name: Annotated[str, typer.Option(help="Of the new study.", metavar="NAME")],
-    title: Annotated[str, typer.Option(help="By default the name.", metavar="TEXT")] = "",
+    name: Annotated[str, typer.Option(help="Name of the new study.", metavar="NAME")],
+    title: Annotated[
+        str, typer.Option(help="Title of the new study; by default its name.", metavar="TEXT")
+    ] = "",
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make a closed study of judgments that people have given elsewhere."""
-    _open(data, database)
+    """Make a closed study from judgments that were collected elsewhere."""
+    make_installation(data, database)
     from cidery.app.studies.creation import import_study
 
     made = import_study(file, name, title)
@@ -231,29 +227,33 @@ def import_judgments(
 def invite(
     name: Name,
     whom: Annotated[
-        str, typer.Option("--for", help="Whom, for you to know them by.", metavar="TEXT")
+        str,
+        typer.Option(
+            "--for", help="A label for these people; only the owner sees it.", metavar="TEXT"
+        ),
     ] = "judges",
     personal: Annotated[
         int,
         typer.Option(
-            help="So many links, each for one person; 0: one link for a crowdsourcing site.",
+            help="Number of personal links, each for one person; 0 makes one link for a "
+            "crowdsourcing site.",
             metavar="COUNT",
             min=0,
             max=200,
         ),
     ] = 0,
     url: Annotated[
-        str | None, typer.Option(help="Where people reach the app.", metavar="URL")
+        str | None, typer.Option(help="The address at which people reach the app.", metavar="URL")
     ] = None,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Print links by which judges come; they are shown this once."""
-    address = _open(data, database, url)
-    from cidery.app.studies.joining import make_links
+    """Print links that invite judges; they cannot be shown again."""
+    address = open_installation(data, database, url=url).address
+    from cidery.app.studies.invites import make_links
     from cidery.app.studies.summaries import find_study
 
     for link in make_links(find_study(name), whom, personal=personal):
         typer.echo(f"{address}{link}")
     if not personal:
-        show_notes("workers' names are taken from the address: ?worker=…&assignment=…")
+        show_notes("the site must add the worker to the link: ?worker=…&assignment=…")

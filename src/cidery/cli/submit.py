@@ -1,4 +1,4 @@
-"""`cidery submit`: a team's side of the evaluation server."""
+"""`cidery submit`: how a team takes part in a challenge."""
 
 from __future__ import annotations
 

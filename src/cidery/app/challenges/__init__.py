@@ -1,1 +1,1 @@
-"""The evaluation server: challenges with hidden references, submissions and leaderboards."""
+"""Challenges with hidden references, submissions and leaderboards."""

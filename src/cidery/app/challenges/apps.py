@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 
 
-class ServerConfig(AppConfig):
+class ChallengesConfig(AppConfig):
     """Challenges, submissions and leaderboards."""
 
     name = "cidery.app.challenges"

@@ -1,31 +1,40 @@
-"""A team's side of the evaluation server: submit a file and wait for its scores.
+"""A team's side of a challenge: submit a file and wait for its scores.
 
-It needs nothing but Python, so that the machine that trains a model need not have the server's
-packages.
+It needs no Django, so that the machine that trains a model need not have the server's packages.
 """
 
 from __future__ import annotations
 
-import json
+import io
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
-from uuid import uuid4
 
+import httpx
+
+from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.errors import InputError
 from cidery.store import Report, no_report
 
-MEGABYTE = 1024 * 1024
-LARGEST_UPLOAD = 50 * MEGABYTE
-"""What the server takes."""
-BLOCK = 1 << 16
-TIMEOUT = 60
+TIMEOUT_SECONDS = 60
 POLL_SECONDS = 1.0
+
+
+class ReportedFile(io.FileIO):
+    """A file to read that reports how much of it has been read."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        super().__init__(path)
+        self._report, self._size = report, path.stat().st_size
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """Read some bytes."""
+        content = super().read(-1 if size is None else size) or b""
+        if content:
+            self._report("sending", self.tell() / self._size)
+        return content
 
 
 @dataclass(frozen=True)
@@ -43,29 +52,23 @@ class Client:
     token: str
 
     def submit(self, challenge: str, path: Path, title: str, report: Report = no_report) -> int:
-        """Send a file of results, plain or packed, and return the submission's number."""
+        """Send a file of results, plain or compressed, and return the submission's number."""
         if path.stat().st_size > LARGEST_UPLOAD:
             most = LARGEST_UPLOAD // MEGABYTE
-            raise InputError(f"{path}: larger than {most} MB; pack it as .gz or .zip")
-        boundary = uuid4().hex
-        head, tail = _frame(boundary, title, path.name)
-        content = path.read_bytes()
-        body = head + content + tail
-
-        def blocks() -> Iterator[bytes]:
-            for start in range(0, len(body), BLOCK):
-                yield body[start : start + BLOCK]
-                report("sending", min(start + BLOCK, len(body)) / len(body))
-
-        request = self._request(f"challenges/{quote(challenge, safe='')}/submissions", blocks())
-        request.add_header("Content-Type", f"multipart/form-data; boundary={boundary}")
-        request.add_header("Content-Length", str(len(body)))
-        return int(self._ask(request)["id"])
+            raise InputError(f"{path}: larger than {most} MB; compress it as .gz or .zip")
+        with ReportedFile(path, report) as file:
+            answer = self._request(
+                "POST",
+                f"challenges/{quote(challenge, safe='')}/submissions",
+                data={"title": title},
+                files={"file": (path.name, file, "application/octet-stream")},
+            )
+        return int(answer["id"])
 
     def wait(self, submission: int, report: Report = no_report) -> dict[str, Any]:
         """Return the submission's page once it is scored."""
         while True:
-            page = self._ask(self._request(f"submissions/{submission}"))
+            page = self._request("GET", f"submissions/{submission}")
             found = page["submission"]
             if found["state"] == "failed":
                 raise InputError(
@@ -77,49 +80,45 @@ class Client:
             report(found["state"], found["steps_done"] / max(found["steps"], 1))
             time.sleep(POLL_SECONDS)
 
-    def _request(self, path: str, body: Iterator[bytes] | None = None) -> urllib.request.Request:
+    def _request(self, method: str, path: str, **content: Any) -> dict[str, Any]:
         if not self.url.startswith(("http://", "https://")):
             raise InputError(
                 f"the server's address must begin with http:// or https://: {self.url}"
             )
         headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
         url = f"{self.url.rstrip('/')}/api/{path}"
-        return urllib.request.Request(url, data=body, headers=headers)
-
-    def _ask(self, request: urllib.request.Request) -> dict[str, Any]:
         try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT) as answer:
-                content: dict[str, Any] = json.load(answer)
-                return content
-        except urllib.error.HTTPError as error:
-            with error:
-                raise InputError(_explain(error)) from None
-        except urllib.error.URLError as error:
-            raise InputError(f"{self.url} does not answer: {error.reason}") from None
-        except ValueError:
-            raise InputError(f"{self.url} answers, but it is no cidery server") from None
+            answer = httpx.request(method, url, headers=headers, timeout=TIMEOUT_SECONDS, **content)
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise InputError(f"{self.url} does not answer: {error}") from None
+        except UnicodeEncodeError:
+            raise InputError("a token has ASCII characters only; copy it again") from None
+        if answer.has_redirect_location:
+            target = answer.headers["Location"]
+            raise InputError(f"{self.url} redirects to {target}; give that server as the URL")
+        found = _read_object(answer)
+        if answer.is_error:
+            raise InputError(_explain(answer, found))
+        if not found:
+            raise InputError(f"{self.url} answers, but it is not a cidery server")
+        return found
 
 
-def _frame(boundary: str, title: str, name: str) -> tuple[bytes, bytes]:
-    """Return what comes before and after the file in the form that a browser would send."""
-    quoted = name.replace('"', "_").replace("\r", "_").replace("\n", "_")
-    head = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="title"\r\n\r\n{title}\r\n'
-        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{quoted}"\r\n'
-        "Content-Type: application/octet-stream\r\n\r\n"
-    )
-    return head.encode(), f"\r\n--{boundary}--\r\n".encode()
-
-
-def _explain(error: urllib.error.HTTPError) -> str:
-    """Return the server's own words, field by field where it complains of a form."""
+def _read_object(answer: httpx.Response) -> dict[str, Any]:
+    """Return the JSON object of an answer; an empty one where there is none."""
     try:
-        content = json.load(error)
+        content = answer.json()
     except ValueError:
-        return f"{error.url} answers with status {error.code}"
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _explain(answer: httpx.Response, content: dict[str, Any]) -> str:
+    """Return the server's own message, field by field where a form has errors."""
     problems = [
         problem if field in ("file", "non_field_errors") else f"{field}: {problem}"
         for field, problems in content.get("errors", {}).items()
         for problem in problems
     ]
-    return " ".join(problems) or str(content.get("detail", f"status {error.code}"))
+    unexplained = f"{answer.url} answers with status {answer.status_code}"
+    return " ".join(problems) or str(content.get("detail", unexplained))

@@ -8,8 +8,8 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.challenges.models import Challenge
+from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
@@ -93,12 +93,12 @@ class ChallengeForm(SettingsForm):
     metrics = MetricNames(
         initial="cider-d bleu-4 rouge-l",
         max_length=500,
-        help_text="Names with blanks between them; the first one ranks.",
+        help_text="Names separated by spaces; the first one ranks the leaderboard.",
     )
     frequencies = serializers.ChoiceField(
         choices=("references", *SHIPPED),
         default="references",
-        help_text="What CIDEr's weights are counted on.",
+        help_text="Document frequencies for CIDEr's weights: of the references, or a shipped set.",
     )
 
     class Meta(SettingsForm.Meta):
@@ -118,7 +118,7 @@ class NewChallengeForm(ChallengeForm):
         validators=[SET_NAME],
     )
     more_references = serializers.FileField(
-        required=False, help_text="Another set for the same images, such as forty for each."
+        required=False, help_text="A second set for the same images, for example forty for each."
     )
     more_references_name = serializers.CharField(
         label="Name of the other references",

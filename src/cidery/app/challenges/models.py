@@ -93,7 +93,7 @@ class Challenge(models.Model):
     image_scores_open = models.BooleanField(default=False)
     packed_images = models.BinaryField()
     scored_version = models.PositiveIntegerField(default=0)
-    """Grows whenever scores come or go."""
+    """Counts changes of the scores."""
     compared_version = models.PositiveIntegerField(default=0)
     """The version whose best submissions have been tested against the others."""
     created = models.DateTimeField(auto_now_add=True)
@@ -128,7 +128,7 @@ class Challenge(models.Model):
         return reverse("challenge", kwargs={"challenge": self.slug})
 
 
-class ReferenceSet(models.Model):
+class HiddenReferences(models.Model):
     """Hidden references for all images of a challenge, such as five or forty for each."""
 
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="reference_sets")
@@ -191,8 +191,8 @@ class Submission(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     claim = models.UUIDField(null=True)
     lease_until = models.DateTimeField(null=True)
-    hinted = models.DateTimeField(default=timezone.now)
-    """When the queue was last told of it."""
+    queued = models.DateTimeField(default=timezone.now)
+    """When it was last queued."""
     attempts = models.PositiveSmallIntegerField(default=0)
     steps_done = models.PositiveSmallIntegerField(default=0)
     steps = models.PositiveSmallIntegerField(default=0)
@@ -204,8 +204,8 @@ class Submission(models.Model):
         """Sweeps look for states; pages for a team's or a challenge's."""
 
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["state", "hinted"]),
-            models.Index(fields=["challenge", "team", "created"]),
+            models.Index(fields=["state", "queued"], name="submission_state"),
+            models.Index(fields=["challenge", "team", "created"], name="submission_team"),
         ]
 
     @property
@@ -219,7 +219,7 @@ class Submission(models.Model):
         return reverse("submission", kwargs={"submission": self.pk})
 
 
-class Rows(models.Model):
+class ImageRows(models.Model):
     """What some metrics measured of a submission, image by image: float64[images, k]."""
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="rows")
@@ -235,13 +235,13 @@ class Score(models.Model):
     """A submission's score by one metric on one set of references."""
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="scores")
-    reference_set = models.ForeignKey(ReferenceSet, models.CASCADE, related_name="+")
+    reference_set = models.ForeignKey(HiddenReferences, models.CASCADE, related_name="+")
     metric = models.CharField(max_length=80)
     value = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
     signature = models.CharField(max_length=500)
-    rows = models.ForeignKey(Rows, models.CASCADE, related_name="scores")
+    rows = models.ForeignKey(ImageRows, models.CASCADE, related_name="scores")
 
     class Meta:
         """A submission is scored once."""

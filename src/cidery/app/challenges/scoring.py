@@ -1,15 +1,12 @@
-"""Scoring a submission, exactly once, although workers die and the queue repeats itself."""
+"""Scoring a submission exactly once, although workers die and the queue may repeat a job."""
 
 from __future__ import annotations
 
 import logging
-import warnings
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import lru_cache
-from typing import TypeAlias
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -18,33 +15,39 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from cidery.app.challenges.models import Challenge, ReferenceSet, Rows, Score, Submission, pack_rows
-from cidery.captions.corpus import Corpus, ImageId
-from cidery.errors import CideryError, UnreliableWarning
+from cidery.app.challenges.models import (
+    Challenge,
+    HiddenReferences,
+    ImageRows,
+    Score,
+    Submission,
+    pack_rows,
+)
+from cidery.app.challenges.scorers import Labelled, ScorerCache
+from cidery.errors import CideryError
 from cidery.metrics import Metric, get_metrics
-from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import ScoreTable
+from cidery.statistics import Interval
 
 MOST_ATTEMPTS = 8
-"""After so many workers have died of a submission, it is its fault."""
-Labelled: TypeAlias = tuple[tuple[str, Metric], ...]
+"""A submission at which this many workers have died is given up."""
 log = logging.getLogger(__name__)
 
 
 class LostClaimError(Exception):
-    """Another worker has taken over."""
+    """Another worker has claimed the submission since."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A worker's hold on a submission, for as long as it gives signs of life."""
+    """A worker's claim on a submission, which it keeps by renewing its lease."""
 
     submission: int
     key: UUID
 
     @classmethod
     def take(cls, submission: int) -> Claim | None:
-        """Claim a submission that waits, or whose worker is silent; None if there is no need."""
+        """Claim a submission that waits, or whose lease has run out; None if it is neither."""
         claim = cls(submission, uuid4())
         now = timezone.now()
         free = Q(state=Submission.State.QUEUED) | Q(
@@ -60,11 +63,11 @@ class Claim:
         return claim if taken else None
 
     def report(self, done: int, steps: int) -> None:
-        """Write progress down, which renews the lease."""
+        """Store the progress, which renews the lease."""
         self._write(steps_done=done, steps=steps, lease_until=timezone.now() + _lease())
 
     def finish(self, state: Submission.State) -> None:
-        """Write the end down."""
+        """Store the final state."""
         self._write(state=state, claim=None, lease_until=None, scored=timezone.now())
 
     def _write(self, **fields: object) -> None:
@@ -79,19 +82,19 @@ def _lease() -> timedelta:
     return timedelta(seconds=settings.LEASE_SECONDS)
 
 
-def score_submission(number: int) -> None:
-    """Score a submission, unless that is done or another worker is at it."""
+def score_submission(number: int, scorers: ScorerCache) -> None:
+    """Score a submission, unless that is done or another worker is doing it."""
     claim = Claim.take(number)
     if claim is None:
         return
     submission = Submission.objects.select_related("challenge").get(pk=number)
     try:
-        measured = _measure(submission, claim)
+        measured = _measure(submission, claim, scorers)
         _write_scores(submission, claim, measured)
     except LostClaimError:
         log.info("submission %d has gone to another worker", number)
     except CideryError as error:
-        # Its words may quote captions, which logs must not.
+        # The message may quote captions, which may not be in logs.
         log.error("submission %d cannot be scored: %s", number, type(error).__name__)
         claim.finish(Submission.State.FAILED)
 
@@ -100,26 +103,26 @@ def score_submission(number: int) -> None:
 class Measured:
     """What one family of metrics found on one set of references."""
 
-    reference_set: ReferenceSet
+    reference_set: HiddenReferences
     table: ScoreTable
+    intervals: Mapping[str, Interval]
+    """By label."""
 
 
-def _measure(submission: Submission, claim: Claim) -> list[Measured]:
+def _measure(submission: Submission, claim: Claim, scorers: ScorerCache) -> list[Measured]:
     captions = submission.captions
     images = np.arange(len(captions))
     steps = list(_steps(submission.challenge))
     measured = []
     for done, (reference_set, metrics) in enumerate(steps):
         claim.report(done, len(steps))
-        scorer = _prepare(reference_set.pk, metrics)
-        table = scorer.score(captions, images, images)
-        table.intervals()  # drawn here, read when written
-        measured.append(Measured(reference_set, table))
+        table = scorers.get(reference_set, metrics).score(captions, images, images)
+        measured.append(Measured(reference_set, table, table.intervals()))
     claim.report(len(steps), len(steps))
     return measured
 
 
-def _steps(challenge: Challenge) -> Iterator[tuple[ReferenceSet, Labelled]]:
+def _steps(challenge: Challenge) -> Iterator[tuple[HiddenReferences, Labelled]]:
     """Yield sets of references with metrics that share their work."""
     families: dict[Hashable, list[tuple[str, Metric]]] = defaultdict(list)
     for label, metric in get_metrics(challenge.metrics).items():
@@ -129,28 +132,6 @@ def _steps(challenge: Challenge) -> Iterator[tuple[ReferenceSet, Labelled]]:
             yield reference_set, tuple(metrics)
 
 
-@lru_cache(maxsize=32)
-def _prepare(reference_set: int, metrics: Labelled) -> Scorer:
-    """Make references ready, and keep them so: the next submission is likely for them too."""
-    found = ReferenceSet.objects.select_related("challenge").get(pk=reference_set)
-    challenge = found.challenge
-    return prepare(
-        dict(zip(challenge.images, found.references, strict=True)),
-        dict(metrics),
-        challenge.frequencies,
-    )
-
-
-def prepare(
-    references: Mapping[ImageId, Sequence[str]], metrics: Mapping[str, Metric], frequencies: str
-) -> Scorer:
-    """Make references ready for metrics; a set too small for good weights is the owner's choice."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreliableWarning)
-        corpus = Corpus.from_references(references)
-        return Scorer.build(corpus, metrics, frequencies=frequencies, threads=1)
-
-
 def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]) -> None:
     """Write everything or nothing; the claim decides, and a constraint stands behind it."""
     with transaction.atomic():
@@ -158,7 +139,7 @@ def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]
         for found in measured:
             # All labels of a step share their rows.
             shared = next(iter(found.table.resampling.values())).rows
-            rows = Rows.objects.create(submission=submission, packed=pack_rows(shared))
+            rows = ImageRows.objects.create(submission=submission, packed=pack_rows(shared))
             Score.objects.bulk_create(
                 Score(
                     submission=submission,
@@ -170,18 +151,18 @@ def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]
                     signature=found.table.signatures[label],
                     rows=rows,
                 )
-                for label, interval in found.table.intervals().items()
+                for label, interval in found.intervals.items()
             )
         count_change(submission.challenge)
 
 
 def count_change(challenge: Challenge) -> None:
-    """Say that scores have come or gone, so that the best are compared anew."""
+    """Record that scores have changed, so that the best are compared again."""
     Challenge.objects.filter(pk=challenge.pk).update(scored_version=F("scored_version") + 1)
 
 
-def give_up_on_killers() -> None:
-    """Fail submissions of which one worker after the other has died."""
+def fail_crashing_submissions() -> None:
+    """Mark submissions as failed at which one worker after the other has died."""
     Submission.objects.filter(
         state=Submission.State.SCORING,
         lease_until__lt=timezone.now(),
@@ -190,10 +171,10 @@ def give_up_on_killers() -> None:
 
 
 def find_waiting() -> list[int]:
-    """Return submissions that the queue should hear of again, and note that it does."""
+    """Return submissions that must be queued again, and record that they are."""
     now = timezone.now()
-    forgotten = Q(state=Submission.State.QUEUED, hinted__lt=now - _lease()) | Q(
-        state=Submission.State.SCORING, lease_until__lt=now, hinted__lt=now - _lease() / 2
+    forgotten = Q(state=Submission.State.QUEUED, queued__lt=now - _lease()) | Q(
+        state=Submission.State.SCORING, lease_until__lt=now, queued__lt=now - _lease() / 2
     )
     found = list(
         Submission.objects.filter(forgotten).order_by("created").values_list("pk", flat=True)
@@ -201,5 +182,5 @@ def find_waiting() -> list[int]:
     return [
         number
         for number in found
-        if Submission.objects.filter(forgotten, pk=number).update(hinted=now)
+        if Submission.objects.filter(forgotten, pk=number).update(queued=now)
     ]

@@ -1,184 +1,51 @@
-"""Pages of submissions: entering one, watching it, its scores, and two compared."""
+"""Accepting a submission: its file and the team's limits are checked, then it is stored."""
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
 
-from django.http import HttpResponseBase
-from django.shortcuts import get_object_or_404
-from rest_framework import serializers
-from rest_framework.exceptions import NotFound, PermissionDenied
+from django.db import transaction
+from django.utils import timezone
 
-from cidery.app.challenges.browsing import get_challenge
-from cidery.app.challenges.data import (
-    ComparisonData,
-    ImageScoresData,
-    SubmissionData,
-    SubmissionPageData,
-    SubmissionsData,
-)
-from cidery.app.challenges.entering import enter
-from cidery.app.challenges.forms import ComparisonQuery, ImagesQuery, SubmissionForm
-from cidery.app.challenges.models import Submission
-from cidery.app.challenges.ranking import contrast
-from cidery.app.challenges.tasks import ask_to_compare, is_being_compared
-from cidery.app.web.limits import CompareLimit, WriteLimit
+from cidery.app.challenges.models import Challenge, Submission, pack_json
+from cidery.app.challenges.tasks import queue_scoring
+from cidery.app.challenges.uploads import read_captions
 from cidery.app.web.models import Account
-from cidery.app.web.pages import FormPage, Page
-from cidery.app.web.roles import Role
 from cidery.errors import InputError
-from cidery.metrics import get_metrics
-from cidery.scoring.scorer import pool_counted
-
-IMAGES_PER_PAGE = 100
-MOST_CHOICES = 500
 
 
-def get_submission(page: Page) -> Submission:
-    """Return the submission of a page's address; those one may not see do not exist."""
-    visible = Submission.objects.visible_to(page.request.user).select_related("challenge", "team")
-    found = visible.defer("packed_captions")
-    return get_object_or_404(found, pk=page.kwargs["submission"])
+def submit(team: Account, challenge: Challenge, title: str, content: bytes) -> Submission:
+    """Check a team's file, store its captions and have them scored.
 
-
-class Submissions(FormPage):
-    """Lists one's own submissions to a challenge and takes new ones."""
-
-    role = Role.MEMBER
-    template_name = "challenges/submissions.html"
-    shows = SubmissionsData
-    form = SubmissionForm
-    accepts = SubmissionData
-    has_files = True
-    throttle_classes = (WriteLimit,)
-    throttle_scope = "submit"
-
-    def show(self) -> Any:
-        """Return the newest first."""
-        challenge, account = get_challenge(self), self._account()
-        found = challenge.submissions.select_related("team", "challenge").defer("packed_captions")
-        if not account.is_owner:
-            found = found.filter(team=account)
-        return {"challenge": challenge, "submissions": found.order_by("-created")}
-
-    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Check the file at once; scoring follows in the background."""
-        challenge = get_challenge(self)
-        try:
-            submission = enter(self._account(), challenge, values["title"], values["file"].read())
-        except InputError as error:
-            raise serializers.ValidationError({"file": [str(error)]}) from None
-        return self.done(submission, submission)
-
-    def _account(self) -> Account:
-        account = self.request.user
-        assert isinstance(account, Account)  # the role sees to it
-        return account
-
-
-class SubmissionPage(Page):
-    """Shows a submission: how far it is, then its scores."""
-
-    role = Role.ANYONE
-    template_name = "challenges/submission.html"
-    shows = SubmissionPageData
-
-    def show(self) -> Any:
-        """Return the submission with its scores."""
-        submission = get_submission(self)
-        return {
-            "submission": submission,
-            "challenge_title": submission.challenge.title,
-            "scores": submission.scores.select_related("reference_set").defer(
-                "reference_set__packed_references"
-            ),
-            "shows_images": _shows_images(submission, self.request.user),
-        }
-
-
-def _shows_images(submission: Submission, account: Any) -> bool:
-    """Tell whether an account may see a submission's scores image by image."""
-    if not account.is_authenticated:
-        return False
-    is_theirs = submission.team_id == account.pk
-    return bool(account.is_owner or (submission.challenge.image_scores_open and is_theirs))
-
-
-class ImageScores(Page):
-    """Shows a submission's scores image by image, where the owner has opened them."""
-
-    role = Role.MEMBER
-    template_name = "challenges/image_scores.html"
-    shows = ImageScoresData
-    queries = ImagesQuery
-
-    def show(self) -> Any:
-        """Return a hundred images' scores."""
-        submission = get_submission(self)
-        if not _shows_images(submission, self.request.user):
-            raise PermissionDenied("Scores of single images are not open.")
-        images = submission.challenge.images
-        pages = -(-len(images) // IMAGES_PER_PAGE)
-        number = self.read_query()["page"]
-        if number > pages:
-            raise NotFound(f"Pages are counted from 1 to {pages}.")
-        chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
-        metrics = get_metrics(submission.challenge.metrics)
-        scores = submission.scores.select_related("reference_set", "rows").defer(
-            "reference_set__packed_references"
+    Raises:
+        InputError: what is wrong with the file, or which limit is reached.
+    """
+    _check_limits(team, challenge)  # before the work of reading
+    captions = read_captions(content, challenge.images)
+    with transaction.atomic():
+        # Of several at once the limits see one after the other.
+        Account.objects.select_for_update().get(pk=team.pk)
+        _check_limits(team, challenge)
+        submission = Submission.objects.create(
+            challenge=challenge, team=team, title=title, packed_captions=pack_json(captions)
         )
-        columns = {
-            f"{score.reference_set.name}.{score.metric}": pool_counted(
-                metrics[score.metric], score.rows.array[chosen]
-            ).tolist()
-            for score in scores
-        }
-        rows = zip(images[chosen], *columns.values(), strict=True)
-        return {
-            "submission": submission,
-            "columns": list(columns),
-            "images": [{"image": image, "values": values} for image, *values in rows],
-            "page": number,
-            "pages": pages,
-        }
+        queue_scoring(submission)
+    return submission
 
 
-class CompareSubmissions(Page):
-    """Compares two submissions by paired tests on the same images."""
-
-    role = Role.ANYONE
-    template_name = "challenges/compare.html"
-    shows = ComparisonData
-    queries = ComparisonQuery
-
-    def show(self) -> Any:
-        """Return what can be compared and, for a pair, every column's difference."""
-        challenge = get_challenge(self)
-        visible = (
-            Submission.objects.visible_to(self.request.user)
-            .filter(challenge=challenge, state=Submission.State.SCORED)
-            .select_related("team", "challenge")
-            .defer("packed_captions")
+def _check_limits(team: Account, challenge: Challenge) -> None:
+    now = timezone.now()
+    if challenge.opens is not None and now < challenge.opens:
+        raise InputError(f"The challenge opens on {challenge.opens:%d %B %Y at %H:%M} UTC.")
+    if challenge.closes is not None and now >= challenge.closes:
+        raise InputError(f"The challenge closed on {challenge.closes:%d %B %Y at %H:%M} UTC.")
+    counted = Submission.objects.counted(team, challenge)
+    if counted.count() >= challenge.in_all:
+        raise InputError(f"Your team has used all its {challenge.in_all} submissions.")
+    today = now.replace(hour=0, minute=0, second=0, microsecond=0)
+    if counted.filter(created__gte=today).count() >= challenge.per_day:
+        tomorrow = today + timedelta(days=1)
+        raise InputError(
+            f"Your team has used its {challenge.per_day} submissions of today; "
+            f"the next is possible from {tomorrow:%d %B} 00:00 UTC."
         )
-        shown: dict[str, Any] = {
-            "challenge": challenge,
-            "choices": visible.order_by("-created")[:MOST_CHOICES],
-            "first": None,
-            "second": None,
-            "is_ready": True,
-            "contrasts": [],
-        }
-        query = self.read_query()
-        if not query:
-            return shown
-        first, second = (get_object_or_404(visible, pk=query[n]) for n in ("first", "second"))
-        contrasts = contrast(first, second)
-        if contrasts is None and not is_being_compared(first, second):
-            CompareLimit().check(self.request, self)
-            ask_to_compare(first, second)
-        return shown | {
-            "first": first,
-            "second": second,
-            "is_ready": contrasts is not None,
-            "contrasts": contrasts or [],
-        }

@@ -1,4 +1,4 @@
-"""Background jobs: hints to look into the database, which says what is to be done."""
+"""Background jobs; each looks into the database, which says what is to be done."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from django.db.models import F
 
 from cidery.app.challenges.models import Challenge, Submission
 from cidery.app.challenges.ranking import compare_with_best, find_difference, pair_scores
-from cidery.app.challenges.scoring import find_waiting, give_up_on_killers, score_submission
+from cidery.app.challenges.scorers import ScorerCache
+from cidery.app.challenges.scoring import (
+    fail_crashing_submissions,
+    find_waiting,
+    score_submission,
+)
 from cidery.app.web.queue import queue, sweep
+
+SCORERS = ScorerCache()
+"""Of this worker, whose jobs run one after the other."""
 
 
 @queue.task()  # type: ignore[untyped-decorator]  # Huey has no types
 def score(submission: int) -> None:
     """Score a submission, then see whether it is the best."""
-    score_submission(submission)
+    score_submission(submission, SCORERS)
     waiting = Submission.objects.filter(
         challenge__submissions=submission,
         state__in=(Submission.State.QUEUED, Submission.State.SCORING),
@@ -52,22 +60,22 @@ def _comparison_key(first: Submission, second: Submission) -> str:
     return f"compare-{one}-{other}"
 
 
-def hint(submission: Submission) -> None:
-    """Tell the queue of a submission once it is safely stored."""
+def queue_scoring(submission: Submission) -> None:
+    """Queue a submission once the transaction that stores it is committed."""
     transaction.on_commit(lambda: score(submission.pk), robust=True)
 
 
 @sweep
 def sweep_submissions() -> None:
-    """Tell the queue again of what it has lost; give up on what kills workers."""
-    give_up_on_killers()
+    """Queue again what the queue has lost; give up submissions at which workers die."""
+    fail_crashing_submissions()
     for number in find_waiting():
         score(number)
 
 
 @sweep
 def sweep_challenges() -> None:
-    """Compare where scores have changed since."""
+    """Queue the comparisons of challenges whose scores have changed."""
     for challenge in Challenge.objects.filter(compared_version__lt=F("scored_version")):
         compare(challenge.pk)
 

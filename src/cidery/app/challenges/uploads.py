@@ -9,17 +9,19 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
-from cidery.app.challenges.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.captions.corpus import ImageId, Rows
 from cidery.captions.formats import read_candidates
 from cidery.captions.ids import index_ids
 from cidery.captions.inputs import check_captions
 from cidery.errors import CideryError, InputError
 
+MEGABYTE = 1024 * 1024
+LARGEST_UPLOAD = 50 * MEGABYTE
 LARGEST_CONTENT = 200 * MEGABYTE
+"""After it is unpacked."""
 LONGEST_CAPTION = 2000
-"""Characters; no honest caption is longer, and aligning words takes time."""
-ROOM_PER_IMAGE = 4 * LONGEST_CAPTION
+"""Characters; longer ones would take long to align."""
+BYTES_PER_IMAGE = 4 * LONGEST_CAPTION
 """Bytes of JSON, on average."""
 MOST_VALUES_PER_IMAGE = 100
 """Brackets and commas of JSON, those in captions included, on average."""
@@ -66,20 +68,20 @@ def unpack(content: bytes) -> bytes:
     else:
         inner = content
     if inner.startswith(_NESTED):
-        raise InputError("The file is an archive, or one inside another; pack the JSON only once.")
+        raise InputError("The file holds another archive; pack the JSON only once, as .gz or .zip.")
     if inner.startswith(_TABLES):
         raise InputError("The file is a table of Parquet or Arrow; send COCO results as JSON.")
     return inner
 
 
 def _check_extent(content: bytes, images: int) -> None:
-    """Refuse what could not describe so few images before it becomes objects.
+    """Refuse a file that is too large for so few images, before it is parsed.
 
     Two hundred megabytes of empty brackets, packed into two hundred kilobytes, are gigabytes once
     they are parsed.
     """
     values = sum(map(content.count, (b"[", b"{", b",")))
-    if len(content) > MEGABYTE + ROOM_PER_IMAGE * images:
+    if len(content) > MEGABYTE + BYTES_PER_IMAGE * images:
         raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
     if values > 1000 + MOST_VALUES_PER_IMAGE * images:
         raise InputError(f"The file holds far more than captions of {images} images.")

@@ -2,19 +2,19 @@
 
 from django.urls import URLPattern, path
 
-from cidery.app.challenges import browsing, charts, submissions
+from cidery.app.challenges.pages import challenges, charts, comparisons, owner, submissions
 
 urlpatterns: list[URLPattern] = [
-    path("challenges", browsing.Challenges.as_view(), name="challenges"),
-    path("new-challenge", browsing.NewChallenge.as_view(), name="new-challenge"),
-    path("challenges/<slug:challenge>", browsing.ChallengePage.as_view(), name="challenge"),
-    path("challenges/<slug:challenge>/images", browsing.ChallengeImages.as_view(), name="images"),
+    path("challenges", challenges.Challenges.as_view(), name="challenges"),
+    path("new-challenge", owner.NewChallenge.as_view(), name="new-challenge"),
+    path("challenges/<slug:challenge>", challenges.ChallengePage.as_view(), name="challenge"),
+    path("challenges/<slug:challenge>/images", challenges.ChallengeImages.as_view(), name="images"),
     path(
         "challenges/<slug:challenge>/settings",
-        browsing.ChallengeSettings.as_view(),
+        owner.ChallengeSettings.as_view(),
         name="settings",
     ),
-    path("challenges/<slug:challenge>/rescore", browsing.Rescore.as_view(), name="rescore"),
+    path("challenges/<slug:challenge>/rescore", owner.Rescore.as_view(), name="rescore"),
     path(
         "challenges/<slug:challenge>/submissions",
         submissions.Submissions.as_view(),
@@ -23,7 +23,7 @@ urlpatterns: list[URLPattern] = [
     path("challenges/<slug:challenge>/chart", charts.Chart.as_view(), name="chart"),
     path(
         "challenges/<slug:challenge>/compare",
-        submissions.CompareSubmissions.as_view(),
+        comparisons.CompareSubmissions.as_view(),
         name="compare",
     ),
     path("submissions/<int:submission>", submissions.SubmissionPage.as_view(), name="submission"),

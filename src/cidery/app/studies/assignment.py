@@ -1,7 +1,7 @@
 """Giving items to judges and taking their answers, exactly under any number of judges at once.
 
 Each function is one short transaction that begins by locking the judge, so that two windows of one
-judge wait for each other. Different judges meet only at free places: PostgreSQL skips those that
+judge wait for each other. Different judges meet only at free slots: PostgreSQL skips those that
 another transaction is looking at, SQLite lets one writer in at a time.
 """
 
@@ -17,7 +17,6 @@ from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from cidery.app.studies.models import Assignment, Item, Judge, Study
-from cidery.app.studies.places import return_overdue
 from cidery.app.studies.queries import (
     count_answered,
     draw_ticket,
@@ -27,6 +26,7 @@ from cidery.app.studies.queries import (
     lock_judge,
     mark_answered,
 )
+from cidery.app.studies.slots import return_overdue
 from cidery.errors import CideryError
 
 GIVEN, ANSWERED = Assignment.State.GIVEN, Assignment.State.ANSWERED

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, GREY = "#0072B2", "#E69F00", "#999999"
 UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
 LONGEST_SECONDS = 120
-"""Whoever takes longer went for a coffee; they are drawn in the last bar."""
+"""Longer times are pauses; they are drawn in the last bar."""
 
 
 def draw_progress(study: Study) -> bytes:

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from django.db.models import F, QuerySet
 
+from cidery.app.studies.invites import completion_code
 from cidery.app.studies.items import Content
-from cidery.app.studies.joining import completion_code
 from cidery.app.studies.models import Assignment, Item, Judge, Study
 from cidery.meta import Agreement, Dataset, Pairs, evaluate
 from cidery.meta.datasets import build_judgments

@@ -21,7 +21,7 @@ BATCH = 2000
 
 
 def create_study(definition: Definition) -> Study:
-    """Create a study with its items, attention checks and free places, in shuffled order."""
+    """Create a study with its items, attention checks and free slots, in shuffled order."""
     with transaction.atomic():
         study = Study(**definition.fields)
         study.references = definition.used_references()
@@ -29,11 +29,11 @@ def create_study(definition: Definition) -> Study:
         study.check_count = len(definition.checks)
         _save(study)
         items = _add_items(study, definition.items, definition.checks)
-        orders = shuffle_places(len(items), study.judges_each, study.seed)
+        orders = shuffle_slots(len(items), study.judges_each, study.seed)
         Assignment.objects.bulk_create(
             [
-                Assignment(study=study, item=item, place=place, order=orders[place][number])
-                for place in range(study.judges_each)
+                Assignment(study=study, item=item, slot=slot, order=orders[slot][number])
+                for slot in range(study.judges_each)
                 for number, item in enumerate(items)
             ],
             batch_size=BATCH,
@@ -48,14 +48,14 @@ def _save(study: Study) -> None:
         raise SettingError(f"there is a study {study.name!r} already; choose another") from None
 
 
-def shuffle_places(items: int, judges: int, seed: int) -> list[list[int]]:
-    """Return an order for each place of each item: all first places, then all second ones, ….
+def shuffle_slots(items: int, judges: int, seed: int) -> list[list[int]]:
+    """Return an order for each slot of each item: all first slots, then all second ones, ….
 
-    Each row of places is shuffled by itself, so that judges who see all items do not see them in
+    Each row of slots is shuffled by itself, so that judges who see all items do not see them in
     the same order.
     """
     rng = np.random.default_rng(seed)
-    return [(rng.permutation(items) + place * items).tolist() for place in range(judges)]
+    return [(rng.permutation(items) + slot * items).tolist() for slot in range(judges)]
 
 
 def _add_items(
@@ -71,8 +71,8 @@ def _add_items(
         for number, content in enumerate(contents, start=1)
     ]
     mixed = items + [
-        Item(study=study, number=study.item_count + place, content=content, known_answer=answer)
-        for place, (content, answer) in enumerate(checks, start=1)
+        Item(study=study, number=study.item_count + number, content=content, known_answer=answer)
+        for number, (content, answer) in enumerate(checks, start=1)
     ]
     secrets.SystemRandom().shuffle(mixed)
     Item.objects.bulk_create(mixed, batch_size=BATCH)
@@ -143,15 +143,15 @@ def _add_answers(study: Study, items: Sequence[Item], answers: Sequence[Sequence
             Assignment(
                 study=study,
                 item=item,
-                judge=judges[place],
-                place=place,
+                judge=judges[slot],
+                slot=slot,
                 state=Assignment.State.ANSWERED,
                 given=now,
                 answered=now,
                 value=value,
             )
             for item, given in zip(items, answers, strict=True)
-            for place, value in enumerate(given)
+            for slot, value in enumerate(given)
         ],
         batch_size=BATCH,
     )

@@ -1,8 +1,8 @@
-"""What is kept: studies, their items, their judges, and who was given which item.
+"""What is stored: studies, their items, their judges, and who was given which item.
 
-Every item has as many *places* as it needs judges. A place is an Assignment: free at first, then
+Every item has as many *slots* as it needs judges. A slot is an Assignment: free at first, then
 given to a judge, then answered. That an item has exactly so many different judges is not computed
-but constrained: an item has each place once, and each judge once.
+but constrained: an item has each slot once, and each judge once.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ class Study(models.Model):
         width = (self.scale_high - self.scale_low) / self.scale_step
         # One more than are allowed tells as much as a billion more.
         count = round(min(width, MOST_STEPS)) + 1
-        return [round(self.scale_low + place * self.scale_step, 6) for place in range(count)]
+        return [round(self.scale_low + step * self.scale_step, 6) for step in range(count)]
 
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""
@@ -196,7 +196,7 @@ class Item(models.Model):
 
 
 class Invite(models.Model):
-    """A link by which judges come; only its digest is kept."""
+    """A link by which judges join; only its digest is stored."""
 
     study = models.ForeignKey(Study, models.CASCADE, related_name="invites")
     label = models.CharField(max_length=100)
@@ -224,7 +224,7 @@ class Judge(models.Model):
     reason = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        """A worker is one judge, however often they come."""
+        """A worker is one judge, however often they join."""
 
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -236,7 +236,7 @@ class Judge(models.Model):
 
 
 class Assignment(models.Model):
-    """A place of an item: free, given to a judge, answered, or given up."""
+    """A slot of an item: free, given to a judge, answered, or given up."""
 
     class State(models.TextChoices):
         """How far it is."""
@@ -245,7 +245,7 @@ class Assignment(models.Model):
         GIVEN = "given"
         ANSWERED = "answered"
         RETURNED = "returned"
-        """Waited too long; its place went to someone else."""
+        """Waited too long; its slot went to someone else."""
 
     class Review(models.TextChoices):
         """Of a collected sentence."""
@@ -258,10 +258,10 @@ class Assignment(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="assignments")
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     judge = models.ForeignKey(Judge, models.CASCADE, null=True, related_name="assignments")
-    place = models.PositiveSmallIntegerField(null=True)
+    slot = models.PositiveSmallIntegerField(null=True)
     """Among the item's; none for attention checks and for what does not count towards them."""
     order = models.PositiveIntegerField(default=0)
-    """In which free places are given away."""
+    """In which free slots are given away."""
     state = models.CharField(max_length=10, choices=State.choices, default=State.FREE)
     swapped = models.BooleanField(default=False)
     """Whether the judge saw the second sentence of a pair first."""
@@ -276,10 +276,10 @@ class Assignment(models.Model):
     reason = models.CharField(max_length=500, blank=True)
 
     class Meta:
-        """An item has each place once, and each judge once."""
+        """An item has each slot once, and each judge once."""
 
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(fields=["item", "place"], name="assignment_place"),
+            models.UniqueConstraint(fields=["item", "slot"], name="assignment_slot"),
             models.UniqueConstraint(fields=["item", "judge"], name="assignment_judge"),
             models.CheckConstraint(
                 condition=Q(state="free", judge=None) | (~Q(state="free") & Q(judge__isnull=False)),
@@ -291,7 +291,7 @@ class Assignment(models.Model):
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [
-            models.Index(fields=["study", "order"], condition=Q(state="free"), name="free_places"),
+            models.Index(fields=["study", "order"], condition=Q(state="free"), name="free_slots"),
             models.Index(fields=["judge", "state", "given"], name="judge_assignments"),
             models.Index(fields=["study", "state"], name="study_assignments"),
         ]

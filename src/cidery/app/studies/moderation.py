@@ -6,21 +6,21 @@ from django.db import transaction
 from django.utils import timezone
 
 from cidery.app.studies.models import Assignment, Study
-from cidery.app.studies.places import ANSWERED, FREE, vacate
 from cidery.app.studies.queries import lock_judge
+from cidery.app.studies.slots import ANSWERED, FREE, vacate
 
 
 def exclude_judge(judge_key: int, reason: str = "") -> None:
-    """Count none of a judge's answers, and give their places to others."""
+    """Count none of a judge's answers, and give their slots to others."""
     with transaction.atomic():
         judge = lock_judge(judge_key)
         judge.excluded, judge.reason = True, reason
         judge.save(update_fields=["excluded", "reason"])
-        vacate(judge.assignments.filter(place__isnull=False).select_for_update())
+        vacate(judge.assignments.filter(slot__isnull=False).select_for_update())
 
 
 def restore_judge(judge_key: int) -> None:
-    """Count a judge's answers again; they take back the places that nobody has taken since."""
+    """Count a judge's answers again; they take back the slots that nobody has taken since."""
     with transaction.atomic():
         judge = lock_judge(judge_key)
         judge.excluded, judge.reason = False, ""
@@ -28,16 +28,16 @@ def restore_judge(judge_key: int) -> None:
         mine = {
             one.item_id: one
             for one in judge.assignments.filter(
-                state=ANSWERED, place=None, item__known_answer=None
+                state=ANSWERED, slot=None, item__known_answer=None
             ).exclude(review=Assignment.Review.REJECTED)
         }
         free = Assignment.objects.filter(study=judge.study, state=FREE, item__in=mine.keys())
-        for place in free.select_for_update(skip_locked=True, of=("self",)):
-            one = mine.pop(place.item_id, None)
+        for slot in free.select_for_update(skip_locked=True, of=("self",)):
+            one = mine.pop(slot.item_id, None)
             if one is not None:
-                place.delete()
-                one.place = place.place
-                one.save(update_fields=["place"])
+                slot.delete()
+                one.slot = slot.slot
+                one.save(update_fields=["slot"])
 
 
 def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> None:

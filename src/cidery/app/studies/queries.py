@@ -101,7 +101,7 @@ def find_given(judge: Judge) -> Assignment | None:
 
 
 def find_free(judge: Judge) -> Assignment | None:
-    """Return the next free place of an item that the judge has not seen."""
+    """Return the next free slot of an item that the judge has not seen."""
     statement = _locking(FIND_FREE, "FOR UPDATE OF a SKIP LOCKED")
     return _read_assignment(judge, _execute(statement, judge.study_id, judge.pk).fetchone())
 
@@ -117,7 +117,7 @@ def _read_assignment(judge: Judge, row: Any) -> Assignment | None:
 
 
 def give(assignment: Assignment, judge: Judge, *, swapped: bool) -> Assignment:
-    """Give a free place to a judge."""
+    """Give a free slot to a judge."""
     assignment.swapped, assignment.ticket = swapped, draw_ticket()
     _execute(GIVE, judge.pk, _now(), swapped, assignment.ticket, assignment.pk)
     return assignment

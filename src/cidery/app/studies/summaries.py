@@ -9,7 +9,7 @@ from typing import Any
 
 from cidery.app.studies.counting import Count, JudgeSummary, check_accuracy
 from cidery.app.studies.models import Assignment, Study
-from cidery.app.studies.places import count_places
+from cidery.app.studies.slots import count_slots
 from cidery.errors import InputError
 from cidery.statistics import Interval
 
@@ -67,10 +67,10 @@ class Summary(ShortSummary):
 def summarize_all() -> list[ShortSummary]:
     """Return all studies, the newest first."""
     studies = Study.objects.defer("references")
-    return [ShortSummary(**_shorten(study, count_places(study))) for study in studies]
+    return [ShortSummary(**_shorten(study, count_slots(study))) for study in studies]
 
 
-def _shorten(study: Study, places: dict[str, int]) -> dict[str, Any]:
+def _shorten(study: Study, slots: dict[str, int]) -> dict[str, Any]:
     return {
         "name": study.name,
         "title": study.title,
@@ -78,22 +78,22 @@ def _shorten(study: Study, places: dict[str, int]) -> dict[str, Any]:
         "state": study.state,
         "items": study.item_count,
         "judges_each": study.judges_each,
-        "answered": places["answered"],
-        "needed": sum(places.values()),
+        "answered": slots["answered"],
+        "needed": sum(slots.values()),
     }
 
 
 def summarize(study: Study) -> Summary:
     """Count everything there is to know about a study."""
-    count, places = Count(study), count_places(study)
+    count, slots = Count(study), count_slots(study)
     seconds = count.seconds()
     right, checks = check_accuracy(study)
     pending = Assignment.objects.filter(study=study, review=Assignment.Review.PENDING)
     return Summary(
-        **_shorten(study, places),
+        **_shorten(study, slots),
         asked=study.asked,
-        given=places["given"],
-        free=places["free"],
+        given=slots["given"],
+        free=slots["free"],
         alpha=count.alpha(),
         kappa=count.kappa(),
         median_seconds=median(seconds) if seconds else None,

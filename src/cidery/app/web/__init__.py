@@ -1,4 +1,4 @@
-"""The web app that `cidery serve` runs: what its two wings, studies and challenges, stand on.
+"""What the apps `studies` and `challenges` share: accounts, pages, the queue, how they are served.
 
-The wings are Django apps named in `settings.WINGS`; nothing here imports them.
+They are Django apps, named in `settings.APPS_WITH_PAGES`; nothing here imports them.
 """

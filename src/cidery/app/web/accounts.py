@@ -23,7 +23,7 @@ from cidery.app.web.roles import Role
 
 PASSWORD_STYLE = {"input_type": "password"}
 LONGEST_PASSWORD = 200
-"""Argon2 takes its time over every byte."""
+"""Longer ones would take longer to hash."""
 
 
 class NoFields(serializers.Serializer[Any]):
@@ -54,7 +54,7 @@ def check_password(password: str, account: Account) -> None:
 
 
 class SignUpForm(serializers.Serializer[Any]):
-    """What a new team says of itself."""
+    """What a new team enters."""
 
     name = serializers.CharField(
         label="Team name",
@@ -108,7 +108,7 @@ class SignUp(FormPage):
         return {}
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Make the account; of two at once with one name, one comes too late."""
+        """Make the account; of two requests at once for one name, the second is refused."""
         try:
             with transaction.atomic():
                 account = Account.objects.sign_up(**values)
@@ -329,7 +329,7 @@ class Accounts(FormPage):
         return shown | ({"link": self.link} if self.link else {})
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Do it; the owner cannot lock himself out."""
+        """Do what was chosen; owners cannot suspend themselves."""
         account = get_object_or_404(Account, pk=values["account"])
         if values["action"] == "link":
             self.link = self.request.build_absolute_uri(account.one_time_path())

@@ -43,7 +43,7 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
     name = "token"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
-        """Return OpenAPI's words for it."""
+        """Return the description for OpenAPI."""
         return {"type": "http", "scheme": "bearer"}
 
 
@@ -54,5 +54,5 @@ class SessionScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-
     name = "session"
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:  # noqa: ARG002
-        """Return OpenAPI's words for it."""
+        """Return the description for OpenAPI."""
         return {"type": "apiKey", "in": "cookie", "name": "sessionid"}

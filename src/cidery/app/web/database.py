@@ -13,18 +13,31 @@ from cidery.errors import SettingError
 
 
 def migrate() -> None:
-    """Bring the tables up to date."""
+    """Make the tables, or bring them up to date."""
     from django.core.management import call_command
     from django.db import connections
 
-    _hide_files()
+    _make_files()
     call_command("migrate", verbosity=0, interactive=False)
     call_command("createcachetable", verbosity=0)
     connections.close_all()
 
 
-def _hide_files() -> None:
-    """Make the files of SQLite, for their owner's eyes only, in a folder that others may read.
+def check_migrated() -> None:
+    """Say that the tables are missing or of another version, where they are; change nothing."""
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        raise SettingError(
+            "the database has no tables of this version of cidery; start cidery serve once, which "
+            "makes them or brings them up to date"
+        )
+
+
+def _make_files() -> None:
+    """Make the files of SQLite, which only their owner may read, whatever the folder allows.
 
     SQLite gives the files beside them the same permissions.
     """
@@ -38,26 +51,24 @@ def _hide_files() -> None:
 
 
 def back_up(environment: Environment, target: Path) -> None:
-    """Write a consistent copy of the database, while the app runs, for its owner's eyes only.
+    """Write a consistent copy of the database, while the app runs; only its owner may read it.
 
     SQLite becomes a database file of its own, PostgreSQL an archive for `pg_restore`.
     """
     if target.exists():
         raise SettingError(f"{target} exists already; name a new file")
+    source = environment.database_file
+    if source is not None and not source.exists():
+        raise SettingError(f"there is no database at {source}; check --data")
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     os.close(descriptor)
-    if environment.on_postgresql:
+    if source is None:
         _dump_postgresql(environment.database, target)
     else:
-        from django.conf import settings
-
-        _copy_sqlite(Path(settings.DATABASES["default"]["NAME"]), target)
+        _copy_sqlite(source, target)
 
 
 def _copy_sqlite(source: Path, target: Path) -> None:
-    if not source.exists():
-        target.unlink()
-        raise SettingError(f"there is no database at {source}; check --data")
     with (
         closing(sqlite3.connect(f"file:{source}?mode=ro", uri=True)) as original,
         closing(sqlite3.connect(target)) as copy,

@@ -20,6 +20,10 @@ QUEUE_SCHEMES = ("redis", "rediss", "postgres", "postgresql")
 KEY_FILE = "secret-key"
 DATABASE_FILE = "cidery.sqlite3"
 QUEUE_FILE = "queue.sqlite3"
+HOW_TO = (
+    "name its directory with --data, or make one with: cidery serve, cidery study create FILE or "
+    "cidery challenge create FILE"
+)
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,11 @@ class Environment:
     url: str = ""
     """CIDERY_URL: where people reach the app, such as `https://captions.example.org`."""
     proxies: int = 0
-    """CIDERY_PROXIES: how many reverse proxies stand in front."""
+    """CIDERY_PROXIES: how many reverse proxies are in front of the app."""
     rates: str = ""
     """CIDERY_RATES: limits other than the usual ones, `sign-in=10/min,submit=60/hour`."""
     lease: int = 60
-    """CIDERY_LEASE: after so many seconds without a sign of life a worker's job goes to another."""
+    """CIDERY_LEASE: after so many seconds without progress a worker's job goes to another."""
 
     def __post_init__(self) -> None:
         _check_scheme("database", self.database, DATABASE_SCHEMES)
@@ -90,9 +94,30 @@ class Environment:
         return self.database.startswith("postgres")
 
     @property
+    def address(self) -> str:
+        """Where people reach the app: the URL, or what `cidery serve` listens on by default."""
+        return self.url or "http://127.0.0.1:8000"
+
+    @property
     def https(self) -> bool:
         """Whether people reach the app by https."""
         return self.url.startswith("https://")
+
+    @property
+    def database_file(self) -> Path | None:
+        """The file of SQLite, where that is the database."""
+        if self.on_postgresql:
+            return None
+        import dj_database_url
+
+        return Path(str(dj_database_url.parse(self.database_url)["NAME"]))
+
+    def check_exists(self) -> None:
+        """Say that there is no installation, and how to make one, where there is none."""
+        file = self.database_file
+        for path in (self.data / KEY_FILE, *([file] if file else [])):
+            if not path.exists():
+                raise SettingError(f"there is no installation here ({path} is missing); {HOW_TO}")
 
     def secret_key(self) -> str:
         """Return the key that signs sessions, or nothing where it has not been made."""
@@ -119,14 +144,31 @@ def _check_scheme(what: str, url: str, known: tuple[str, ...]) -> None:
 
 
 def set_up(environment: Environment) -> None:
-    """Make Django ready in this process, or say which extra brings it."""
+    """Make Django ready in this process for an installation, which is made if there is none."""
+    _check_django()
+    environment.make_secret_key()
+    _set_up_django(environment)
+
+
+def set_up_existing(environment: Environment) -> None:
+    """Make Django ready for an installation that exists; nothing is created."""
+    _check_django()
+    environment.check_exists()
+    _set_up_django(environment)
+
+
+def _check_django() -> None:
     try:
-        import django
+        import django  # noqa: F401
     except ImportError:
         raise MissingExtraError.to(
             "serve studies and challenges", package="Django", extra="server"
         ) from None
+
+
+def _set_up_django(environment: Environment) -> None:
+    import django
+
     environment.write()
-    environment.make_secret_key()
     os.environ["DJANGO_SETTINGS_MODULE"] = "cidery.app.web.settings"
     django.setup()

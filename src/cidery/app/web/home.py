@@ -15,13 +15,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from cidery.app.web.models import Account
+from cidery.app.web.navigation import app_links
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
-from cidery.app.web.wings import wings
 
 
-class WingData(serializers.Serializer[Any]):
-    """A part of the app."""
+class AppData(serializers.Serializer[Any]):
+    """An app."""
 
     heading = serializers.CharField()
     summary = serializers.CharField()
@@ -29,21 +29,21 @@ class WingData(serializers.Serializer[Any]):
 
 
 class HomeData(serializers.Serializer[Any]):
-    """What there is."""
+    """The apps."""
 
-    wings = WingData(many=True)
+    apps = AppData(many=True)
 
 
 class Home(Page):
-    """Shows what there is."""
+    """Shows the apps."""
 
     role = Role.ANYONE
     template_name = "web/home.html"
     shows = HomeData
 
     def show(self) -> Any:
-        """Return the wings, as their apps name themselves."""
-        return {"wings": wings()}
+        """Return a link to each app."""
+        return {"apps": app_links()}
 
 
 class HealthData(serializers.Serializer[Any]):
@@ -75,9 +75,9 @@ class Operation(serializers.Serializer[Any]):
 
 
 class ApiGuideData(serializers.Serializer[Any]):
-    """The API's calls, by room."""
+    """The API's calls, by app."""
 
-    rooms = serializers.DictField(child=Operation(many=True))
+    apps = serializers.DictField(child=Operation(many=True))
 
 
 class ApiGuide(Page):
@@ -90,10 +90,10 @@ class ApiGuide(Page):
     def show(self) -> Any:
         """Return the operations of the description, grouped."""
         schema = describe_api()
-        rooms: dict[str, list[dict[str, Any]]] = {}
+        apps: dict[str, list[dict[str, Any]]] = {}
         for path, methods in schema["paths"].items():
             for method, operation in methods.items():
-                rooms.setdefault(operation["tags"][0], []).append(
+                apps.setdefault(operation["tags"][0], []).append(
                     {
                         "method": method.upper(),
                         "path": path,
@@ -101,7 +101,7 @@ class ApiGuide(Page):
                         "inputs": list(_list_inputs(operation, schema)),
                     }
                 )
-        return {"rooms": rooms}
+        return {"apps": apps}
 
 
 def _list_inputs(operation: Any, schema: Any) -> Iterator[dict[str, Any]]:
@@ -137,13 +137,13 @@ class OpenApi(SpectacularJSONAPIView):
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    """Answer an address that leads nowhere."""
+    """Answer a request for a page that does not exist."""
     return fail(request, 404, "There is no such page.")
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer after a failure, without a word about it: the log has the traceback."""
-    return fail(request, 500, "Something went wrong here. It has been noted.")
+    """Answer after a failure, without details: the log has the traceback."""
+    return fail(request, 500, "An error occurred on the server. It has been logged.")
 
 
 def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:

@@ -30,7 +30,7 @@ COUNTING = 0x63696465727901
 """The lock of PostgreSQL under which requests are counted: any number that nobody else uses."""
 
 
-class OneByOne(SimpleRateThrottle):
+class AtomicThrottle(SimpleRateThrottle):
     """Counts requests one by one.
 
     REST framework reads the count, then writes it: of a hundred requests at once all read the same,
@@ -46,7 +46,7 @@ class OneByOne(SimpleRateThrottle):
             return super().allow_request(request, view)
 
 
-class WriteLimit(OneByOne, ScopedRateThrottle):
+class WriteLimit(AtomicThrottle, ScopedRateThrottle):
     """Counts what an account, or a stranger's address, sends to pages with a `throttle_scope`."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
@@ -54,7 +54,7 @@ class WriteLimit(OneByOne, ScopedRateThrottle):
         return request.method in SAFE_METHODS or super().allow_request(request, view)
 
 
-class AccountLimit(OneByOne):
+class AccountLimit(AtomicThrottle):
     """Counts attempts to sign in to one account, from wherever they come."""
 
     scope = "sign-in-account"
@@ -74,7 +74,7 @@ class AccountLimit(OneByOne):
         return f"sign-in-{sha256(name.encode(errors='replace')).hexdigest()}"
 
 
-class CompareLimit(OneByOne, UserRateThrottle):
+class CompareLimit(AtomicThrottle, UserRateThrottle):
     """Counts the comparisons that an account, or a stranger's address, has workers do."""
 
     scope = "compare"
@@ -88,15 +88,15 @@ class CompareLimit(OneByOne, UserRateThrottle):
 MEGABYTE = 1024 * 1024
 LARGEST_FILES = 55 * MEGABYTE
 LARGEST_BODY = 5 * MEGABYTE
-HEARD_OUT = 2 * LARGEST_FILES
-"""So much of what nobody wants is read and forgotten."""
+LARGEST_DISCARDED = 2 * LARGEST_FILES
+"""Bytes of a refused request that are read and discarded, at most."""
 
 
 class SizeLimit:
     """Refuses what is too large before a byte of it is parsed or spooled.
 
-    Whatever is refused, for its size or otherwise, is heard out first: gunicorn hangs up on those
-    who are still sending, and they never learn the reason.
+    The body of a refused request is read to its end before the response: gunicorn closes the
+    connection of a client that is still sending, which then never sees the reason.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -115,11 +115,11 @@ class SizeLimit:
         else:
             response = self.get_response(request)
         if response.status_code >= HTTPStatus.BAD_REQUEST:
-            _forget(request, min(length, HEARD_OUT))
+            _discard_body(request, min(length, LARGEST_DISCARDED))
         return response
 
 
-def _forget(request: HttpRequest, length: int) -> None:
+def _discard_body(request: HttpRequest, length: int) -> None:
     with suppress(UnreadablePostError):  # the sender went away
         while length > 0 and (block := request.read(min(length, MEGABYTE))):
             length -= len(block)

@@ -23,13 +23,13 @@ class Problem(serializers.Serializer[Any]):
     )
 
 
-def keep_twins(endpoints: list[Any]) -> list[Any]:
-    """Describe the twins only: pages are for people."""
+def keep_endpoints(endpoints: list[Any]) -> list[Any]:
+    """Describe the JSON endpoints only: pages are for people."""
     return [endpoint for endpoint in endpoints if endpoint[0].startswith(API)]
 
 
-class TwinSchema(AutoSchema):
-    """Takes a page's serializers for the description of its twin."""
+class EndpointSchema(AutoSchema):
+    """Takes a page's serializers for the description of its JSON endpoint."""
 
     def _role(self) -> Role:
         assert isinstance(self.view, Page)
@@ -45,8 +45,8 @@ class TwinSchema(AutoSchema):
         return f"{summary} Open to: {self._role().value}."
 
     def get_tags(self) -> list[str]:
-        """Group operations by room."""
-        return [type(self.view).__module__.split(".")[1]]
+        """Group operations by app."""
+        return [type(self.view).__module__.split(".")[2]]
 
     def get_auth(self) -> list[dict[str, list[str]]]:
         """Say which calls need a token or a session."""
@@ -54,11 +54,11 @@ class TwinSchema(AutoSchema):
         return [*schemes, {}] if self._role() is Role.ANYONE else schemes
 
     def map_renderers(self, attribute: str) -> list[Any]:  # noqa: ARG002
-        """Say that a twin answers in JSON."""
+        """Say that an endpoint answers in JSON."""
         return ["application/json"]
 
     def map_parsers(self) -> list[Any]:
-        """Say that files come in a form."""
+        """Say that files are sent as multipart forms."""
         if isinstance(self.view, FormPage) and self.view.has_files:
             return ["multipart/form-data"]
         return ["application/json", "application/x-www-form-urlencoded", "multipart/form-data"]

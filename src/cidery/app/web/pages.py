@@ -1,8 +1,8 @@
-"""Pages and their JSON twins: one view, one set of data, two renderings.
+"""Pages and their JSON endpoints: one view, one set of data, two renderings.
 
 `/challenges/x` and `/api/challenges/x` are the same view. A page says what it shows as the
 fields of a serializer; its template gets these data and nothing else, so that whatever a page shows
-is in its twin, and what a twin may not show no template can leak.
+is also in the JSON, and what the JSON may not show no template can leak.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from rest_framework.views import APIView, exception_handler
 from cidery.app.web.roles import Role
 
 _NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
-"""Django's words, which are for programmers."""
+"""Django's own message, which is for programmers."""
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
 
 
 class Page(APIView):
-    """A page and its twin. `show` returns what it has to say, in the shape of `shows`."""
+    """A page and its JSON endpoint. `show` returns what it has to say, in the shape of `shows`."""
 
     role: ClassVar[Role]
     writers: ClassVar[Role | None] = None
@@ -90,11 +90,11 @@ class Page(APIView):
 
 
 class FormPage(Page):
-    """A page with a form; the twin takes the same fields as JSON."""
+    """A page with a form; the JSON endpoint takes the same fields."""
 
     form: ClassVar[type[Serializer[Any]]]
     accepts: ClassVar[type[Serializer[Any]] | None] = None
-    """What the twin answers to a valid form; nothing by default."""
+    """What the JSON endpoint answers to a valid form; nothing by default."""
     accepted_status: ClassVar[int] = status.HTTP_201_CREATED
     has_files: ClassVar[bool] = False
 
@@ -131,7 +131,7 @@ class FormPage(Page):
     def done(
         self, to: Any, result: Any = None, *, message: str = "", **address: Any
     ) -> HttpResponseBase:
-        """Send a browser on to another page; tell a program what came of it."""
+        """Redirect a browser to another page; send a program the result."""
         if self.is_html:
             if message:
                 messages.success(self.request, message)

@@ -1,7 +1,7 @@
-"""Background work, on Huey: an SQLite file on one machine, PostgreSQL or Redis on several.
+"""Background jobs, on Huey: an SQLite file on one machine, PostgreSQL or Redis on several.
 
-The queue may deliver a job twice, or lose one when a worker dies. So a job is only a hint: the
-database says what is to be done, jobs claim it there, and sweeps send the hint again.
+The queue may deliver a job twice, or lose one when a worker dies. So a job only says where to look:
+the database says what is to be done, jobs claim it there, and periodic jobs find what was lost.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 import huey
 from django.conf import settings
 from django.db import close_old_connections
+from huey.consumer import Consumer, Scheduler
 from huey.serializer import SignedSerializer
 
 
@@ -24,13 +25,29 @@ def _open_queue() -> Any:
 
 
 queue = _open_queue()
-SWEEPS: list[Callable[[], None]] = []
+SWEEP_SECONDS = settings.LEASE_SECONDS / 2
 
 
-def sweep(function: Callable[[], None]) -> Callable[[], None]:
-    """Register a function that every worker calls when it starts and then twice per lease."""
-    SWEEPS.append(function)
-    return function
+class WorkerScheduler(Scheduler):  # type: ignore[misc]  # Huey has no types
+    """Huey's scheduler, but that it queues periodic jobs twice per lease, not every minute."""
+
+    periodic_task_seconds = SWEEP_SECONDS
+
+
+class WorkerConsumer(Consumer):  # type: ignore[misc]
+    """Huey's consumer with that scheduler."""
+
+    scheduler_class = WorkerScheduler
+
+
+def sweep(function: Callable[[], None]) -> Any:
+    """Make a job of a function that workers run when they start, and then twice per lease.
+
+    Every worker queues it. While all workers are busy with long jobs, those that have waited for
+    their turn too long expire, so that they do not pile up.
+    """
+    periodic = queue.periodic_task(lambda _now: True, expires=SWEEP_SECONDS)
+    return periodic(function)
 
 
 @queue.pre_execute()  # type: ignore[untyped-decorator]

@@ -23,7 +23,7 @@ class Route:
 
 
 def routes() -> list[Route]:
-    """Return every route of the app, pages and twins."""
+    """Return every route of the app, pages and JSON endpoints."""
     return list(_walk(get_resolver().url_patterns, "/"))
 
 

@@ -1,4 +1,4 @@
-"""Sessions in the database under digests of their keys: who reads it, or a copy, can open none."""
+"""Sessions, stored under digests of their keys: who reads the database cannot use them."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import dj_database_url
 from cidery.app.web.environment import QUEUE_FILE, Environment
 
 ENVIRONMENT = Environment.read()
-WINGS = ("cidery.app.studies", "cidery.app.challenges")
-"""The apps that bring pages: each has `urls.urlpatterns`, and may have `tasks`."""
+APPS_WITH_PAGES = ("cidery.app.studies", "cidery.app.challenges")
+"""Each has `urls.urlpatterns`, and may have `tasks`."""
 
 SECRET_KEY = ENVIRONMENT.secret_key()
 DEBUG = False
@@ -39,7 +39,7 @@ INSTALLED_APPS = [
     "rest_framework",
     "drf_spectacular",
     "cidery.app.web",
-    *WINGS,
+    *APPS_WITH_PAGES,
 ]
 MIDDLEWARE = [
     # Those that add headers come first, so that files and refusals have them, too.
@@ -47,7 +47,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "cidery.app.web.privacy.KeepPrivate",
+    "cidery.app.web.cache_headers.NoStoreMiddleware",
     "cidery.app.web.limits.SizeLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -64,7 +64,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "cidery.app.web.wings.wings_for_templates",
+                "cidery.app.web.navigation.add_app_links",
             ],
         },
     },
@@ -169,7 +169,7 @@ REST_FRAMEWORK = {
         "rest_framework.parsers.MultiPartParser",
         "cidery.app.web.parsers.ShallowJSONParser",
     ],
-    "DEFAULT_SCHEMA_CLASS": "cidery.app.web.openapi.TwinSchema",
+    "DEFAULT_SCHEMA_CLASS": "cidery.app.web.openapi.EndpointSchema",
     "DATETIME_FORMAT": None,  # templates format dates themselves; JSON has ISO 8601
     "DEFAULT_THROTTLE_RATES": RATES,
     "EXCEPTION_HANDLER": "cidery.app.web.pages.explain",
@@ -180,11 +180,11 @@ REST_FRAMEWORK = {
 REST_KNOX = {"AUTH_HEADER_PREFIX": "Bearer", "TOKEN_TTL": None, "TOKEN_PREFIX": "cidery_"}
 SPECTACULAR_SETTINGS = {
     "TITLE": "cidery",
-    "DESCRIPTION": "Every page of the app has a twin here with the same data as JSON.",
+    "DESCRIPTION": "Every page of the app has a JSON endpoint with the same data.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api",
-    "PREPROCESSING_HOOKS": ["cidery.app.web.openapi.keep_twins"],
+    "PREPROCESSING_HOOKS": ["cidery.app.web.openapi.keep_endpoints"],
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_NAME_OVERRIDES": {
         "StudyState": "cidery.app.studies.models.Study.State",

@@ -1,4 +1,4 @@
-"""Addresses: every page at its path, and its twin below `/api`."""
+"""Addresses: every page at its path, and its JSON endpoint below `/api`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ pages: list[URLPattern | URLResolver] = [
         name="set-password",
     ),
 ]
-for wing in settings.WINGS:
-    pages += import_module(f"{wing}.urls").urlpatterns
+for app in settings.APPS_WITH_PAGES:
+    pages += import_module(f"{app}.urls").urlpatterns
 
 urlpatterns = [
     *pages,

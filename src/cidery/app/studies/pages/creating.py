@@ -133,9 +133,9 @@ class StudyForm(StudyFields, SourceFields):
         return list(examples.validated_data)
 
     def validate_name(self, value: str) -> str:
-        """Leave room for the page that makes studies."""
+        """Refuse the name that the address of this form has."""
         if value == "new":
-            raise serializers.ValidationError("This name is taken by the form itself.")
+            raise serializers.ValidationError("This name is reserved; choose another.")
         return value
 
 

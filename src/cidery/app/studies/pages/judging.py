@@ -19,14 +19,14 @@ from cidery.app.studies.assignment import (
     undo_answer,
 )
 from cidery.app.studies.definition import WEB, ExampleData
-from cidery.app.studies.items import LONGEST_TEXT
-from cidery.app.studies.joining import (
+from cidery.app.studies.invites import (
     PREVIEW,
     completion_code,
     find_invite,
     join_study,
     read_visit,
 )
+from cidery.app.studies.items import LONGEST_TEXT
 from cidery.app.studies.models import Assignment, Invite, Judge
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.limits import WriteLimit

@@ -1,4 +1,4 @@
-"""The owner's pages of one study: how it goes, who judges, what comes of it."""
+"""The owner's pages of one study: progress, state, invites and judges."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
 from cidery.app.studies.exporting import EXPORTS
-from cidery.app.studies.joining import make_links
+from cidery.app.studies.invites import make_links
 from cidery.app.studies.models import Judge, Study
 from cidery.app.studies.moderation import exclude_judge, restore_judge, set_state
 from cidery.app.studies.pages.creating import StudySummary
-from cidery.app.studies.places import count_places
+from cidery.app.studies.slots import count_slots
 from cidery.app.studies.summaries import summarize
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
@@ -103,9 +103,9 @@ class Progress(StudyOwnerPage):
     shows = ProgressData
 
     def show(self) -> Any:
-        """Count the places."""
-        places = count_places(self.study())
-        return {"needed": sum(places.values()), **places}
+        """Count the slots."""
+        slots = count_slots(self.study())
+        return {"needed": sum(slots.values()), **slots}
 
 
 class StudyPage(StudyOwnerPage):
@@ -162,7 +162,9 @@ class StudyState(StudyOwnerPage, FormPage):
 class InviteForm(serializers.Serializer[Any]):
     """Whom to invite."""
 
-    name = serializers.CharField(max_length=80, help_text="For you to know them by.")
+    name = serializers.CharField(
+        max_length=80, help_text="A label for these people; only you see it."
+    )
     personal = serializers.BooleanField(
         default=False,
         required=False,
@@ -194,7 +196,7 @@ class InvitesData(serializers.Serializer[Any]):
 
 
 class Invites(StudyOwnerPage, FormPage):
-    """Makes links by which judges come."""
+    """Makes links by which judges join."""
 
     template_name = "studies/invites.html"
     shows = InvitesData
@@ -240,7 +242,7 @@ class JudgeStateData(serializers.ModelSerializer[Judge]):
 
 
 class JudgeState(StudyOwnerPage, FormPage):
-    """Excludes a judge, or restores one; everything is counted anew."""
+    """Excludes a judge, or restores one; everything is counted again."""
 
     template_name = "studies/judge.html"
     shows = JudgeStateData

@@ -1,4 +1,4 @@
-"""What comes of a study: winners of pairs, and how metrics agree with people."""
+"""The results of a study: winners of pairs, and how metrics agree with people."""
 
 from __future__ import annotations
 

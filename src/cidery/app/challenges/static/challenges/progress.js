@@ -4,7 +4,7 @@ const bar = shown.querySelector("progress");
 const words = shown.querySelector("[role=status]");
 
 async function follow() {
-  const answer = await fetch(shown.dataset.twin, { headers: { Accept: "application/json" } });
+  const answer = await fetch(shown.dataset.endpoint, { headers: { Accept: "application/json" } });
   if (answer.ok) {
     const { submission } = await answer.json();
     if (submission.state === "scored" || submission.state === "failed") {

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 
-class KeepPrivate:
-    """Tells browsers and proxies to keep no page, unless the page itself says something else.
+class NoStoreMiddleware:
+    """Tells browsers and proxies to store no page, unless the page itself says something else.
 
-    A proxy that kept one would show a team's scores to the next visitor, a browser to whoever goes
-    back after the team has signed out.
+    A proxy that stored one would show a team's scores to the next visitor, a browser to whoever
+    goes back after the team has signed out.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        """Add the header to what has none."""
+        """Add the header to responses that have none."""
         response = self.get_response(request)
         response.headers.setdefault("Cache-Control", "no-store, private")
         return response

@@ -1,4 +1,4 @@
-"""Places of items: returned when their judge has gone, freed for others, counted."""
+"""Slots of items: returned when their judge has gone, freed for others, counted."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ FREE, GIVEN, ANSWERED = (
     Assignment.State.ANSWERED,
 )
 RETURNED_AT_ONCE = 100
-"""How many overdue places one judge's request returns at most: it should stay short."""
+"""How many overdue slots one judge's request returns at most: it should stay short."""
 
 
 def return_overdue(study: Study) -> int:
-    """Return items to the free ones that waited longer than the study allows; tell how many."""
+    """Free the slots whose judge has taken too long, and return how many there were."""
     latest = timezone.now() - timedelta(minutes=study.timeout_minutes)
     with transaction.atomic():
         overdue = list(
             Assignment.objects.filter(
-                study=study, state=GIVEN, place__isnull=False, given__lt=latest
+                study=study, state=GIVEN, slot__isnull=False, given__lt=latest
             ).select_for_update(skip_locked=True)[:RETURNED_AT_ONCE]
         )
         vacate(overdue)
@@ -34,24 +34,24 @@ def return_overdue(study: Study) -> int:
 
 
 def vacate(assignments: Iterable[Assignment]) -> None:
-    """Free the places of these assignments for others; their judges do not see the items again."""
-    left = [assignment for assignment in assignments if assignment.place is not None]
+    """Free the slots of these assignments for others; their judges do not see the items again."""
+    left = [assignment for assignment in assignments if assignment.slot is not None]
     free = [
-        Assignment(study_id=one.study_id, item_id=one.item_id, place=one.place, order=one.order)
+        Assignment(study_id=one.study_id, item_id=one.item_id, slot=one.slot, order=one.order)
         for one in left
     ]
     for one in left:
-        one.place = None
+        one.slot = None
         if one.state == GIVEN:
             one.state = Assignment.State.RETURNED
-    Assignment.objects.bulk_update(left, ["place", "state"], batch_size=500)
+    Assignment.objects.bulk_update(left, ["slot", "state"], batch_size=500)
     Assignment.objects.bulk_create(free, batch_size=500)
 
 
-def count_places(study: Study) -> dict[str, int]:
-    """Return how many places are free, given and answered."""
+def count_slots(study: Study) -> dict[str, int]:
+    """Return how many slots are free, given and answered."""
     counts = dict(
-        Assignment.objects.filter(study=study, place__isnull=False)
+        Assignment.objects.filter(study=study, slot__isnull=False)
         .values_list("state")
         .annotate(count=Count("pk"))
     )

@@ -1,4 +1,4 @@
-"""How judges come: by an invite, on foot or sent by a crowdsourcing site."""
+"""Invites, and how judges join by them: by themselves, or sent by a crowdsourcing site."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def join_study(invite: Invite, worker: str, assignment: str, before: int | None = None) -> Judge:
-    """Return the judge who comes by an invite: a new one, or the one they were before.
+    """Return the judge who joins by an invite: a new one, or the one they were before.
 
     A personal invite is one judge, whoever opens it. By another invite a worker is known by the
     site's name for them, and without one by their browser.

@@ -1,4 +1,4 @@
-"""The leaderboard as a picture, drawn by matplotlib here and not by a script there."""
+"""The leaderboard as a picture, drawn by matplotlib on the server."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.http import HttpResponse, HttpResponseBase
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
-from cidery.app.challenges.browsing import ChallengePage, get_challenge
+from cidery.app.challenges.pages.challenges import ChallengePage, get_challenge
 from cidery.app.challenges.ranking import Leaderboard, rank
 from cidery.app.web.roles import Role
 from cidery.plots.diversity import new_figure
@@ -22,7 +22,7 @@ LONGEST_NAME = 28
 
 
 class Chart(ChallengePage):
-    """Draws the first column of a leaderboard as SVG; its twin is the challenge's own."""
+    """Draws the first column of a leaderboard as SVG; its JSON is that of the challenge's page."""
 
     role = Role.ANYONE
 

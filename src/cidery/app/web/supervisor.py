@@ -1,4 +1,4 @@
-"""Runs the processes: a web server and some workers, each started again when it dies."""
+"""Runs the web server and the workers as processes, and starts each again when it dies."""
 
 from __future__ import annotations
 
@@ -17,30 +17,31 @@ log = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 LONGEST_PAUSE = 5.0
 STEADY_SECONDS = 5.0
-"""A process that lived so long did not die of how it was started."""
+"""A process that ran this long did not die because of how it was started."""
 GRACE_SECONDS = 20.0
 
 
 @dataclass
-class Kept:
-    """A process that is kept running."""
+class SupervisedProcess:
+    """A command that should always be running."""
 
     command: Sequence[str]
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     pause: float = 0.0
 
-    def tend(self) -> None:
+    def restart_if_dead(self) -> None:
         """Start it if it does not run; one that dies at once waits longer and longer."""
         if self.process is not None:
             status = self.process.poll()
             if status is None:
                 return
-            lived = time.monotonic() - self.started
-            if lived < self.pause:
+            lifetime = time.monotonic() - self.started
+            if lifetime < self.pause:
                 return
             log.warning("process %d ended with status %d", self.process.pid, status)
-            self.pause = 0.0 if lived > STEADY_SECONDS else min(1 + 2 * self.pause, LONGEST_PAUSE)
+            steady = lifetime > STEADY_SECONDS
+            self.pause = 0.0 if steady else min(1 + 2 * self.pause, LONGEST_PAUSE)
         self.process = subprocess.Popen(self.command)
         self.started = time.monotonic()
 
@@ -49,17 +50,17 @@ class Kept:
 class Supervisor:
     """Keeps processes running until SIGTERM or SIGINT."""
 
-    kept: list[Kept] = field(default_factory=list)
+    supervised: list[SupervisedProcess] = field(default_factory=list)
     stopping: bool = False
 
     def run(self) -> None:
-        """Tend the processes until told to stop, then stop them."""
+        """Restart processes that die until told to stop, then stop them all."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._stop)
         try:
             while not self.stopping:
-                for one in self.kept:
-                    one.tend()
+                for one in self.supervised:
+                    one.restart_if_dead()
                 time.sleep(POLL_SECONDS)
         finally:
             self._end()
@@ -68,7 +69,7 @@ class Supervisor:
         self.stopping = True
 
     def _end(self) -> None:
-        running = [one.process for one in self.kept if one.process is not None]
+        running = [one.process for one in self.supervised if one.process is not None]
         for process in running:
             process.terminate()
         deadline = time.monotonic() + GRACE_SECONDS
@@ -83,7 +84,7 @@ class Supervisor:
 def web_command(host: str, port: int, processes: int) -> list[str]:
     """Return the command that starts the web server."""
     bind = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    configuration = "python:cidery.app.web.web_server"
+    configuration = "python:cidery.app.web.gunicorn_config"
     return [
         *(sys.executable, "-m", "gunicorn", "--config", configuration),
         *("--bind", bind, "--workers", str(processes)),
@@ -100,4 +101,4 @@ def serve(*, host: str, port: int, processes: int, workers: int) -> None:
     os.environ.setdefault("PYTHONUNBUFFERED", "1")
     commands = [web_command(host, port, processes)] if processes else []
     commands += [worker_command() for _ in range(workers)]
-    Supervisor([Kept(command) for command in commands]).run()
+    Supervisor([SupervisedProcess(command) for command in commands]).run()

@@ -1,0 +1,91 @@
+"""What the owner does with challenges that exist, on the web and from the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from cidery.app.challenges.models import Challenge, Score, Submission
+from cidery.app.challenges.ranking import rank
+from cidery.app.challenges.scoring import count_change
+from cidery.app.challenges.tasks import queue_scoring
+from cidery.errors import SettingError
+
+
+def find_challenge(slug: str) -> Challenge:
+    """Return a challenge by its slug."""
+    found = Challenge.objects.filter(slug=slug).first()
+    if found is None:
+        known = ", ".join(Challenge.objects.values_list("slug", flat=True)) or "none"
+        raise SettingError(f"there is no challenge {slug!r}; there are: {known}")
+    return found
+
+
+def list_challenges() -> list[list[str]]:
+    """Return the cells of a table, a row per challenge, the newest first."""
+    lines = []
+    for challenge in Challenge.objects.order_by("-created"):
+        teams = challenge.submissions.values("team").distinct().count()
+        opened = "yes" if challenge.is_open else "no"
+        counts = [str(teams), str(challenge.submissions.count())]
+        lines.append([challenge.slug, challenge.title, opened, challenge.visibility, *counts])
+    return lines
+
+
+def open_image_scores(challenge: Challenge) -> None:
+    """Let teams see their own scores image by image."""
+    challenge.image_scores_open = True
+    challenge.save(update_fields=["image_scores_open"])
+
+
+def close_challenge(challenge: Challenge) -> None:
+    """Take no more submissions from now on."""
+    challenge.closes = timezone.now()
+    challenge.save(update_fields=["closes"])
+
+
+def rescore_challenge(challenge: Challenge) -> int:
+    """Delete all scores and queue every submission again; return how many there are."""
+    with transaction.atomic():
+        Score.objects.filter(submission__challenge=challenge).delete()
+        submissions = list(challenge.submissions.defer("packed_captions"))
+        for submission in submissions:
+            submission.rows.all().delete()
+            queue_scoring(submission)
+        challenge.submissions.update(
+            state=Submission.State.QUEUED,
+            claim=None,
+            lease_until=None,
+            queued=timezone.now(),
+            attempts=0,
+            steps_done=0,
+            scored=None,
+        )
+        count_change(challenge)
+    return len(submissions)
+
+
+def export_leaderboard(challenge: Challenge) -> list[dict[str, Any]]:
+    """Return a record per team, with all digits."""
+    return [
+        {
+            "rank": entry.rank,
+            "team": entry.submission.team.name,
+            "submission": entry.submission.pk,
+            "title": entry.submission.title,
+            "created": entry.submission.created.isoformat(),
+            **{
+                f"{name}.{metric}{suffix}": value
+                for (name, metric), cell in entry.cells.items()
+                for suffix, value in (
+                    ("", cell.score.value),
+                    (".low", cell.score.low),
+                    (".high", cell.score.high),
+                    (".mark", cell.mark.value),
+                )
+            },
+        }
+        for entry in rank(challenge).entries
+    ]

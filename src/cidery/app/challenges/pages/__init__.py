@@ -1,0 +1,1 @@
+"""The pages of challenges: for everyone, for teams and for the owner."""

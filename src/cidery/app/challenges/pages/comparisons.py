@@ -1,0 +1,60 @@
+"""The page that compares two submissions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.shortcuts import get_object_or_404
+
+from cidery.app.challenges.forms import ComparisonQuery
+from cidery.app.challenges.models import Submission
+from cidery.app.challenges.pages.challenges import get_challenge
+from cidery.app.challenges.ranking import contrast
+from cidery.app.challenges.serializers import ComparisonData
+from cidery.app.challenges.tasks import ask_to_compare, is_being_compared
+from cidery.app.web.limits import CompareLimit
+from cidery.app.web.pages import Page
+from cidery.app.web.roles import Role
+
+MOST_CHOICES = 500
+
+
+class CompareSubmissions(Page):
+    """Compares two submissions by paired tests on the same images."""
+
+    role = Role.ANYONE
+    template_name = "challenges/compare.html"
+    shows = ComparisonData
+    queries = ComparisonQuery
+
+    def show(self) -> Any:
+        """Return what can be compared and, for a pair, every column's difference."""
+        challenge = get_challenge(self)
+        visible = (
+            Submission.objects.visible_to(self.request.user)
+            .filter(challenge=challenge, state=Submission.State.SCORED)
+            .select_related("team", "challenge")
+            .defer("packed_captions")
+        )
+        shown: dict[str, Any] = {
+            "challenge": challenge,
+            "choices": visible.order_by("-created")[:MOST_CHOICES],
+            "first": None,
+            "second": None,
+            "is_ready": True,
+            "contrasts": [],
+        }
+        query = self.read_query()
+        if not query:
+            return shown
+        first, second = (get_object_or_404(visible, pk=query[n]) for n in ("first", "second"))
+        contrasts = contrast(first, second)
+        if contrasts is None and not is_being_compared(first, second):
+            CompareLimit().check(self.request, self)
+            ask_to_compare(first, second)
+        return shown | {
+            "first": first,
+            "second": second,
+            "is_ready": contrasts is not None,
+            "contrasts": contrasts or [],
+        }

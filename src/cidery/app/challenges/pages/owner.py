@@ -1,0 +1,106 @@
+"""The owner's pages of challenges: a new one, its settings, and scoring it again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from rest_framework import serializers, status
+
+from cidery.app.challenges.creation import create_challenge
+from cidery.app.challenges.definition import ReferencesByImage
+from cidery.app.challenges.forms import NewChallengeForm, SettingsForm
+from cidery.app.challenges.management import rescore_challenge
+from cidery.app.challenges.models import Challenge
+from cidery.app.challenges.pages.challenges import get_challenge
+from cidery.app.challenges.serializers import ChallengeData
+from cidery.app.web.accounts import NoFields
+from cidery.app.web.pages import FormPage
+from cidery.app.web.roles import Role
+from cidery.captions.formats import read_references
+from cidery.errors import CideryError
+
+
+class NewChallenge(FormPage):
+    """Makes a challenge from a form and files of references."""
+
+    role = Role.OWNER
+    template_name = "challenges/new_challenge.html"
+    shows = NoFields
+    form = NewChallengeForm
+    accepts = ChallengeData
+    has_files = True
+
+    def show(self) -> Any:
+        """Show nothing but the form."""
+        return {}
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Read the references and store the challenge."""
+        sets: dict[str, ReferencesByImage] = {}
+        for field in ("references", "more_references"):
+            file, name = values.pop(field, None), values.pop(f"{field}_name", "")
+            if file is None:
+                continue
+            if name in sets or not name:
+                raise serializers.ValidationError(
+                    {f"{field}_name": ["Give each set its own name."]}
+                )
+            try:
+                sets[name] = read_references(file)
+            except CideryError as error:
+                raise serializers.ValidationError({field: [str(error)]}) from None
+        try:
+            challenge = create_challenge(values, sets)
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+        return self.done(challenge, challenge, message="The challenge is ready.")
+
+
+class ChallengeSettings(FormPage):
+    """Changes a challenge: its texts, dates, limits and what is open."""
+
+    role = Role.OWNER
+    template_name = "challenges/settings.html"
+    shows = ChallengeData
+    form = SettingsForm
+    accepts = ChallengeData
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Challenge:
+        """Return the challenge as it is."""
+        return get_challenge(self)
+
+    def make_form(self, data: Any = None) -> serializers.Serializer[Any]:
+        """Fill the form with what is there; a program may send single fields."""
+        context = {"request": self.request, "view": self}
+        if data is None:
+            return self.form(self.show(), context=context)
+        return self.form(self.show(), data=data, partial=not self.is_html, context=context)
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Save the changes."""
+        challenge = self.show()
+        for name, value in values.items():
+            setattr(challenge, name, value)
+        challenge.save(update_fields=list(values))
+        return self.done(challenge, challenge, message="The changes are saved.")
+
+
+class Rescore(FormPage):
+    """Deletes a challenge's scores and has every submission scored again."""
+
+    role = Role.OWNER
+    template_name = "challenges/rescore.html"
+    shows = ChallengeData
+    form = NoFields
+
+    def show(self) -> Challenge:
+        """Return the challenge."""
+        return get_challenge(self)
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
+        """Queue them all."""
+        challenge = self.show()
+        count = rescore_challenge(challenge)
+        return self.done(challenge, message=f"{count} submissions are being scored again.")

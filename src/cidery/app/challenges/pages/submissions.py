@@ -1,0 +1,139 @@
+"""Pages of submissions: sending one, its progress and its scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
+from rest_framework import serializers
+from rest_framework.exceptions import NotFound, PermissionDenied
+
+from cidery.app.challenges.forms import ImagesQuery, SubmissionForm
+from cidery.app.challenges.models import Submission
+from cidery.app.challenges.pages.challenges import get_challenge
+from cidery.app.challenges.serializers import (
+    ImageScoresData,
+    SubmissionData,
+    SubmissionPageData,
+    SubmissionsData,
+)
+from cidery.app.challenges.submissions import submit
+from cidery.app.web.limits import WriteLimit
+from cidery.app.web.models import Account
+from cidery.app.web.pages import FormPage, Page
+from cidery.app.web.roles import Role
+from cidery.errors import InputError
+from cidery.metrics import get_metrics
+from cidery.scoring.scorer import pool_counted
+
+IMAGES_PER_PAGE = 100
+
+
+def get_submission(page: Page) -> Submission:
+    """Return the submission of a page's address; those one may not see do not exist."""
+    visible = Submission.objects.visible_to(page.request.user).select_related("challenge", "team")
+    found = visible.defer("packed_captions")
+    return get_object_or_404(found, pk=page.kwargs["submission"])
+
+
+class Submissions(FormPage):
+    """Lists one's own submissions to a challenge and takes new ones."""
+
+    role = Role.MEMBER
+    template_name = "challenges/submissions.html"
+    shows = SubmissionsData
+    form = SubmissionForm
+    accepts = SubmissionData
+    has_files = True
+    throttle_classes = (WriteLimit,)
+    throttle_scope = "submit"
+
+    def show(self) -> Any:
+        """Return the newest first."""
+        challenge, account = get_challenge(self), self._account()
+        found = challenge.submissions.select_related("team", "challenge").defer("packed_captions")
+        if not account.is_owner:
+            found = found.filter(team=account)
+        return {"challenge": challenge, "submissions": found.order_by("-created")}
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Check the file at once; scoring follows in the background."""
+        challenge = get_challenge(self)
+        try:
+            submission = submit(self._account(), challenge, values["title"], values["file"].read())
+        except InputError as error:
+            raise serializers.ValidationError({"file": [str(error)]}) from None
+        return self.done(submission, submission)
+
+    def _account(self) -> Account:
+        account = self.request.user
+        assert isinstance(account, Account)  # the role sees to it
+        return account
+
+
+class SubmissionPage(Page):
+    """Shows a submission: how far it is, then its scores."""
+
+    role = Role.ANYONE
+    template_name = "challenges/submission.html"
+    shows = SubmissionPageData
+
+    def show(self) -> Any:
+        """Return the submission with its scores."""
+        submission = get_submission(self)
+        return {
+            "submission": submission,
+            "challenge_title": submission.challenge.title,
+            "scores": submission.scores.select_related("reference_set").defer(
+                "reference_set__packed_references"
+            ),
+            "shows_images": _shows_images(submission, self.request.user),
+        }
+
+
+def _shows_images(submission: Submission, account: Any) -> bool:
+    """Tell whether an account may see a submission's scores image by image."""
+    if not account.is_authenticated:
+        return False
+    is_theirs = submission.team_id == account.pk
+    return bool(account.is_owner or (submission.challenge.image_scores_open and is_theirs))
+
+
+class ImageScores(Page):
+    """Shows a submission's scores image by image, where the owner has opened them."""
+
+    role = Role.MEMBER
+    template_name = "challenges/image_scores.html"
+    shows = ImageScoresData
+    queries = ImagesQuery
+
+    def show(self) -> Any:
+        """Return a hundred images' scores."""
+        submission = get_submission(self)
+        if not _shows_images(submission, self.request.user):
+            raise PermissionDenied("Scores of single images are not open.")
+        images = submission.challenge.images
+        pages = -(-len(images) // IMAGES_PER_PAGE)
+        number = self.read_query()["page"]
+        if number > pages:
+            raise NotFound(f"Pages are counted from 1 to {pages}.")
+        chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
+        metrics = get_metrics(submission.challenge.metrics)
+        scores = submission.scores.select_related("reference_set", "rows").defer(
+            "reference_set__packed_references"
+        )
+        columns = {
+            f"{score.reference_set.name}.{score.metric}": pool_counted(
+                metrics[score.metric], score.rows.array[chosen]
+            ).tolist()
+            for score in scores
+        }
+        rows = zip(images[chosen], *columns.values(), strict=True)
+        return {
+            "submission": submission,
+            "columns": list(columns),
+            "images": [{"image": image, "values": values} for image, *values in rows],
+            "page": number,
+            "pages": pages,
+        }
