@@ -58,13 +58,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_progress_is_reported(file: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
+    seen: list[tuple[str, float]] = []
     with answering(201, json.dumps({"id": 7}).encode()) as url:
         number = Client(url, "token").submit("x", file, "t", lambda *news: seen.append(news))
     assert number == 7
     assert len(seen) > 2
-    assert [done for _, done, _ in seen] == sorted(done for _, done, _ in seen)
-    assert seen[-1] == ("sending", 200_002, 200_002)
+    assert [share for _, share in seen] == sorted(share for _, share in seen)
+    assert seen[-1] == ("sending", 1.0)
 
 
 @pytest.mark.parametrize(
