@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 import cidery
+from cidery.captions import bundled
 from cidery.diversity import SelfCider
 from cidery.frequencies import DocumentFrequencies, load_shipped
 
 DEFAULT = Path(__file__).parents[2] / "shared" / "data" / "diversity" / "merge_results.json"
-EXAMPLE = Path(cidery.__file__).parent / "examples" / "sampled_a.json"
+EXAMPLE = bundled.path("sampled_a.json")
 
 
 class CountedAs(list[Any]):
