@@ -42,6 +42,11 @@ def pairs_file(tmp_path: Path, example: Example) -> Path:
 
 
 @pytest.fixture
+def triplets_file(tmp_path: Path, example: Example) -> Path:
+    return made.write_triplets(tmp_path / "t.jsonl", example.references)
+
+
+@pytest.fixture
 def sets_file(tmp_path: Path, example: Example) -> Path:
     return made.write_sets(tmp_path / "s.jsonl", example.references)
 
@@ -234,3 +239,28 @@ def test_metrics_of_other_packages_are_not_kept(pairs_file: Path, tmp_path: Path
         cache=tmp_path / "kept",
     )
     assert not (tmp_path / "kept").exists()
+
+
+@dataclasses.dataclass(frozen=True)
+class WholeCiderD(CiderD):
+    """CIDEr-D that does not say how it follows from scores against single references."""
+
+    @property
+    def over_references(self) -> None:
+        """Nothing is known."""
+        return None
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+def test_fewer_references_keep_the_frequencies_of_all(triplets_file: Path) -> None:
+    """Whether a metric is scored once per reference or once per draw, weights are the same."""
+    found = meta.evaluate(
+        meta.read_dataset("judgments", triplets_file),
+        {"by reference": CiderD(), "by draw": WholeCiderD()},
+        protocol="references",
+        reference_counts=(1, 2, 3),
+    )
+    assert found.results["by reference"] == pytest.approx(found.results["by draw"])
+    for signature in found.signatures.values():
+        assert "|refs:1-3|" in signature
+        assert "|frequencies:all-" in signature

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cidery.plots.agreement import plot_correlations, plot_references
+    from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
     from cidery.plots.diversity import (
         plot_counts,
         plot_diversity,
         plot_f_scores,
-        plot_map,
-        plot_radar,
         plot_tradeoff,
-        plot_word_frequencies,
     )
     from cidery.plots.figures import FORMATS, new_figure, save_figures
     from cidery.plots.scenes import plot_scene
@@ -34,12 +32,12 @@ _MODULES = {
     "plot_counts": "diversity",
     "plot_diversity": "diversity",
     "plot_f_scores": "diversity",
-    "plot_map": "diversity",
-    "plot_radar": "diversity",
+    "plot_map": "captions",
+    "plot_radar": "captions",
     "plot_references": "agreement",
     "plot_scene": "scenes",
     "plot_tradeoff": "diversity",
-    "plot_word_frequencies": "diversity",
+    "plot_word_frequencies": "captions",
     "save_figures": "figures",
 }
 """The module of each name; it is imported when the name is first used."""
