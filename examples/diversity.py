@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/diversity.md from the bundled example.
+"""Draw the figures of docs/diversity.md from the bundled example.
 
     python examples/diversity.py [FOLDER]
 
@@ -12,16 +12,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cidery import measure_diversity
 from cidery.captions import bundled
 from cidery.captions.formats import read_candidates, read_references
 from cidery.diversity import (
+    compare_diversity,
     count_words,
     diversity_by_count,
     latent_semantics,
     map_captions,
 )
-from cidery.plots.diversity import (
+from cidery.plots import (
     plot_counts,
     plot_f_scores,
     plot_map,
@@ -33,7 +33,7 @@ from cidery.plots.diversity import (
 
 
 def main(folder: Path) -> None:
-    """Write one PNG and one page of a PDF per picture."""
+    """Write one PNG file and one page of a PDF per figure."""
     sampled: dict[int, list[str]] = {}
     for image, caption in read_candidates(bundled.path("sampled_a.json")):
         sampled.setdefault(int(image), []).append(caption)
@@ -47,13 +47,7 @@ def main(folder: Path) -> None:
         "three kept": {image: c[:3] + c[:2] for image, c in sampled.items()},
         "one repeated": {image: c[:1] * 5 for image, c in sampled.items()},
     }
-    tables = {
-        name: measure_diversity(sets, ["self-cider", "lsa"], references=references)
-        for name, sets in systems.items()
-    }
-    tables["humans"] = measure_diversity(
-        references, ["self-cider", "lsa"], references="leave-one-out"
-    )
+    tables = compare_diversity(systems, ["self-cider", "lsa"], references=references).tables
     image = next(iter(sampled))
     figures = {
         "tradeoff": plot_tradeoff(tables),

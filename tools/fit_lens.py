@@ -121,7 +121,7 @@ class Material:
             paired,
             torch.tensor(pairs.first),
             torch.tensor(pairs.second),
-            torch.tensor(pairs.votes["consensus"]),
+            torch.tensor(pairs.votes["triplets"]),
             np.array([number(str(image), THIRDS) for image in owner]),
         )
 

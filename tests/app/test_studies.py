@@ -362,7 +362,7 @@ def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_p
     assert found["jsonl"].fingerprint == found["csv"].fingerprint
     pairs = found["jsonl"]
     assert isinstance(pairs, meta.Pairs)
-    assert pairs.votes["consensus"].tolist() == [1] * 5
+    assert pairs.votes["triplets"].tolist() == [1] * 5
     assert pairs.systems == [("ours", "theirs")] * 5
     shown = owner.get(f"/api/studies/{study}/accuracy", params={"metric": "rouge-l"}).json()
     assert (shown["first_wins"], shown["second_wins"], shown["ties"]) == (5, 0, 0)

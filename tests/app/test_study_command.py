@@ -182,7 +182,7 @@ def test_real_ratings_counted_by_a_study(command: Command, shared: Path) -> None
     command("study", "export", "abstract-50s", "-o", "counted.jsonl")
     counted = meta.read_dataset("judgments", command.folder / "counted.jsonl")
     assert isinstance(counted, meta.Pairs)
-    assert counted.votes["consensus"].tolist() == known.votes["consensus"].tolist()
+    assert counted.votes["triplets"].tolist() == known.votes["triplets"].tolist()
     metrics = ["cider-d", "bleu-4", "rouge-l"]
     theirs, ours = (meta.evaluate(pairs, metrics).results for pairs in (known, counted))
     assert theirs["cider-d"]["correct"] == 320

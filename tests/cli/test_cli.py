@@ -542,7 +542,7 @@ class TestDiversity:
         ran = run("diversity", "sampled_a.json", "--system", "sampled_a.json")
         assert "expected NAME=FILE, not 'sampled_a.json'" in ran.err
         ran = run("diversity", "sampled_a.json", "--system", "humans=sampled_a.json")
-        assert "'humans' is taken" in ran.err
+        assert "the name 'humans' is taken; choose another" in ran.err
 
     def test_humans_need_two_references(self, run: Run) -> None:
         one = {i: c[:1] for i, c in read_references("references.json").items()}

@@ -18,9 +18,12 @@ import cidery
 from cidery import METRICS, Bleu, Cider, meta
 from cidery.cli import main
 from cidery.errors import CideryError, FormatError, InputError, SettingError
-from cidery.meta.cache import ResultCache
-from cidery.meta.protocols import agree, rank_within
-from cidery.meta.scoring import CaptionScorer, label_metrics
+from cidery.meta.cache import ResultCache, open_cache
+from cidery.meta.judging.base import count_hits
+from cidery.meta.judging.ratings import rank_within
+from cidery.meta.labels import label_metrics
+from cidery.meta.scoring import CaptionScorer
+from cidery.meta.settings import Undecided
 from support import judged as made
 from support.example import Example
 
@@ -91,12 +94,14 @@ def test_accuracy_by_hand(pairs: meta.Pairs) -> None:
 
 def test_ties_are_a_named_choice() -> None:
     preferred, votes = np.asarray([1.0, 0.0, -1.0, 2.0]), np.asarray([3, 1, 2, 0])
-    expected = {"wrong": (1.0, 3.0), "half": (1.5, 3.0), "drop": (1.0, 2.0)}
+    expected: dict[Undecided, tuple[float, float]] = {
+        "wrong": (1.0, 3.0),
+        "half": (1.5, 3.0),
+        "drop": (1.0, 2.0),
+    }
     for undecided, sums in expected.items():
-        hits, trials = agree(preferred, votes, undecided)
+        hits, trials = count_hits(preferred, votes, undecided)
         assert (hits.sum(), trials.sum()) == sums
-    with pytest.raises(SettingError, match="wrong, half or drop"):
-        agree(preferred, votes, "maybe")
 
 
 def test_people_who_are_tied_are_dropped_and_counted(pairs: meta.Pairs) -> None:
@@ -114,12 +119,12 @@ def test_triplets_vote_by_majority(triplets: meta.Pairs) -> None:
     assert triplets.triplets is not None
     assert triplets.triplets.shape == (72, 4)
     assert (triplets.triplets[:, 0] == 0).all()  # votes of 0, 1 and -1
-    np.testing.assert_array_equal(triplets.votes["consensus"], triplets.triplets.sum(axis=1))
-    assert meta.evaluate(triplets, WORDS).protocol == "consensus"
+    np.testing.assert_array_equal(triplets.votes["triplets"], triplets.triplets.sum(axis=1))
+    assert meta.evaluate(triplets, WORDS).protocol == "triplets"
 
 
 def test_human_performance_on_halves(triplets: meta.Pairs) -> None:
-    winners = np.sign(triplets.votes["consensus"]).astype(np.int8)
+    winners = np.sign(triplets.votes["triplets"]).astype(np.int8)
     sure = replace(triplets, triplets=np.tile(winners[:, None], (1, 4)))
     found = meta.evaluate(sure, WORDS, protocol="human").results
     assert found["human"]["accuracy"] == 1.0
@@ -158,13 +163,15 @@ ALL_KINDS: dict[str, Any] = {
 def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
     """With all references every draw is the same, and so is the plain accuracy."""
     curve = meta.evaluate(
-        pairs, ALL_KINDS, protocol="references", points=[1, 2, 4], draws=2, **COCO
+        pairs, ALL_KINDS, protocol="references", reference_counts=[1, 2, 4], draws=2, **COCO
     ).results
     whole = meta.evaluate(pairs, ALL_KINDS, **COCO).results
     for label in ALL_KINDS:
         assert curve[label]["accuracy_at_4"] == pytest.approx(whole[label]["accuracy"])
         assert curve[label]["accuracy_at_1_low"] <= curve[label]["accuracy_at_1"]
-    again = meta.evaluate(pairs, ALL_KINDS, protocol="references", points=[1], draws=2, **COCO)
+    again = meta.evaluate(
+        pairs, ALL_KINDS, protocol="references", reference_counts=[1], draws=2, **COCO
+    )
     assert again.results["cider-d"]["accuracy_at_1"] == curve["cider-d"]["accuracy_at_1"]
 
 
@@ -176,10 +183,12 @@ def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
 def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pairs) -> None:
     """A metric that says so is the mean or the maximum of its scores by single references."""
     scorer = CaptionScorer(frequencies="coco-val2014")
-    each = scorer.by_reference(pairs.judged, metric)
+    each = scorer.score_by_reference(pairs.judged, metric).each
     assert each.shape == (144, 4)
     combined = each.mean(axis=1) if metric.over_references == "mean" else each.max(axis=1)
-    np.testing.assert_allclose(combined, scorer(pairs.judged, {"": metric})[""], atol=1e-12)
+    np.testing.assert_allclose(
+        combined, scorer.score(pairs.judged, {"": metric}).each[""], atol=1e-12
+    )
 
 
 def test_frequencies_stay_those_of_all_references(pairs: meta.Pairs) -> None:
@@ -188,8 +197,9 @@ def test_frequencies_stay_those_of_all_references(pairs: meta.Pairs) -> None:
     many = replace(many, images=np.arange(144))
     scorer = CaptionScorer()
     metric = METRICS["cider"]
-    whole = scorer(many, {"": metric})[""]
-    np.testing.assert_allclose(scorer.by_reference(many, metric).mean(axis=1), whole, atol=1e-12)
+    whole = scorer.score(many, {"": metric}).each[""]
+    each = scorer.score_by_reference(many, metric).each
+    np.testing.assert_allclose(each.mean(axis=1), whole, atol=1e-12)
 
 
 def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
@@ -201,9 +211,9 @@ def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
     assert all({*some} < {*all_} for some, all_ in zip(drawn, judged.references, strict=True))
     with pytest.raises(SettingError, match="5 references were asked for"):
         meta.evaluate(pairs, WORDS, references=5)
-    with pytest.raises(SettingError, match="at least 1 reference"):
+    with pytest.raises(SettingError, match="references must be at least 1, not 0"):
         meta.evaluate(pairs, WORDS, references=0)
-    with pytest.raises(SettingError, match="comes with no draw"):
+    with pytest.raises(SettingError, match="does not name references for each pair"):
         meta.evaluate(pairs, WORDS, references=2, draw="own")
     pascal = meta.read_dataset(
         "pascal-50s", made.write_pascal(tmp_path / "pascal", example.references)
@@ -212,7 +222,7 @@ def test_draws(pairs: meta.Pairs, tmp_path: Path, example: Example) -> None:
     assert own == meta.evaluate(pascal, WORDS, references=2, draw="own").results
     assert own == meta.evaluate(pascal, WORDS, references=2, draw="first").results
     assert own != meta.evaluate(pascal, WORDS, references=2, draw="random").results
-    with pytest.raises(SettingError, match="comes with draws of 2, not 3"):
+    with pytest.raises(SettingError, match="names 2 references for each pair, not 3"):
         meta.evaluate(pascal, WORDS, references=3, draw="own")
 
 
@@ -362,7 +372,7 @@ def test_a_slow_function_is_sampled_and_watched(pairs: meta.Pairs) -> None:
     assert seen[-1] == ("scoring by slow", 1.0)
     same = meta.evaluate(pairs, count_shared, sample=10, seed=4).results["count_shared"]
     assert same == found
-    with pytest.raises(SettingError, match="at least 1"):
+    with pytest.raises(SettingError, match="sample must be at least 1, not 0"):
         meta.evaluate(pairs, slow, sample=0)
 
 
@@ -370,10 +380,10 @@ def test_a_sample_keeps_the_frequencies(pairs: meta.Pairs) -> None:
     many = replace(
         pairs.judged, references=list(pairs.judged.references) * 2, images=np.arange(144)
     )
-    whole = CaptionScorer()(many, {"": METRICS["cider-d"]})[""]
+    whole = CaptionScorer().score(many, {"": METRICS["cider-d"]}).each[""]
     rows = np.asarray([3, 70, 5])
     np.testing.assert_array_equal(
-        CaptionScorer()(many.take(rows), {"": METRICS["cider-d"]})[""], whole[rows]
+        CaptionScorer().score(many.take(rows), {"": METRICS["cider-d"]}).each[""], whole[rows]
     )
 
 
@@ -383,10 +393,10 @@ def test_a_function_must_return_numbers(pairs: meta.Pairs) -> None:
 
 
 def test_unknown_protocols(pairs: meta.Pairs, ratings: meta.Ratings) -> None:
-    with pytest.raises(SettingError, match="cannot be judged by 'ratings'; it can by: consensus,"):
+    with pytest.raises(SettingError, match=r"'ratings' does not fit .*; these do: preference, ref"):
         meta.evaluate(pairs, WORDS, protocol="ratings")
-    with pytest.raises(SettingError, match="has no votes on 'consensus'; it has: preference"):
-        meta.evaluate(pairs, WORDS, protocol="consensus")
+    with pytest.raises(SettingError, match="'triplets' does not fit the judgments in judgments"):
+        meta.evaluate(pairs, WORDS, protocol="triplets")
     with pytest.raises(SettingError, match="no pairs of kind 'MM'; it has: HC, HI"):
         meta.evaluate(pairs, WORDS, kind="MM")
     with pytest.raises(SettingError, match="has no kinds"):
@@ -401,8 +411,15 @@ def test_unknown_protocols(pairs: meta.Pairs, ratings: meta.Ratings) -> None:
 def test_forms(pairs: meta.Pairs) -> None:
     agreement = meta.evaluate(pairs, WORDS)
     content = json.loads(agreement.to_json())
-    assert list(content) == ["dataset", "protocol", "results"]
-    assert content["results"] == agreement.to_dict()["results"]
+    assert list(content) == ["dataset", "protocol", "results", "signatures"]
+    assert content == agreement.to_dict()
+    assert content["signatures"]["rouge-l"].startswith("rouge-l|")
+    (record, _) = agreement.records()
+    assert record == {
+        "metric": "rouge-l",
+        **agreement.results["rouge-l"],
+        "signature": agreement.signatures["rouge-l"],
+    }
     assert agreement.header()[:3] == ["metric", "accuracy", "accuracy_HC"]
     found = agreement.results["rouge-l"]
     cell = f"{100 * found['accuracy']:.1f} [{100 * found['accuracy_low']:.1f}, "
@@ -469,12 +486,13 @@ def test_a_cache_that_cannot_be_written(pairs: meta.Pairs, tmp_path: Path) -> No
     assert found.results == meta.evaluate(pairs, "rouge-l").results
 
 
-def test_where_results_are_kept(
-    pairs: meta.Pairs, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_where_results_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
-    meta.evaluate(pairs, "rouge-l", cache=True)
-    assert [file.suffix for file in (tmp_path / "meta").iterdir()] == [".json"]
+    assert open_cache(True, meta.Settings()).folder == tmp_path / "meta"
+    assert open_cache(tmp_path / "other", meta.Settings()).folder == tmp_path / "other"
+    for changes in ({"tests": True}, {"frequencies": "mine.bin"}):
+        assert open_cache(True, meta.Settings().change(**changes)).folder is None
+    assert open_cache(False, meta.Settings()).folder is None
     assert ResultCache(None).load("x") is None
 
 
@@ -487,7 +505,7 @@ def test_pascal(tmp_path: Path, example: Example) -> None:
     assert isinstance(found, meta.Pairs)
     assert found.fingerprint == meta.read_dataset("pascal-50s", folder / "pairs.jsonl").fingerprint
     assert (found.votes["preference"] == -1).all()
-    assert {*np.sign(found.votes["consensus"])} == {-1, 1}
+    assert {*np.sign(found.votes["triplets"])} == {-1, 1}
     assert found.systems[0] == ("1", "4")
     wins = meta.evaluate(found, WORDS, protocol="wins").results  # MM pairs only
     assert {*wins["human"]} == {"wins_1", "wins_2", "wins_3"}
@@ -499,7 +517,7 @@ def test_abstract(tmp_path: Path, example: Example) -> None:
     )
     assert isinstance(found, meta.Pairs)
     assert found.triplets is not None
-    assert found.votes["consensus"][0] == 0  # two for, two against
+    assert found.votes["triplets"][0] == 0  # two for, two against
     assert meta.evaluate(found, WORDS).results["rouge-l"]["tied"] == 1
 
 
@@ -606,10 +624,9 @@ def test_refused_folders(tmp_path: Path, example: Example) -> None:
 def test_pictures(
     pairs: meta.Pairs, ratings: meta.Ratings, sets: meta.Sets, tmp_path: Path
 ) -> None:
-    from cidery.plots.agreement import plot_correlations, plot_references
-    from cidery.plots.diversity import save_figures
+    from cidery.plots import plot_correlations, plot_references, save_figures
 
-    curve = meta.evaluate(pairs, WORDS, protocol="references", points=[1, 2, 4], draws=2)
+    curve = meta.evaluate(pairs, WORDS, protocol="references", reference_counts=[1, 2, 4], draws=2)
     figure = plot_references({"one": curve, "two": curve})
     assert [len(axes.get_lines()) for axes in figure.axes] == [2, 2]
     np.testing.assert_allclose(
@@ -635,7 +652,7 @@ def test_the_door_is_opened_when_asked_for() -> None:
         _ = cidery.nothing
 
 
-@pytest.mark.parametrize("format", ["table", "json", "markdown", "latex"])
+@pytest.mark.parametrize("format", ["table", "json", "csv", "markdown", "latex"])
 def test_command(
     format: str,
     pairs: meta.Pairs,
@@ -651,7 +668,7 @@ def test_command(
     agreement = meta.evaluate(pairs, "rouge-l")
     if format == "json":
         assert json.loads(out) == agreement.to_dict()
-    assert ("rouge-l|" in out) == (format == "table")
+    assert ("rouge-l|" in out) == (format in ("table", "json", "csv"))
     assert len([*(tmp_path / "kept" / "meta").iterdir()]) == 1
     assert main(arguments) == 0
     assert capsys.readouterr().out == out

@@ -10,6 +10,7 @@ from scipy.stats import kendalltau
 import cidery
 from cidery import Irv, IrvUnigram, meta
 from cidery.errors import SettingError
+from cidery.meta.scoring import CaptionScorer
 from cidery.metrics.contextual.encoders import choose_beta, get_encoder
 from cidery.metrics.contextual.irv import TokenTable, combine, matched_recall
 
@@ -152,6 +153,5 @@ def test_flickr8k_expert_as_the_paper_scores_it(shared):
     """0.471 is published for the unigram version: τ with the mean of three ratings."""
     dataset = meta.read_dataset("flickr8k-expert", shared / "data")
     ratings = dataset.ratings.reshape(-1, 3).mean(axis=1)
-    scorer = cidery.meta.scoring.CaptionScorer()
-    (scores,) = scorer(dataset.judged, {"": IrvUnigram()}).values()
+    scores = CaptionScorer().score(dataset.judged, {"": IrvUnigram()}).each[""]
     assert kendalltau(scores, ratings).statistic == pytest.approx(0.4816, abs=5e-4)

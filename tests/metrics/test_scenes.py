@@ -640,8 +640,7 @@ def test_many_captions_are_shared(parser: Parser) -> None:
 
 def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from cidery.plots.diversity import save_figures
-    from cidery.plots.scenes import plot_scene
+    from cidery.plots import plot_scene, save_figures
 
     graph = SceneGraph(
         ("dog", "cat", "grass"),

@@ -1,4 +1,4 @@
-"""Pictures: what is drawn, by what matplotlib was told, and what files come out."""
+"""Figures: what is drawn, by what matplotlib was told, and what files come out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import builtins
 import json
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -13,14 +14,16 @@ import pytest
 from matplotlib.figure import Figure
 
 import cidery
+from cidery import plots
 from cidery.diversity import (
+    compare_diversity,
     count_words,
     diversity_by_count,
     latent_semantics,
     map_captions,
 )
 from cidery.errors import InputError, MissingExtraError, SettingError
-from cidery.plots import diversity as plots
+from cidery.plots.labels import overlap
 from support.example import BUNDLED
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "diversity.py"
@@ -76,7 +79,7 @@ def test_labels_do_not_cover_each_other(tables):
     figure.draw_without_rendering()
     boxes = [t.get_window_extent() for t in figure.axes[0].texts if t.get_text() in some]
     assert len(boxes) == 3
-    assert not any(plots._overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert not any(overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
 def test_f_bars_are_sorted(tables):
@@ -141,7 +144,7 @@ def test_vector_files_keep_their_text(tables, tmp_path):
 
 
 def test_refusals(tables, sampled, tmp_path):
-    with pytest.raises(SettingError, match=r"pictures are written as \.pdf"):
+    with pytest.raises(SettingError, match=r"ends in \.pdf, \.svg"):
         plots.save_figures({}, tmp_path / "x.gif")
     with pytest.raises(InputError, match="nothing to draw"):
         plots.plot_tradeoff({})
@@ -163,12 +166,34 @@ def test_without_matplotlib(tables, monkeypatch):
         plots.plot_f_scores(tables)
 
 
-def test_importing_cidery_draws_nothing():
-    import subprocess
+def test_matplotlib_is_imported_when_a_figure_is_drawn():
+    code = """
+import sys
+from cidery import plots
 
-    code = "import sys, cidery, cidery.plots.diversity; print('matplotlib' in sys.modules)"
+for name in plots.__all__:
+    getattr(plots, name)
+print("matplotlib" in sys.modules)
+with plots.new_figure(1, 1):
+    print("matplotlib" in sys.modules)
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == "False"
+    assert done.stdout.split() == ["False", "True"]
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = plots.nothing
+    assert set(plots.__all__) <= set(dir(plots))
+
+
+def test_all_figures_of_a_comparison(sampled, references):
+    systems = {"sampled": sampled, "fewer": {i: c[:3] for i, c in sampled.items()}}
+    found = compare_diversity(systems, ["self-cider", "lsa"], references=references, details=True)
+    figures = plots.plot_diversity(found)
+    assert list(figures) == ["tradeoff", "f", "counts", "words", "radar", "map"]
+    assert {"sampled", "fewer", "humans"} <= set(texts(figures["tradeoff"]))
+    bare = compare_diversity({"sampled": sampled}, ["lsa"], details=True)
+    assert list(plots.plot_diversity(bare)) == ["words", "radar", "map"]
+    with pytest.raises(SettingError, match="pass details=True"):
+        plots.plot_diversity(compare_diversity({"sampled": sampled}, ["lsa"]))
 
 
 def test_the_example_draws_all(tmp_path, monkeypatch):

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import (
-    show_csv,
-    show_json,
-    show_notes,
-    show_signatures,
-    show_table,
-    show_title,
-)
+from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from cidery.scoring.tables import ScoreTable
+    from cidery.diversity import DiversityComparison
 
 app = parsing.new_app()
-
-MAPPED = 10
-"""Images on the map of captions, as in the paper."""
 
 
 def _complete_measures(incomplete: str) -> list[str]:
@@ -55,7 +43,8 @@ def diversity(
     references: Annotated[
         str | None,
         typer.Option(
-            help="File of reference captions: adds accuracy, F, and humans beside the systems.",
+            help="File of reference captions. Adds accuracy and F, and measures the references "
+            "as a system called humans.",
             metavar="FILE",
             show_default=False,
         ),
@@ -63,7 +52,7 @@ def diversity(
     system: Annotated[
         list[str] | None,
         typer.Option(
-            help="Another system to set beside RESULTS; may be repeated.",
+            help="Another system to compare with RESULTS; may be repeated.",
             metavar="NAME=FILE",
             show_default=False,
         ),
@@ -71,7 +60,8 @@ def diversity(
     plot: Annotated[
         str | None,
         typer.Option(
-            help="Draw into this .pdf, or into NAME-….svg, .eps or .png files.",
+            help="Draw figures: the pages of a .pdf file, or one .svg, .eps or .png file each, "
+            "such as FILE-words.png.",
             metavar="FILE",
             show_default=False,
         ),
@@ -81,8 +71,8 @@ def diversity(
         typer.Option(
             "--measure",
             "-m",
-            help="self-cider, lsa, mbleu, distinct, unique, novel or vocabulary; may be repeated. "
-            "Default: all.",
+            help="A measure: self-cider, lsa, mbleu, distinct, unique, novel or vocabulary; may be "
+            "repeated. Default: all.",
             metavar="NAME",
             show_default=False,
             autocompletion=_complete_measures,
@@ -90,22 +80,24 @@ def diversity(
     ] = None,
     kernel: Annotated[
         Literal["cider", "cider-d", "cider-r"],
-        typer.Option(help="The metric by which Self-CIDEr compares captions."),
+        typer.Option(help="The metric by which Self-CIDEr compares two captions."),
     ] = "cider",
     accuracy: Annotated[
-        str, typer.Option(help="The metric that measures accuracy.", metavar="NAME")
-    ] = ("cider-d"),
+        str,
+        typer.Option(help="The metric that scores captions by the references.", metavar="NAME"),
+    ] = "cider-d",
     beta_squared: Annotated[
         float,
         typer.Option(
-            help="Weight of accuracy in F: above 1 it counts more than diversity.",
+            help="β² of the F measure; above 1, accuracy counts more than diversity.",
             metavar="NUMBER",
         ),
     ] = 5.0,
     training: Annotated[
         str | None,
         typer.Option(
-            help="File of captions that the systems were trained on: adds novel.",
+            help="File of captions that the systems were trained on. Adds novel: the share of "
+            "captions that are not among them.",
             metavar="FILE",
             show_default=False,
         ),
@@ -113,7 +105,7 @@ def diversity(
     stop_words: Annotated[
         str | None,
         typer.Option(
-            help="Leave the stop words of this language (english) out of lsa.",
+            help="Ignore the stop words of this language in lsa; only english is known.",
             metavar="LANGUAGE",
             show_default=False,
         ),
@@ -122,7 +114,8 @@ def diversity(
     images: Annotated[
         str | None,
         typer.Option(
-            help="Also write RESULTS' values per image to this .csv, .jsonl or .parquet file.",
+            help="Also write the values of each image of RESULTS to this .csv, .jsonl or .parquet "
+            "file.",
             metavar="FILE",
             show_default=False,
         ),
@@ -138,172 +131,88 @@ def diversity(
     threads: parsing.Threads = 0,
 ) -> None:
     """Measure how varied an image's captions are, and how accurate."""
-    import cidery
     from cidery.captions.formats import (
         check_rows_file,
         read_candidates,
         read_references,
         write_rows,
     )
-    from cidery.diversity import match_references
-    from cidery.errors import InputError
+    from cidery.diversity import compare_diversity
 
     files = _name_systems(results, system or [])
     if images:
         read = (*files.values(), *filter(None, (references, training)))
         parsing.check_output(images, *read, option="--images")
         check_rows_file(images)
-    settings: dict[str, Any] = {
-        "kernel": kernel,
-        "accuracy": accuracy,
-        "beta_squared": beta_squared,
-        "stop_words": stop_words,
-        "tokenizer": tokenizer,
-        "frequencies": frequencies,
-        "missing": missing,
-        "threads": threads,
+    fields = {
+        "caption_field": reference_field,
+        "id_field": reference_id_field or id_field,
     }
     notes = []
-    with progress(2 * len(files) + 3, *files.values()) as step:
-        sets: dict[str, Any] = {}
+    with progress(2 * len(files) + 4, *files.values()) as step:
+        sets = {}
         for name, file in files.items():
             step(f"reading {name}")
             sets[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
         step("reading references")
-        fields: dict[str, Any] = {
-            "caption_field": reference_field,
-            "id_field": reference_id_field or id_field,
-        }
-        known = read_references(references, split=split, **fields) if references else None
-        seen = read_references(training, **fields) if training else None
-        tables: dict[str, ScoreTable] = {}
-        for name, rows in sets.items():
-            step(f"measuring {name}")
-            tables[name] = cidery.measure_diversity(
-                rows, measure, references=known, training=seen, **settings
-            )
-        if known is not None:
-            step("measuring humans")
-            try:
-                humans = match_references(next(iter(sets.values())), known, missing)
-                tables["humans"] = cidery.measure_diversity(
-                    humans, measure, references="leave-one-out", training=seen, **settings
-                )
-            except InputError as error:
-                notes.append(f"humans are left out: {error}")
-            else:
-                sets["humans"] = humans
-        step("drawing")
+        comparison = compare_diversity(
+            sets,
+            measure,
+            references=read_references(references, split=split, **fields) if references else None,
+            training=read_references(training, **fields) if training else None,
+            details=plot is not None,
+            progress=step,
+            kernel=kernel,
+            accuracy=accuracy,
+            beta_squared=beta_squared,
+            stop_words=stop_words,
+            tokenizer=tokenizer,
+            frequencies=frequencies,
+            missing=missing,
+            threads=threads,
+        )
         if plot is not None:
-            notes.append(f"drawn: {_draw(plot, tables, sets, known, settings)}")
+            step("drawing")
+            notes.append(f"drawn: {_draw(comparison, plot)}")
     if images:
-        write_rows(images, next(iter(tables.values())).to_columns())
-    _show(results, tables, notes, format)
+        write_rows(images, comparison.first.to_columns())
+    _show(results, comparison, [*comparison.notes, *notes], format)
 
 
 def _name_systems(results: str, others: list[str]) -> dict[str, str]:
-    """Return files by name; RESULTS is called what its file is called."""
+    """Return files by name; RESULTS gets the name of its file without the suffix."""
     files = {Path(results).name.partition(".")[0]: results}
     for item in others:
         name, equals, file = item.partition("=")
         if not (name and equals and file):
             raise typer.BadParameter(f"expected NAME=FILE, not {item!r}", param_hint="--system")
         if name in files or name == "humans":
-            raise typer.BadParameter(f"{name!r} is taken", param_hint="--system")
+            raise typer.BadParameter(
+                f"the name {name!r} is taken; choose another", param_hint="--system"
+            )
         files[name] = file
     return files
 
 
-def _draw(
-    plot: str,
-    tables: dict[str, ScoreTable],
-    sets: dict[str, Any],
-    references: Any,
-    settings: dict[str, Any],
-) -> str:
-    """Draw what there are data for, and say into which files."""
-    from cidery.diversity import (
-        count_words,
-        diversity_by_count,
-        group_rows,
-        latent_semantics,
-        map_captions,
-    )
-    from cidery.frequencies import DocumentFrequencies
-    from cidery.plots import diversity as plots
+def _draw(comparison: DiversityComparison, plot: str) -> str:
+    """Draw what there are data for, and return the names of the files."""
+    from cidery.plots import plot_diversity, save_figures
 
-    groups: dict[str, dict[Any, list[str]]] = {}
-    for name, rows in sets.items():
-        found = group_rows(rows) if isinstance(rows, list) else rows
-        groups[name] = {image: found[image] for image in tables[name].ids}
-    first = next(iter(groups.values()))
-    tokenizer = settings["tokenizer"]
-    shared = {"tokenizer": tokenizer, "frequencies": settings["frequencies"]}
-    if shared["frequencies"] == "references":
-        shared["frequencies"] = DocumentFrequencies.from_references(references, tokenizer=tokenizer)
-    figures: dict[str, Figure] = {}
-    ready = references is not None and all("self-cider" in t.corpus for t in tables.values())
-    if ready:
-        curves = {
-            name: diversity_by_count(
-                rows, references, **{k: v for k, v in settings.items() if k != "stop_words"}
-            )
-            for name, rows in sets.items()
-            if name != "humans"
-        }
-        figures["tradeoff"] = plots.plot_tradeoff(tables)
-        figures["f"] = plots.plot_f_scores(tables)
-        figures["counts"] = plots.plot_counts(curves)
-    figures["words"] = plots.plot_word_frequencies(
-        {name: count_words(rows, tokenizer=tokenizer) for name, rows in groups.items()}
-    )
-    figures["radar"] = plots.plot_radar(
-        {
-            name: latent_semantics(captions, settings["kernel"], **shared)
-            for name, rows in groups.items()
-            for captions in list(rows.values())[:1]
-        }
-    )
-    mapped = dict(list(first.items())[:MAPPED])
-    figures["map"] = plots.plot_map(map_captions(mapped, settings["kernel"], **shared))
-    return ", ".join(map(str, plots.save_figures(figures, plot)))
+    return ", ".join(map(str, save_figures(plot_diversity(comparison), plot)))
 
 
-def _show(results: str, tables: dict[str, ScoreTable], notes: list[str], format: str) -> None:
-    first = next(iter(tables.values()))
-    header = ["measure", *tables]
-    lines = [
-        [measure, *(_spell(measure, table.corpus[measure]) for table in tables.values())]
-        for measure in first.corpus
-    ]
+def _show(results: str, found: DiversityComparison, notes: list[str], format: str) -> None:
     if format == "json":
-        others = {
-            name: {"images": table.image_count, "scores": dict(table.corpus)}
-            for name, table in list(tables.items())[1:]
-        }
-        show_json(first.to_dict() | ({"systems": others} if others else {}))
+        typer.echo(found.to_json())
     elif format == "csv":
-        show_csv(
-            [
-                {"measure": measure} | {name: t.corpus[measure] for name, t in tables.items()}
-                for measure in first.corpus
-            ]
-        )
+        show_csv(found.records())
     elif format == "markdown":
-        from cidery.tables import markdown_table
-
-        typer.echo(markdown_table(header, lines))
+        typer.echo(found.to_markdown())
     elif format == "latex":
-        from cidery.tables import latex_table
-
-        typer.echo(latex_table(header, lines))
+        typer.echo(found.to_latex())
     else:
-        show_title(f"{results}: {first.image_count} images")
-        show_table(header, lines)
+        show_title(f"{results}: {found.first.image_count} images")
+        show_table(found.header(), found.lines())
         if notes:
             show_notes(*notes)
-        show_signatures(first.signatures.values())
-
-
-def _spell(measure: str, value: float) -> str:
-    return f"{value:.0f}" if measure == "vocabulary" else f"{value:.4f}"
+        show_signatures(found.first.signatures.values())

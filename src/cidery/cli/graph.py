@@ -87,8 +87,7 @@ def graph(
 
 
 def _draw(found: SceneGraph, picture: str) -> None:
-    from cidery.plots.diversity import save_figures
-    from cidery.plots.scenes import plot_scene
+    from cidery.plots import plot_scene, save_figures
 
     save_figures(plot_scene(found), picture)
 

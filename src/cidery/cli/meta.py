@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cidery.cli import parsing
+from cidery.cli.options import with_settings
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_notes, show_signatures, show_table, show_title
+from cidery.cli.rendering import (
+    show_csv,
+    show_notes,
+    show_signatures,
+    show_table,
+    show_title,
+)
+from cidery.meta.settings import Settings
 
 if TYPE_CHECKING:
     from cidery.meta import Agreement
@@ -29,12 +37,6 @@ def _complete_datasets(incomplete: str) -> list[str]:
     return [name for name in (*DATASETS, REPRODUCE) if name.startswith(incomplete)]
 
 
-def _complete_protocols(incomplete: str) -> list[str]:
-    from cidery.meta import PROTOCOLS
-
-    return [name for name in PROTOCOLS if name.startswith(incomplete)]
-
-
 @app.command(
     epilog=parsing.examples(
         "cidery meta judgments mine.jsonl -m cider-d -m bleu-4",
@@ -44,12 +46,13 @@ def _complete_protocols(incomplete: str) -> list[str]:
         "cidery meta reproduce data --format markdown",
     )
 )
+@with_settings(Settings, tokenizer=parsing.Tokenizer, frequencies=parsing.Frequencies)
 def meta(
     dataset: Annotated[
         str,
         typer.Argument(
-            help=f"{DATASETS} (a file of your own); or {REPRODUCE}: every number of the papers "
-            "that the data allow.",
+            help=f"A data set: {DATASETS} (a file of your own); or {REPRODUCE}, which computes "
+            "every number of the papers that the data allow.",
             metavar="DATASET",
             show_default=False,
             autocompletion=_complete_datasets,
@@ -64,78 +67,28 @@ def meta(
         ),
     ],
     metric: parsing.Metrics = None,
-    format: Annotated[
-        Literal["table", "json", "markdown", "latex"],
-        typer.Option("--format", "-f", help="How to print the result."),
-    ] = "table",
-    protocol: Annotated[
-        str | None,
-        typer.Option(
-            help="consensus, preference, references, human, wins, ratings, systems, diversity or "
-            "gaming; default: the data set's first.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=_complete_protocols,
-        ),
-    ] = None,
-    references: Annotated[
-        int | None,
-        typer.Option(
-            help="References per image; default: all.", metavar="COUNT", show_default=False
-        ),
-    ] = None,
-    draw: Annotated[
-        Literal["own", "random", "first"] | None,
-        typer.Option(
-            help="Which references: each pair's own draw, random ones by the seed, or the first. "
-            "Default: own where it has as many as asked for, otherwise random.",
-            show_default=False,
-        ),
-    ] = None,
-    seed: parsing.Seed = 0,
-    concatenate: Annotated[
-        bool, typer.Option("--concatenate", help="Join an image's references into one.")
-    ] = False,
-    undecided: Annotated[
-        Literal["wrong", "half", "drop"],
-        typer.Option(help="What a pair counts to which a metric gives equal scores."),
-    ] = "wrong",
-    kind: Annotated[
-        str | None,
-        typer.Option(
-            help="Judge pairs of this kind only, such as MM.", metavar="NAME", show_default=False
-        ),
-    ] = None,
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            help="Judge only so many, drawn by the seed.", metavar="COUNT", show_default=False
-        ),
-    ] = None,
-    tests: Annotated[bool, typer.Option("--tests", help="Add p-values between metrics.")] = False,
-    resamples: Annotated[
-        int,
-        typer.Option(help="Bootstrap samples of images; 0: no intervals.", metavar="COUNT", min=0),
-    ] = 200,
+    format: parsing.Format = "table",
     plot: Annotated[
         str | None,
         typer.Option(
-            help="Draw into this .pdf, .svg, .eps or .png file.",
+            help="Draw a figure into this .pdf, .svg, .eps or .png file: accuracy by number of "
+            "references, or scores against ratings.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
-    tokenizer: parsing.Tokenizer = "ptb",
-    frequencies: parsing.Frequencies = "references",
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Compute everything anew, and keep nothing.")
+        bool,
+        typer.Option("--no-cache", help="Do not use results of earlier runs, and keep none."),
     ] = False,
     threads: parsing.Threads = 0,
+    **settings: Any,
 ) -> None:
     """Judge metrics by human judgments."""
     from cidery.meta import evaluate, read_dataset
     from cidery.meta.reproduce import reproduce
 
+    chosen = Settings().change(**{k: v for k, v in settings.items() if v is not None})
     with progress(1) as step:
         step("reading judgments")
         if dataset == REPRODUCE:
@@ -144,18 +97,7 @@ def meta(
             agreement = evaluate(
                 read_dataset(dataset, path),
                 metric or None,
-                protocol=protocol,
-                references=references,
-                draw=draw,
-                seed=seed,
-                concatenate=concatenate,
-                undecided=undecided,
-                kind=kind,
-                sample=sample,
-                tests=tests,
-                resamples=resamples,
-                tokenizer=tokenizer,
-                frequencies=frequencies,
+                chosen,
                 threads=threads,
                 cache=not (no_cache or plot),
                 progress=step.report,
@@ -168,8 +110,7 @@ def meta(
 
 
 def _draw(agreement: Agreement, plot: str) -> str:
-    from cidery.plots.agreement import plot_correlations, plot_references
-    from cidery.plots.diversity import save_figures
+    from cidery.plots import plot_correlations, plot_references, save_figures
 
     by_number = agreement.protocol == "references"
     figure = plot_references(agreement) if by_number else plot_correlations(agreement)
@@ -179,6 +120,8 @@ def _draw(agreement: Agreement, plot: str) -> str:
 def _show(agreement: Agreement, format: str, notes: list[str]) -> None:
     if format == "json":
         typer.echo(agreement.to_json())
+    elif format == "csv":
+        show_csv(agreement.records())
     elif format == "markdown":
         typer.echo(agreement.to_markdown())
     elif format == "latex":
@@ -194,6 +137,8 @@ def _show(agreement: Agreement, format: str, notes: list[str]) -> None:
 def _show_reproduction(found: Reproduction, format: str) -> None:
     if format == "json":
         typer.echo(found.to_json())
+    elif format == "csv":
+        show_csv(found.records())
     elif format == "markdown":
         typer.echo(found.to_markdown())
     elif format == "latex":
@@ -201,4 +146,4 @@ def _show_reproduction(found: Reproduction, format: str) -> None:
     else:
         show_table(found.header(), found.cells(), left=(0, 1, 2))
         show_notes(*(f"{number}. {note}" for number, note in enumerate(found.notes(), start=1)))
-        show_notes(*(f"not here: {source}: {reason}" for source, reason in found.absent))
+        show_notes(*(f"not computed: {source}: {reason}" for source, reason in found.absent))

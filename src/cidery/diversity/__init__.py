@@ -4,28 +4,18 @@ The evaluation of Wang and Chan, "Describing like humans: on diversity in image 
 2019, and the consensus ranking of Vedantam, Zitnick, Parikh, CVPR 2015, Appendix II.
 """
 
+from cidery.diversity.accuracy import f_measure, match_references
+from cidery.diversity.base import Measure
+from cidery.diversity.by_count import COUNTS, diversity_by_count
+from cidery.diversity.comparison import DiversityComparison, DiversityDetails, compare_diversity
+from cidery.diversity.distinct import Distinct, Novel, Unique, Vocabulary
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
-from cidery.diversity.measures import (
-    MEASURES,
-    Distinct,
-    Lsa,
-    MBleu,
-    Measure,
-    Novel,
-    SelfCider,
-    Unique,
-    Vocabulary,
-    get_measures,
-)
+from cidery.diversity.mbleu import MBleu
+from cidery.diversity.measures import MEASURES, get_measures
 from cidery.diversity.references import RankedCaption, rank_references, score_references
 from cidery.diversity.sets import group_rows
-from cidery.diversity.table import (
-    COUNTS,
-    diversity_by_count,
-    f_measure,
-    match_references,
-    measure_diversity,
-)
+from cidery.diversity.spread import Lsa, SelfCider
+from cidery.diversity.table import measure_diversity
 from cidery.diversity.words import WordFrequencies, count_words
 
 __all__ = [
@@ -33,6 +23,8 @@ __all__ = [
     "MEASURES",
     "CaptionMap",
     "Distinct",
+    "DiversityComparison",
+    "DiversityDetails",
     "LatentSemantics",
     "Lsa",
     "MBleu",
@@ -43,6 +35,7 @@ __all__ = [
     "Unique",
     "Vocabulary",
     "WordFrequencies",
+    "compare_diversity",
     "count_words",
     "diversity_by_count",
     "f_measure",

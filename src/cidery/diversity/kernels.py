@@ -19,7 +19,8 @@ from cidery.metrics.ngram.cider import PreparedCider
 from cidery.statistics import Floats
 
 Kernel: TypeAlias = str | Cider | CiderD | CiderR
-Pairs: TypeAlias = Literal["both", "once"]
+Directions: TypeAlias = Literal["both", "once"]
+"""Whether two captions are compared both ways, each as candidate and as reference, or once."""
 
 KERNELS: Mapping[str, Cider | CiderD | CiderR] = MappingProxyType(
     {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": CiderR()}
@@ -39,7 +40,7 @@ def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
 
 
 def cider_kernels(
-    sets: TokenizedSets, work: Workspace, kernel: Kernel, pairs: Pairs = "both"
+    sets: TokenizedSets, work: Workspace, kernel: Kernel, pairs: Directions = "both"
 ) -> Floats:
     """Return the kernel matrices of all images, one after another."""
     prepared = cast("PreparedCider", get_kernel(kernel).prepare(sets.captions, work))

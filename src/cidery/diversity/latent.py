@@ -11,7 +11,7 @@ from cidery.captions.corpus import ImageId
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.diversity.kernels import Kernel, cider_kernels, word_products
-from cidery.diversity.sets import CaptionSets, Sets, TokenizedSets
+from cidery.diversity.sets import CaptionSets, SetsLike, TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
@@ -86,7 +86,7 @@ def latent_semantics(
 
 
 def map_captions(
-    sets: Sets,
+    sets: SetsLike,
     kernel: Kernel = "cider",
     dimensions: int = 2,
     *,

@@ -33,7 +33,7 @@ _BATCH = 200_000
 
 @dataclass(frozen=True)
 class RankedCaption:
-    """A reference with its consensus."""
+    """A reference and how well it agrees with the others of its image."""
 
     score: float
     """Against the other references of its image."""
@@ -105,7 +105,7 @@ def rank_references(
     faithful: Faithful | None = None,
     threads: int = 0,
 ) -> dict[ImageId, list[RankedCaption]]:
-    """Rank each image's references by consensus, the best first.
+    """Rank each image's references by agreement with its other references, the best first.
 
     Each reference is scored against the others: Vedantam, Zitnick, Parikh 2015, Appendix II.
 

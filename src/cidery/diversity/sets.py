@@ -1,4 +1,4 @@
-"""Sets of captions, one per image: checked, laid flat, tokenized once."""
+"""SetsLike of captions, one per image: checked, laid flat, tokenized once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cidery.captions.tokenizers import Tokenizer
 from cidery.errors import InputError, SettingError
 from cidery.metrics.base import TokenizedReferences
 
-Sets: TypeAlias = (
+SetsLike: TypeAlias = (
     Mapping[Any, Sequence[str]] | Sequence[Sequence[str]] | Sequence[tuple[ImageId, str]]
 )
 Training: TypeAlias = References | Iterable[str]
@@ -33,12 +33,12 @@ class CaptionSets:
 
     @classmethod
     def build(
-        cls, sets: Sets, *, missing: Missing = "error", name: str = "captions"
+        cls, sets: SetsLike, *, missing: Missing = "error", name: str = "captions"
     ) -> CaptionSets:
         """Check sets given by id, as lists, or as `(id, caption)` rows in which ids come again."""
         if missing not in ("error", "skip"):
             raise SettingError(f'missing is "error" or "skip", not {missing!r}')
-        groups = _as_groups(sets, name)
+        groups = as_groups(sets, name)
         if not groups:
             raise InputError(f"{name}: there is nothing in it")
         small = {image: len(group) for image, group in groups.items() if _is_small(group)}
@@ -93,7 +93,7 @@ def tokenize_training(training: Training, tokenizer: Tokenizer) -> frozenset[tup
     return frozenset(map(tuple, tokenizer(captions).form("split").tokens()))
 
 
-def _as_groups(sets: Any, name: str) -> dict[Any, Any]:
+def as_groups(sets: Any, name: str) -> dict[Any, Any]:
     """Return captions by image; a tuple is an `(id, caption)` row, a list is a set."""
     if isinstance(sets, Mapping):
         return dict(sets)

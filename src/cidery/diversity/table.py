@@ -2,45 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _version
-from cidery.captions.corpus import Corpus, ImageId, Missing, References
+from cidery.captions.corpus import Corpus, Missing
 from cidery.captions.tokenizers import Tokenizer, TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
+from cidery.diversity.accuracy import (
+    BETA_SQUARED,
+    AccuracyReferences,
+    f_measure,
+    get_accuracy_metric,
+    list_rows,
+    measure_accuracy,
+    pair_references,
+)
+from cidery.diversity.base import Measure
 from cidery.diversity.kernels import Kernel, get_kernel
-from cidery.diversity.measures import Measure, MeasureLike, SelfCider, get_measures
-from cidery.diversity.references import count_references, score_references
+from cidery.diversity.measures import MeasureLike, get_measures
+from cidery.diversity.references import count_references
 from cidery.diversity.sets import (
     CaptionSets,
-    Sets,
+    SetsLike,
     TokenizedSets,
     Training,
     tokenize_training,
 )
-from cidery.errors import InputError, SettingError
+from cidery.diversity.spread import SelfCider
+from cidery.errors import SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
-from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
 
-AccuracyReferences: TypeAlias = References | Literal["leave-one-out"] | None
-
-COUNTS = (2, 5, 8, 10)
-"""Numbers of captions at which the paper looks (figure 6)."""
-BETA_SQUARED = 5.0
-"""β² of the F measure in the paper: accuracy counts more than diversity."""
-
 
 def measure_diversity(
-    sets: Sets,
+    sets: SetsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     kernel: Kernel = "cider",
@@ -81,27 +83,19 @@ def measure_diversity(
     chosen = get_measures(measures, kernel=kernel, stop_words=stop_words)
     if training is not None and measures is None:
         chosen |= get_measures("novel")
-    judge = _get_judge(accuracy) if references is not None else None
-    against = _match_references(sets, references, missing)
-    checked = CaptionSets.build(sets if against is None else _rows(against), missing=missing)
+    judge = get_accuracy_metric(accuracy) if references is not None else None
+    against = pair_references(sets, references, missing)
+    checked = CaptionSets.build(sets if against is None else list_rows(against), missing=missing)
     cut = get_tokenizer(tokenizer)
     counted_on = read_frequencies(frequencies)
-    weights = _weights(counted_on, references, against, checked, chosen, cut)
-    tokenized = TokenizedSets(
-        TokenizedReferences(
-            GroupedCaptions(cut(checked.captions, threads), checked.offsets.astype(np.uint64)),
-            cut,
-            weights,
-        ),
-        checked.sizes,
-        None if training is None else tokenize_training(training, cut),
-    )
+    weights = _find_weights(counted_on, references, against, checked, chosen, cut)
+    tokenized = _tokenize(checked, cut, weights, training, threads)
     work = Workspace(threads)
     each = {label: measure.measure(tokenized, work) for label, measure in chosen.items()}
     whole = {label: measure.whole(tokenized, work) for label, measure in chosen.items()}
     signatures = {label: str(_sign(m, tokenized)) for label, m in chosen.items()}
     if judge is not None:
-        values, signature = _accuracies(
+        values, signature = measure_accuracy(
             judge, checked, against, tokenizer=cut, frequencies=counted_on, threads=threads
         )
         each["accuracy"] = tokenized.mean(values)
@@ -109,133 +103,22 @@ def measure_diversity(
     return _make_table(checked, each, whole, signatures, beta_squared)
 
 
-def f_measure(diversity: Any, accuracy: Any, beta_squared: float = BETA_SQUARED) -> Floats:
-    """Combine diversity and accuracy: (1 + β²) div acc / (β² div + acc); 0 where both are 0.
-
-    Wang and Chan 2019, section 4.2, print the formula with a sum in the numerator; this is the F
-    measure that they describe. Accuracy is on the scale of CIDEr-D, 0 to 10, as in their figures.
-
-    ```python
-    f_measure(0.8, 0.9)   # 0.8816…
-    ```
-    """
-    div, acc = np.asarray(diversity, np.float64), np.asarray(accuracy, np.float64)
-    below = beta_squared * div + acc
-    above = (1 + beta_squared) * div * acc
-    return np.divide(above, below, out=np.zeros(np.shape(below)), where=below > 0)
-
-
-def diversity_by_count(
-    sets: Sets,
-    references: References,
-    counts: Sequence[int] | None = None,
-    measures: MeasureLike | Iterable[MeasureLike] | None = ("self-cider", "lsa"),
-    *,
-    kernel: Kernel = "cider",
-    frequencies: FrequenciesLike = "coco-train2014",
-    accuracy: str | Metric = "cider-d",
-    beta_squared: float = BETA_SQUARED,
-    tokenizer: TokenizerLike = "ptb",
-    missing: Missing = "error",
-    threads: int = 0,
-) -> dict[int, ScoreTable]:
-    """Measure diversity of each image's best 2, 5, 8, 10 captions: figure 6 of Wang and Chan 2019.
-
-    Captions are ranked by accuracy, equally good ones in the order given. Without `counts`, those
-    of the paper are taken that every image reaches, and the size of the smallest set. The other
-    arguments are those of `measure_diversity`.
-
-    ```python
-    curve = diversity_by_count(sets, references, counts=(2, 5))
-    [table.corpus["self-cider"] for table in curve.values()]
-    ```
-    """
-    against = _match_references(sets, references, missing)
-    if against is None:
-        raise SettingError("diversity_by_count ranks captions by accuracy and needs references")
-    checked = CaptionSets.build(_rows(against), missing=missing)
-    fewest = int(checked.sizes.min())
-    if counts is None:
-        counts = [*(count for count in COUNTS if count < fewest), fewest]
-    if not counts or min(counts) < 2 or max(counts) > fewest:
-        image = checked.images[int(checked.sizes.argmin())]
-        raise InputError(
-            f"counts lie between 2 and the {fewest} captions of image {image!r}, not {list(counts)}"
-        )
-    values, _ = _accuracies(
-        _get_judge(accuracy),
-        checked,
-        against,
-        tokenizer=get_tokenizer(tokenizer),
-        frequencies=read_frequencies(frequencies),
-        threads=threads,
+def _tokenize(
+    sets: CaptionSets,
+    tokenizer: Tokenizer,
+    frequencies: str | DocumentFrequencies,
+    training: Training | None,
+    threads: int,
+) -> TokenizedSets:
+    groups = GroupedCaptions(tokenizer(sets.captions, threads), sets.offsets.astype(np.uint64))
+    return TokenizedSets(
+        TokenizedReferences(groups, tokenizer, frequencies),
+        sets.sizes,
+        None if training is None else tokenize_training(training, tokenizer),
     )
-    ranked = {
-        image: [
-            captions[i] for i in np.argsort(-values[start : start + len(captions)], kind="stable")
-        ]
-        for image, start, captions in zip(
-            checked.images, checked.offsets.tolist(), checked.groups(), strict=False
-        )
-    }
-    return {
-        count: measure_diversity(
-            {image: captions[:count] for image, captions in ranked.items()},
-            measures,
-            kernel=kernel,
-            frequencies=frequencies,
-            references=references,
-            accuracy=accuracy,
-            beta_squared=beta_squared,
-            tokenizer=tokenizer,
-            missing="skip",
-            threads=threads,
-        )
-        for count in counts
-    }
 
 
-def _get_judge(accuracy: str | Metric) -> Metric:
-    judges = get_metrics(accuracy)
-    if len(judges) > 1:
-        raise SettingError(f"accuracy is one metric, not {', '.join(judges)}")
-    return next(iter(judges.values()))
-
-
-def _match_references(
-    sets: Sets, references: AccuracyReferences, missing: Missing
-) -> Corpus | None:
-    """Return sets and references as one corpus; None where there are no references to match."""
-    if references is None or isinstance(references, str):
-        if isinstance(references, str) and references != "leave-one-out":
-            raise SettingError(f'references are captions or "leave-one-out", not {references!r}')
-        return None
-    CaptionSets.build(sets, missing=missing)  # says what is wrong with the sets themselves
-    return Corpus.build(sets, references, missing=missing, candidates_name="captions")
-
-
-def match_references(
-    sets: Sets, references: References, missing: Missing = "error"
-) -> dict[ImageId, list[str]]:
-    """Return the references of the sets' images: humans on the same images.
-
-    ```python
-    humans = measure_diversity(match_references(sets, references), references="leave-one-out")
-    ```
-    """
-    corpus = Corpus.build(sets, references, missing=missing, candidates_name="captions")
-    bounds = corpus.reference_offsets.tolist()
-    return {
-        image: corpus.references[a:b]
-        for image, (a, b) in zip(corpus.images, pairwise(bounds), strict=True)
-    }
-
-
-def _rows(corpus: Corpus) -> list[tuple[Any, str]]:
-    return list(zip(corpus.candidate_ids, corpus.candidates, strict=True))
-
-
-def _weights(
+def _find_weights(
     frequencies: str | DocumentFrequencies,
     references: AccuracyReferences,
     against: Corpus | None,
@@ -259,37 +142,9 @@ def _weights(
     return count_references(counted, tokenizer, metric.stems, metric.n)
 
 
-def _accuracies(
-    judge: Metric,
-    sets: CaptionSets,
-    against: Corpus | None,
-    *,
-    tokenizer: Tokenizer,
-    frequencies: str | DocumentFrequencies,
-    threads: int,
-) -> tuple[Floats, str]:
-    """Return the accuracy of each caption, in the order of the sets, and its signature."""
-    if against is None:
-        groups = dict(zip(sets.images, sets.groups(), strict=True))
-        table = score_references(
-            groups, judge, tokenizer=tokenizer, frequencies=frequencies, threads=threads
-        )
-        return table.each[judge.name], table.signatures[judge.name]
-    scorer = Scorer.build(
-        against, {judge.name: judge}, tokenizer=tokenizer, frequencies=frequencies, threads=threads
-    )
-    table = scorer.score(against.candidates, against.candidate_images, against.candidate_ids)
-    # Rows of one image may lie apart; sets gather them in order of first occurrence.
-    order: dict[Any, list[int]] = {}
-    for place, image in enumerate(against.candidate_ids):
-        order.setdefault(image, []).append(place)
-    places = np.concatenate([np.asarray(p, np.intp) for p in order.values() if len(p) > 1])
-    return table.each[judge.name][places], table.signatures[judge.name]
-
-
 def _sign(measure: Measure, sets: TokenizedSets) -> Signature:
     fewest, most = int(sets.sizes.min()), int(sets.sizes.max())
-    settings = measure.settings()
+    settings = measure.settings() | measure.data_settings()
     settings["captions"] = str(most) if fewest == most else f"{fewest}-{most}"
     settings["tokenizer"] = sets.captions.tokenizer.id
     metric = measure.kernel_metric

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
-from cidery.diversity.sets import CaptionSets, Sets
+from cidery.diversity.sets import CaptionSets, SetsLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,7 +23,7 @@ class WordFrequencies:
         return len(self.words)
 
 
-def count_words(sets: Sets, *, tokenizer: TokenizerLike = "ptb") -> WordFrequencies:
+def count_words(sets: SetsLike, *, tokenizer: TokenizerLike = "ptb") -> WordFrequencies:
     """Count the words of all captions; equally frequent words come in alphabetical order.
 
     ```python

@@ -1,44 +1,58 @@
-"""Results kept by signature, so that adding a metric computes only that one.
+"""Results kept on disk, so that adding a metric computes only that one.
 
-A result is one small JSON file in the user's cache folder, named by a digest of all that it depends
-on. A file that cannot be read is as good as none; a file is complete before it gets its name.
+A result is one small JSON file in the cache folder, named by a digest of everything that it depends
+on. A file that cannot be read counts as missing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from cidery._version import __version__
+from cidery.diversity import Measure
+from cidery.frequencies import SHIPPED
 from cidery.meta.judgments import Dataset
-from cidery.meta.protocols import Settings
+from cidery.meta.settings import Settings
 from cidery.metrics import Metric
-from cidery.store import write_atomically
+from cidery.store import cache_directory, write_atomically
+
+
+@dataclass(frozen=True)
+class KeptResult:
+    """What is kept of one metric."""
+
+    statistics: dict[str, float]
+    signature: str
 
 
 @dataclass(frozen=True)
 class ResultCache:
-    """Statistics by what they depend on; functions are never kept, as their code may change."""
+    """Results by what they depend on."""
 
     folder: Path | None
     """None: nothing is kept."""
 
-    def key(self, dataset: Dataset, metric: Metric, settings: Settings) -> str:
-        """Return a digest of data, metric, settings and version."""
-        parts = {
-            "data": dataset.fingerprint,
-            "metric": [metric.name, metric.settings() | metric.data_settings()],
-            "settings": asdict(settings),
-            "version": __version__,
+    def find_keys(
+        self, dataset: Dataset, metrics: Mapping[str, Any], settings: Settings
+    ) -> dict[str, str]:
+        """Return label -> key of the metrics whose results may be kept."""
+        if self.folder is None:
+            return {}
+        return {
+            label: make_key(dataset, metric, settings)
+            for label, metric in metrics.items()
+            if _can_be_kept(metric)
         }
-        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
-    def load(self, key: str) -> dict[str, Any] | None:
-        """Return `{"statistics", "signature"}`, or None."""
+    def load(self, key: str) -> KeptResult | None:
+        """Return a result, or None where there is none that can be read."""
         if self.folder is None:
             return None
         try:
@@ -50,13 +64,42 @@ class ResultCache:
                 return None
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
-        return {"statistics": statistics, "signature": content["signature"]}
+        return KeptResult(statistics, content["signature"])
 
-    def save(self, key: str, statistics: dict[str, float], signature: str) -> None:
+    def save(self, key: str, result: KeptResult) -> None:
         """Keep a result; a folder that cannot be written to keeps nothing."""
         if self.folder is None:
             return
-        content = {"key": key, "signature": signature, "statistics": statistics}
+        content = json.dumps({"key": key, **asdict(result)})
         with suppress(OSError):
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.folder / f"{key}.json", json.dumps(content).encode())
+            write_atomically(self.folder / f"{key}.json", content.encode())
+
+
+def open_cache(cache: bool | str | os.PathLike[str], settings: Settings) -> ResultCache:
+    """Return the cache of `evaluate`: True is the user's, a path another one.
+
+    A file of frequencies may change under its name, and tests need every caption's score, so such
+    results are not kept.
+    """
+    keep = not settings.tests and settings.frequencies in ("references", *SHIPPED)
+    if cache is False or not keep:
+        return ResultCache(None)
+    return ResultCache(cache_directory() / "meta" if cache is True else Path(cache))
+
+
+def make_key(dataset: Dataset, metric: Metric | Measure, settings: Settings) -> str:
+    """Return a digest of data, metric, settings and version."""
+    parts = {
+        "data": dataset.fingerprint,
+        "metric": [metric.name, metric.settings() | metric.data_settings()],
+        "settings": asdict(settings),
+        "version": __version__,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _can_be_kept(metric: object) -> bool:
+    """Tell whether the version in the key covers the metric's code, as it does for our own only."""
+    ours = type(metric).__module__.partition(".")[0] == "cidery"
+    return isinstance(metric, Metric | Measure) and ours

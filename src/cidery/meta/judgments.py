@@ -94,8 +94,8 @@ class Pairs:
     """int64[pairs]: the caption."""
     second: Indexes
     votes: Mapping[str, Indexes]
-    """question -> int64[pairs], votes for the first minus votes for the second: `consensus` asks
-    which is more like the references, `preference` which is better."""
+    """question -> int64[pairs], votes for the first minus votes for the second: `triplets` asks
+    which is more like a reference, `preference` which is better."""
     kinds: Sequence[str] = ()
     """Of each pair, such as HC, HI, HM, MM; empty where unknown."""
     systems: Sequence[tuple[str, str]] = ()

@@ -22,7 +22,7 @@ class Experiment:
     source: str
     dataset: str
     what: str
-    """The circumstances, for people."""
+    """Number of references, question and the like, as tables show it."""
     published: Mapping[str, Mapping[str, float]]
     """metric -> statistic -> value, in percent"""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -52,7 +52,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "CIDEr, 7.2",
         "pascal-50s",
-        "48 references, consensus",
+        "48 references, triplets",
         _rows(("accuracy",), cider=(84.0,)),
         _FIRST_48,
         _WHICH_48,
@@ -60,7 +60,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "CIDEr, Table 1",
         "pascal-50s",
-        "48 references, consensus",
+        "48 references, triplets",
         _rows(
             _KINDS,
             bleu_4=(64.8, 97.7, 93.8, 63.6),
@@ -74,7 +74,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "CIDEr, 7.2",
         "pascal-50s",
-        "5 references, consensus",
+        "5 references, triplets",
         _rows(("accuracy",), bleu_1=(76.0,), rouge_1=(74.0,)),
         _OWN_5,
         _ANY_5,
@@ -106,7 +106,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "CIDEr, 7.2",
         "abstract-50s",
-        "48 references, consensus",
+        "48 references, triplets",
         _rows(("accuracy",), cider=(84.0,)),
         {},
         "12 pairs on which people are tied are dropped; the paper does not speak of ties",
@@ -114,7 +114,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "CIDEr, Table 1",
         "abstract-50s",
-        "48 references, consensus",
+        "48 references, triplets",
         _rows(("accuracy",), bleu_4=(79.25,), rouge_1=(81.25,), meteor=(81.75,), cider=(83.75,)),
         {},
         f"{_ABSTRACT_KINDS}; published is the mean of both",
@@ -122,7 +122,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         "CIDEr, 7.4",
         "abstract-50s",
-        "24 references predict the consensus of 24",
+        "24 references predict the majority of 24",
         _rows(("accuracy",), human=(83.0,), cider=(82.0,)),
         {"protocol": "human", "draws": 10},
         "Mean of 10 random halves; ties of the predicted half count as wrong, of the other are "

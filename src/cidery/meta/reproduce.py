@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from cidery.errors import CideryError, UnreliableWarning
-from cidery.meta.agreement import evaluate
 from cidery.meta.datasets import read_dataset
 from cidery.meta.datasets.files import locate
+from cidery.meta.evaluation import evaluate
+from cidery.meta.judging.base import HUMAN
 from cidery.meta.judgments import Dataset, Pairs
-from cidery.meta.protocols import HUMAN
+from cidery.meta.labels import label_metrics
 from cidery.meta.published import ABSENT, EXPERIMENTS, Experiment
-from cidery.meta.scoring import CaptionScorer, label_metrics
+from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import METRICS
 from cidery.statistics import Correlation
 from cidery.store import Report, no_report
@@ -93,10 +94,14 @@ class Reproduction:
         """Return the notes, each once."""
         return list(dict.fromkeys(line.note for line in self.lines if line.note))
 
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per number with all digits, for CSV."""
+        return [vars(line) | {"difference": line.difference} for line in self.lines]
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return {
-            "lines": [vars(line) | {"difference": line.difference} for line in self.lines],
+            "lines": self.records(),
             "absent": [{"source": source, "reason": reason} for source, reason in self.absent],
         }
 
@@ -223,7 +228,7 @@ def _compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line
     names = [name for name in TRIPLET_COLUMNS if name in METRICS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)  # these 15 documents are meant
-        each = CaptionScorer(threads=threads)(dataset.judged, label_metrics(names))
+        each = CaptionScorer(threads=threads).score(dataset.judged, label_metrics(names)).each
     for name in names:
         for sides, candidate in ((dataset.first, "CC"), (dataset.second, "IC")):
             for item, row in enumerate(sides):
@@ -249,7 +254,7 @@ def _compare_curve(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]:
     for count in CURVE_POINTS:
         votes = np.asarray(dataset.triplets)[:, :count].sum(axis=1, dtype=np.int64)
         shortened = replace(
-            dataset, judged=dataset.judged.draw(count, None), votes={"consensus": votes}
+            dataset, judged=dataset.judged.draw(count, None), votes={"triplets": votes}
         )
         found = evaluate(shortened, names, threads=threads, resamples=0).results
         for name in names:

@@ -1,9 +1,9 @@
-"""Scores of judged captions, by metrics of any make: names, metric objects, Python functions."""
+"""Scores of judged captions, by metrics and by plain Python functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -11,106 +11,85 @@ import numpy as np
 from cidery.captions.corpus import Corpus
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
-from cidery.errors import InputError, SettingError
+from cidery.errors import InputError
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
-from cidery.metrics import Metric, get_metrics
-from cidery.metrics.base import TokenizedCandidates
-from cidery.scoring.scorer import FrequenciesLike, Scorer, sign_metrics, tokenize_references
+from cidery.metrics import Metric
+from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
+from cidery.scoring.scorer import FrequenciesLike, Scorer, sign, tokenize_references
 from cidery.statistics import Floats
 from cidery.store import Report, no_report
 
 CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
 """`f(candidate, references) -> score`, higher is better."""
-AnyMetric: TypeAlias = str | Metric | CaptionFunction
-AnyMetrics: TypeAlias = "AnyMetric | Iterable[AnyMetric] | Mapping[str, AnyMetric] | None"
 
 
-def label_metrics(metrics: AnyMetrics) -> dict[str, Metric | CaptionFunction]:
-    """Return metrics by label; a function goes by its name, a mapping's keys are labels.
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Scores of captions (or sets) by several metrics."""
 
-    ```python
-    label_metrics(["bleu", CiderD(sigma=4), my_function])
-    label_metrics({"stemless": Cider(stemmer=None), "mine": my_function})
-    ```
-    """
-    if isinstance(metrics, Mapping):
-        return {label: _resolve_one(label, metric) for label, metric in metrics.items()}
-    if metrics is None or isinstance(metrics, str | Metric) or callable(metrics):
-        given = [] if metrics is None else [metrics]
-    else:
-        given = list(metrics)
-    known = [metric for metric in given if isinstance(metric, str | Metric)]
-    labelled: dict[str, Metric | CaptionFunction] = {}
-    if known or not given:
-        labelled.update(get_metrics(known or None))
-    for function in given:
-        if isinstance(function, str | Metric):
-            continue
-        if not callable(function):
-            raise SettingError(
-                f"a metric is a name, a Metric or a function, not {type(function).__name__}"
-            )
-        name = getattr(function, "__name__", type(function).__name__)
-        if name in labelled:
-            raise SettingError(f"two metrics are called {name!r}; pass a dict to name them")
-        labelled[name] = function
-    return labelled
+    each: Mapping[str, Floats]
+    """label -> float64[captions]"""
+    signatures: Mapping[str, str]
+    """label -> what others need to compute the same scores"""
 
 
-def _resolve_one(label: str, metric: AnyMetric) -> Metric | CaptionFunction:
-    if not isinstance(metric, str | Metric):
-        return metric
-    found = list(get_metrics(metric).values())
-    if len(found) > 1:
-        raise SettingError(f"{label!r} names {metric!r}, which is {len(found)} metrics")
-    return found[0]
+@dataclass(frozen=True, eq=False)
+class ScoresByReference:
+    """Scores of captions by one metric, against each reference by itself."""
+
+    each: Floats
+    """float64[captions, references]"""
+    signature: str
 
 
 @dataclass(frozen=True)
 class CaptionScorer:
-    """Scores judged captions: how words are cut, what CIDEr counts on, whom to tell."""
+    """Scores judged captions with one tokenizer and one choice of frequencies."""
 
     tokenizer: TokenizerLike = "ptb"
     frequencies: FrequenciesLike = "references"
-    """`references`: the judged captions' documents."""
+    """`references`: those of the judged captions' documents."""
     threads: int = 0
     progress: Report = no_report
 
-    def __call__(
-        self, judged: JudgedCaptions, metrics: Mapping[str, Metric | CaptionFunction]
-    ) -> dict[str, Floats]:
-        """Return label -> float64[captions]."""
-        native = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
+    def score(
+        self,
+        judged: JudgedCaptions,
+        metrics: Mapping[str, Metric | CaptionFunction],
+        counts: Sequence[int] = (),
+    ) -> Scores:
+        """Score all captions; references are tokenized and prepared once.
+
+        `counts` are the numbers of references that the signatures name where these captions are
+        scored again with more or fewer references; by default the number there is.
+        """
+        own = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
         each: dict[str, Floats] = {}
-        if native:
-            self.progress(f"scoring by {', '.join(native)}", 0.0)
-            each.update(self._scorer(judged, native).score(*_rows(judged)).each)
+        signatures = {label: f"{label}|function" for label in metrics}
+        if own:
+            self.progress(f"scoring by {', '.join(own)}", 0.0)
+            scorer = self._build(judged, own)
+            table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
+            each.update(table.each)
+            signatures |= _sign(own, scorer.references, counts)
         for label, metric in metrics.items():
             if not isinstance(metric, Metric):
                 each[label] = self._call(label, metric, judged)
-        return {label: each[label] for label in metrics}
+        return Scores({label: each[label] for label in metrics}, signatures)
 
-    def signatures(
-        self, judged: JudgedCaptions, metrics: Mapping[str, Metric | CaptionFunction]
-    ) -> dict[str, str]:
-        """Return what a stranger needs to compute the same scores."""
-        native = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
-        corpus = Corpus.from_references([list(group) for group in judged.references])
-        references = tokenize_references(corpus, self.tokenizer, self.frequencies, self.threads)
-        signed = sign_metrics(native, references)
-        return {label: signed.get(label, f"{label}|function") for label in metrics}
+    def score_by_reference(
+        self, judged: JudgedCaptions, metric: Metric, counts: Sequence[int] = ()
+    ) -> ScoresByReference:
+        """Score captions against each reference by itself.
 
-    def by_reference(self, judged: JudgedCaptions, metric: Metric) -> Floats:
-        """Return float64[captions, references]: scores against each reference by itself.
-
-        Frequencies are those of all documents with all their references.
+        Frequencies are those of all documents with all their references. `counts` is as in `score`.
         """
         count = judged.fewest_references
         offsets = judged.documents * count
         singles = [[text] for group in judged.references for text in group[:count]]
         corpus = Corpus.from_references(singles)
-        frequencies = self.fix_frequencies(judged, metric)
+        frequencies = self.fix_frequencies(judged, metric).frequencies
         references = tokenize_references(corpus, self.tokenizer, frequencies, self.threads)
         captions = references.tokenizer(list(judged.captions), self.threads)
         work = Workspace(self.threads)
@@ -119,26 +98,24 @@ class CaptionScorer:
         for place in range(count):
             candidates = TokenizedCandidates(captions, (offsets + place).astype(np.uint32))
             each[:, place] = metric.each(prepared.measure(candidates, work))
-        return each
+        signatures = _sign({"": metric}, references, counts or (count,))
+        return ScoresByReference(each, signatures[""])
 
-    def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> FrequenciesLike:
-        """Return the frequencies of all references, for scores against fewer of them."""
+    def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> CaptionScorer:
+        """Return a scorer whose frequencies stay those of all references, however few are used."""
         if self.frequencies != "references" or not metric.uses_frequencies:
-            return self.frequencies
-        return DocumentFrequencies.from_references(
+            return self
+        counted = DocumentFrequencies.from_references(
             [list(group) for group in judged.references],
             tokenizer=self.tokenizer,
             stemmer=metric.stems,
             name=f"all-{len(judged.references)}",
         )
+        return replace(self, frequencies=counted)
 
-    def _scorer(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> Scorer:
-        corpus = Corpus.from_references([list(group) for group in judged.references])
-        return self._build(corpus, metrics)
-
-    def _build(self, corpus: Corpus, metrics: Mapping[str, Metric]) -> Scorer:
+    def _build(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> Scorer:
         return Scorer.build(
-            corpus,
+            Corpus.from_references([list(group) for group in judged.references]),
             metrics,
             tokenizer=get_tokenizer(self.tokenizer),
             frequencies=self.frequencies,
@@ -158,5 +135,8 @@ class CaptionScorer:
         return scores
 
 
-def _rows(judged: JudgedCaptions) -> tuple[list[str], np.ndarray, list[int]]:
-    return list(judged.captions), judged.documents, judged.documents.tolist()
+def _sign(
+    metrics: Mapping[str, Metric], references: TokenizedReferences, counts: Sequence[int]
+) -> dict[str, str]:
+    bounds = (min(counts), max(counts)) if counts else None
+    return {label: str(sign(metric, references, bounds)) for label, metric in metrics.items()}

@@ -1,1 +1,69 @@
-"""Plots (extra `plots`)."""
+"""Figures for print: PDF, SVG, EPS or PNG (extra `plots`).
+
+Functions return a matplotlib `Figure`; `save_figures` writes one or several. matplotlib is imported
+when the first figure is drawn.
+
+```python
+from cidery.plots import plot_tradeoff, save_figures
+
+save_figures(plot_tradeoff({"ours": ours, "humans": humans}), "tradeoff.pdf")
+```
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cidery.plots.agreement import plot_correlations, plot_references
+    from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
+    from cidery.plots.diversity import (
+        plot_counts,
+        plot_diversity,
+        plot_f_scores,
+        plot_tradeoff,
+    )
+    from cidery.plots.figures import FORMATS, new_figure, save_figures
+    from cidery.plots.scenes import plot_scene
+
+_MODULES = {
+    "FORMATS": "figures",
+    "new_figure": "figures",
+    "plot_correlations": "agreement",
+    "plot_counts": "diversity",
+    "plot_diversity": "diversity",
+    "plot_f_scores": "diversity",
+    "plot_map": "captions",
+    "plot_radar": "captions",
+    "plot_references": "agreement",
+    "plot_scene": "scenes",
+    "plot_tradeoff": "diversity",
+    "plot_word_frequencies": "captions",
+    "save_figures": "figures",
+}
+"""The module of each name; it is imported when the name is first used."""
+
+__all__ = [
+    "FORMATS",
+    "new_figure",
+    "plot_correlations",
+    "plot_counts",
+    "plot_diversity",
+    "plot_f_scores",
+    "plot_map",
+    "plot_radar",
+    "plot_references",
+    "plot_scene",
+    "plot_tradeoff",
+    "plot_word_frequencies",
+    "save_figures",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

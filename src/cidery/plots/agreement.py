@@ -1,6 +1,6 @@
-"""Pictures of agreement: accuracy by number of references, scores against ratings.
+"""Figures of agreement with people: accuracy by number of references, scores against ratings.
 
-Functions return a matplotlib `Figure`; `cidery.plots.diversity.save_figures` writes it. Needs the
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
 extra `plots`.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from cidery.errors import SettingError
 from cidery.meta.agreement import Agreement
-from cidery.plots.diversity import line_styles, new_figure
+from cidery.plots.figures import line_styles, new_figure
 from cidery.statistics import Correlation, Floats
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 
 from cidery.app.studies.counting import Count
 from cidery.app.studies.models import MOST_STEPS, Study
-from cidery.plots.diversity import new_figure
+from cidery.plots.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,4 +1,4 @@
-"""PASCAL-50S and ABSTRACT-50S (Vedantam, Zitnick, Parikh 2015): pairs judged by consensus."""
+"""PASCAL-50S and ABSTRACT-50S (Vedantam, Zitnick, Parikh 2015): pairs judged by triplets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cidery.meta.judgments import JudgedCaptions, Pairs
 def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
     """Read `pairs.jsonl` and `refs50.json`: 4,000 pairs of 1,000 images with 50 references each.
 
-    `consensus` is the winner among 48 references as later papers use it; `preference` the 11 votes
+    `triplets` is the winner among 48 references as later papers use it; `preference` the 11 votes
     on "which is better?", which the CIDEr paper's Appendix I reports.
     """
     pairs_file, references_file = locate(path, "pairs.jsonl", "refs50.json", folder="pascal50s")
@@ -36,7 +36,7 @@ def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
         judged,
         np.arange(count),
         np.arange(count, 2 * count),
-        {"consensus": np.asarray(winners), "preference": np.asarray(preferences)},
+        {"triplets": np.asarray(winners), "preference": np.asarray(preferences)},
         kinds=[record.text("category") for record in records],
         systems=[_systems(record) for record in records],
         own_references=[record.texts("refs5_EXPERT") for record in records],
@@ -92,6 +92,6 @@ def read_abstract_50s(path: str | os.PathLike[str]) -> Pairs:
         judged,
         np.arange(count),
         np.arange(count, 2 * count),
-        {"consensus": triplets.sum(axis=1, dtype=np.int64)},
+        {"triplets": triplets.sum(axis=1, dtype=np.int64)},
         triplets=triplets,
     )

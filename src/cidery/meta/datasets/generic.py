@@ -163,7 +163,7 @@ def _read_triplets(records: list[Record], references: dict[str, list[str]]) -> P
         ),
         np.arange(count),
         np.arange(count, 2 * count),
-        {"consensus": np.asarray([sum(group) for group in majorities], np.int64)},
+        {"triplets": np.asarray([sum(group) for group in majorities], np.int64)},
         kinds=[str(kind) for kind in _optional(firsts, "kind", lambda r: r.text("kind"))],
         systems=_optional(firsts, "systems", _read_systems),  # type: ignore[arg-type]
         triplets=np.asarray(majorities, np.int8) if even else None,

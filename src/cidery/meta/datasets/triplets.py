@@ -41,5 +41,5 @@ def read_cider_r_triplets(path: str | os.PathLike[str]) -> Pairs:
         judged,
         np.arange(count),
         np.arange(count, 2 * count),
-        {"consensus": np.ones(count, np.int64)},
+        {"triplets": np.ones(count, np.int64)},
     )

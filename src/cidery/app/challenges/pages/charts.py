@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from cidery.app.challenges.pages.challenges import ChallengePage, get_challenge
 from cidery.app.challenges.ranking import Leaderboard, rank
 from cidery.app.web.roles import Role
-from cidery.plots.diversity import new_figure
+from cidery.plots.figures import new_figure
 
 MOST_TEAMS = 30
 INK = "#8a8378"

@@ -1,4 +1,4 @@
-"""Robustness to gaming: spoilt captions that a metric should not prefer to the intact ones.
+"""`gaming`: does a metric prefer an intact caption to the same caption spoilt on purpose?
 
 Each image's first reference is taken out and serves as the intact caption; the others stay its
 references. What is done to it:
@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from cidery.captions.tokenizers import get_tokenizer
 from cidery.errors import SettingError
-from cidery.meta.judgments import JudgedCaptions
-from cidery.meta.protocols import Metrics, Settings, Verdict, agree, share_of
+from cidery.meta.judging.base import MetricsByLabel, Verdict, count_hits, share_of
+from cidery.meta.judgments import Indexes, JudgedCaptions, Pairs, Ratings
 from cidery.meta.scoring import CaptionScorer
+from cidery.meta.settings import Settings
 from cidery.statistics import pool_share, sum_by_group
 
 Words = list[str]
@@ -61,6 +61,7 @@ SPOILINGS: dict[str, Spoil] = {
     "stuffed": _stuff,
 }
 _COMMON = 50
+"""How many of the commonest words `stuffed` chooses from."""
 
 
 def spoil(captions: list[Words], common: Words, seed: int) -> dict[str, list[Words]]:
@@ -80,50 +81,60 @@ def spoil(captions: list[Words], common: Words, seed: int) -> dict[str, list[Wor
 
 
 def judge_gaming(
-    dataset: Any, metrics: Metrics, settings: Settings, scorer: CaptionScorer
+    dataset: Pairs | Ratings,
+    metrics: MetricsByLabel,
+    settings: Settings,
+    scorer: CaptionScorer,
 ) -> dict[str, Verdict]:
     """Share of spoilt captions to which the intact one is preferred, by way of spoiling."""
-    judged = getattr(dataset, "judged", None)
-    if not isinstance(judged, JudgedCaptions):
-        raise SettingError(f"{dataset.name} has no references to take captions from")
-    intact, references, images = _take_out(judged)
-    cut = get_tokenizer(settings.tokenizer)
-    words = cut(intact).form("words").tokens()
-    counts = Counter(
-        word for group in cut([" ".join(group) for group in references]).form("words").tokens()
-        for word in group
-    )  # fmt: skip
-    common = [word for word, _ in counts.most_common(_COMMON)]
-    spoilt = spoil(words, common, settings.seed)
-    captions = [" ".join(group) for group in words]
-    for found in spoilt.values():
-        captions += [" ".join(group) for group in found]
-    count = len(intact)
-    documents = np.tile(np.arange(count), 1 + len(spoilt))
-    each = scorer(JudgedCaptions(captions, documents, references, images), metrics)
+    judged, names = _spoil_references(dataset.judged, settings)
+    scored = scorer.score(judged, metrics)
+    images = judged.images
     verdicts = {}
-    for label, scores in each.items():
-        table = scores.reshape(1 + len(spoilt), count)
+    for label, scores in scored.each.items():
+        table = scores.reshape(1 + len(names), len(images))
         preferred = table[0] - table[1:]
-        hits, trials = agree(preferred, np.ones(preferred.shape, np.int64), settings.undecided)
+        votes = np.ones(preferred.shape, np.int64)
+        hits, trials = count_hits(preferred, votes, settings.undecided)
         statistics = {"accuracy": share_of(hits, trials)}
-        for place, name in enumerate(spoilt):
+        for place, name in enumerate(names):
             statistics[f"accuracy_{name}"] = share_of(hits[place], trials[place])
-        statistics |= {"captions": count, "undecided": int(np.count_nonzero(preferred == 0))}
+        statistics |= {
+            "captions": len(images),
+            "undecided": int(np.count_nonzero(preferred == 0)),
+        }
         rows = np.stack([hits.sum(axis=0), trials.sum(axis=0)], axis=1)
         summed = sum_by_group(rows, images, int(images.max()) + 1)
-        verdicts[label] = Verdict(statistics, summed, pool_share)
+        verdicts[label] = Verdict(statistics, scored.signatures[label], summed, pool_share)
     return verdicts
 
 
-def _take_out(judged: JudgedCaptions) -> tuple[list[str], list[list[str]], Any]:
+def _spoil_references(
+    judged: JudgedCaptions, settings: Settings
+) -> tuple[JudgedCaptions, list[str]]:
+    """Return intact captions, then all captions spoilt in each way, and the names of the ways."""
+    intact, references, images = _take_out(judged)
+    cut = get_tokenizer(settings.tokenizer)
+    words = cut(intact).form("words").tokens()
+    joined = [" ".join(group) for group in references]
+    counts = Counter(word for group in cut(joined).form("words").tokens() for word in group)
+    common = [word for word, _ in counts.most_common(_COMMON)]
+    spoilt = spoil(words, common, settings.seed)
+    captions = [" ".join(group) for found in (words, *spoilt.values()) for group in found]
+    documents = np.tile(np.arange(len(intact)), 1 + len(spoilt))
+    return JudgedCaptions(captions, documents, references, images), list(spoilt)
+
+
+def _take_out(judged: JudgedCaptions) -> tuple[list[str], list[list[str]], Indexes]:
     """Return one reference of each image, the others, and the images."""
     kept: dict[int, int] = {}
     for document, image in enumerate(judged.images.tolist()):
         if len(judged.references[document]) > 1:
             kept.setdefault(image, document)
     if not kept:
-        raise SettingError("no image has two references, so none can serve as a caption")
+        raise SettingError(
+            "the protocol gaming takes a reference of each image as a caption, but no image has two"
+        )
     groups = [judged.references[document] for document in kept.values()]
     images = np.arange(len(groups))
     return [group[0] for group in groups], [list(group[1:]) for group in groups], images

@@ -1,0 +1,110 @@
+"""Accuracy beside diversity: captions against references, and the F measure of both."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from cidery.captions.corpus import Corpus, ImageId, Missing, References
+from cidery.captions.tokenizers import Tokenizer
+from cidery.diversity.references import score_references
+from cidery.diversity.sets import CaptionSets, SetsLike
+from cidery.errors import SettingError
+from cidery.frequencies import DocumentFrequencies
+from cidery.metrics import Metric, get_metrics
+from cidery.scoring.scorer import Scorer
+from cidery.statistics import Floats
+
+AccuracyReferences: TypeAlias = References | Literal["leave-one-out"] | None
+
+BETA_SQUARED = 5.0
+"""β² of the F measure in the paper: accuracy counts more than diversity."""
+
+
+def f_measure(diversity: Any, accuracy: Any, beta_squared: float = BETA_SQUARED) -> Floats:
+    """Combine diversity and accuracy: (1 + β²) div acc / (β² div + acc); 0 where both are 0.
+
+    Wang and Chan 2019, section 4.2, print the formula with a sum in the numerator; this is the F
+    measure that they describe. Accuracy is on the scale of CIDEr-D, 0 to 10, as in their figures.
+
+    ```python
+    f_measure(0.8, 0.9)   # 0.8816…
+    ```
+    """
+    div, acc = np.asarray(diversity, np.float64), np.asarray(accuracy, np.float64)
+    below = beta_squared * div + acc
+    above = (1 + beta_squared) * div * acc
+    return np.divide(above, below, out=np.zeros(np.shape(below)), where=below > 0)
+
+
+def match_references(
+    sets: SetsLike, references: References, missing: Missing = "error"
+) -> dict[ImageId, list[str]]:
+    """Return the references of the sets' images: humans on the same images.
+
+    ```python
+    humans = measure_diversity(match_references(sets, references), references="leave-one-out")
+    ```
+    """
+    corpus = Corpus.build(sets, references, missing=missing, candidates_name="captions")
+    bounds = corpus.reference_offsets.tolist()
+    return {
+        image: corpus.references[a:b]
+        for image, (a, b) in zip(corpus.images, pairwise(bounds), strict=True)
+    }
+
+
+def get_accuracy_metric(accuracy: str | Metric) -> Metric:
+    """Return the one metric that `accuracy` names."""
+    judges = get_metrics(accuracy)
+    if len(judges) > 1:
+        raise SettingError(f"accuracy is one metric, not {', '.join(judges)}")
+    return next(iter(judges.values()))
+
+
+def pair_references(
+    sets: SetsLike, references: AccuracyReferences, missing: Missing
+) -> Corpus | None:
+    """Return sets and references as one corpus; None where there are no references to match."""
+    if references is None or isinstance(references, str):
+        if isinstance(references, str) and references != "leave-one-out":
+            raise SettingError(f'references are captions or "leave-one-out", not {references!r}')
+        return None
+    CaptionSets.build(sets, missing=missing)  # says what is wrong with the sets themselves
+    return Corpus.build(sets, references, missing=missing, candidates_name="captions")
+
+
+def list_rows(corpus: Corpus) -> list[tuple[Any, str]]:
+    """Return the candidates of a corpus as `(id, caption)` rows."""
+    return list(zip(corpus.candidate_ids, corpus.candidates, strict=True))
+
+
+def measure_accuracy(
+    judge: Metric,
+    sets: CaptionSets,
+    against: Corpus | None,
+    *,
+    tokenizer: Tokenizer,
+    frequencies: str | DocumentFrequencies,
+    threads: int,
+) -> tuple[Floats, str]:
+    """Return the accuracy of each caption, in the order of the sets, and its signature."""
+    if against is None:
+        groups = dict(zip(sets.images, sets.groups(), strict=True))
+        table = score_references(
+            groups, judge, tokenizer=tokenizer, frequencies=frequencies, threads=threads
+        )
+        (values,), (signature,) = table.each.values(), table.signatures.values()
+        return values, signature
+    scorer = Scorer.build(
+        against, {judge.name: judge}, tokenizer=tokenizer, frequencies=frequencies, threads=threads
+    )
+    table = scorer.score(against.candidates, against.candidate_images, against.candidate_ids)
+    # Rows of one image may lie apart; sets gather them in order of first occurrence.
+    order: dict[Any, list[int]] = {}
+    for place, image in enumerate(against.candidate_ids):
+        order.setdefault(image, []).append(place)
+    places = np.concatenate([np.asarray(p, np.intp) for p in order.values() if len(p) > 1])
+    return table.each[judge.name][places], table.signatures[judge.name]

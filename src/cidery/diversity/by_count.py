@@ -1,0 +1,110 @@
+"""Diversity by the number of captions per image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from cidery.captions.corpus import ImageId, Missing, References
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.diversity.accuracy import (
+    BETA_SQUARED,
+    get_accuracy_metric,
+    list_rows,
+    measure_accuracy,
+    pair_references,
+)
+from cidery.diversity.kernels import Kernel
+from cidery.diversity.measures import MeasureLike
+from cidery.diversity.sets import CaptionSets, SetsLike
+from cidery.diversity.table import measure_diversity
+from cidery.errors import InputError, SettingError
+from cidery.metrics import Metric
+from cidery.scoring.scorer import FrequenciesLike, read_frequencies
+from cidery.scoring.tables import ScoreTable
+from cidery.statistics import Floats
+
+COUNTS = (2, 5, 8, 10)
+"""Numbers of captions at which the paper looks (figure 6)."""
+
+
+def diversity_by_count(
+    sets: SetsLike,
+    references: References,
+    counts: Sequence[int] | None = None,
+    measures: MeasureLike | Iterable[MeasureLike] | None = ("self-cider", "lsa"),
+    *,
+    kernel: Kernel = "cider",
+    frequencies: FrequenciesLike = "coco-train2014",
+    accuracy: str | Metric = "cider-d",
+    beta_squared: float = BETA_SQUARED,
+    stop_words: str | tuple[str, ...] | None = None,
+    tokenizer: TokenizerLike = "ptb",
+    missing: Missing = "error",
+    threads: int = 0,
+) -> dict[int, ScoreTable]:
+    """Measure diversity of each image's best 2, 5, 8, 10 captions: figure 6 of Wang and Chan 2019.
+
+    Captions are ranked by accuracy, equally good ones in the order given. Without `counts`, those
+    of the paper are taken that every image reaches, and the size of the smallest set. The other
+    arguments are those of `measure_diversity`.
+
+    ```python
+    curve = diversity_by_count(sets, references, counts=(2, 5))
+    [table.corpus["self-cider"] for table in curve.values()]
+    ```
+    """
+    against = pair_references(sets, references, missing)
+    if against is None:
+        raise SettingError("diversity_by_count ranks captions by accuracy and needs references")
+    checked = CaptionSets.build(list_rows(against), missing=missing)
+    chosen = _choose_counts(checked, counts)
+    values, _ = measure_accuracy(
+        get_accuracy_metric(accuracy),
+        checked,
+        against,
+        tokenizer=get_tokenizer(tokenizer),
+        frequencies=read_frequencies(frequencies),
+        threads=threads,
+    )
+    ranked = _rank_captions(checked, values)
+    return {
+        count: measure_diversity(
+            {image: captions[:count] for image, captions in ranked.items()},
+            measures,
+            kernel=kernel,
+            frequencies=frequencies,
+            references=references,
+            accuracy=accuracy,
+            beta_squared=beta_squared,
+            stop_words=stop_words,
+            tokenizer=tokenizer,
+            missing="skip",
+            threads=threads,
+        )
+        for count in chosen
+    }
+
+
+def _choose_counts(sets: CaptionSets, counts: Sequence[int] | None) -> Sequence[int]:
+    fewest = int(sets.sizes.min())
+    if counts is None:
+        return [*(count for count in COUNTS if count < fewest), fewest]
+    if not counts or min(counts) < 2 or max(counts) > fewest:
+        image = sets.images[int(sets.sizes.argmin())]
+        raise InputError(
+            f"counts lie between 2 and the {fewest} captions of image {image!r}, not {list(counts)}"
+        )
+    return counts
+
+
+def _rank_captions(sets: CaptionSets, values: Floats) -> dict[ImageId, list[str]]:
+    """Return each image's captions, the most accurate first; equal ones keep their order."""
+    ranked: dict[ImageId, list[str]] = {}
+    for image, start, captions in zip(
+        sets.images, sets.offsets.tolist(), sets.groups(), strict=False
+    ):
+        order = np.argsort(-values[start : start + len(captions)], kind="stable")
+        ranked[image] = [captions[i] for i in order]
+    return ranked

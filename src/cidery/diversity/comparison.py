@@ -1,0 +1,232 @@
+"""compare_diversity(): several systems, and humans, measured on the same images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from cidery.captions.corpus import ImageId, Missing, References
+from cidery.captions.tokenizers import TokenizerLike
+from cidery.diversity.accuracy import match_references
+from cidery.diversity.by_count import diversity_by_count
+from cidery.diversity.kernels import Kernel
+from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
+from cidery.diversity.measures import MeasureLike
+from cidery.diversity.sets import SetsLike, Training, as_groups
+from cidery.diversity.table import measure_diversity
+from cidery.diversity.words import WordFrequencies, count_words
+from cidery.errors import InputError, SettingError
+from cidery.frequencies import DocumentFrequencies
+from cidery.metrics import Metric
+from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.tables import ScoreTable
+from cidery.tables import latex_table, markdown_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+HUMANS = "humans"
+"""What the references are called in a comparison."""
+MAPPED_IMAGES = 10
+"""Images on the map of captions, as in figure 9 of Wang and Chan 2019."""
+
+
+class DiversitySettings(TypedDict, total=False):
+    """The settings of `measure_diversity`, which describes them."""
+
+    kernel: Kernel
+    frequencies: FrequenciesLike
+    accuracy: str | Metric
+    beta_squared: float
+    stop_words: str | tuple[str, ...] | None
+    tokenizer: TokenizerLike
+    missing: Missing
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class DiversityDetails:
+    """What figures show besides the tables."""
+
+    curves: Mapping[str, Mapping[int, ScoreTable]]
+    """system -> number of captions -> table; empty without references or Self-CIDEr"""
+    words: Mapping[str, WordFrequencies]
+    """system -> how often it uses each word"""
+    topics: Mapping[str, LatentSemantics]
+    """system -> topics of its first image's captions"""
+    map: CaptionMap
+    """Captions of the first system's first images."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiversityComparison:
+    """Diversity of several systems, the first one first, and of humans.
+
+    ```python
+    print(compare_diversity({"ours": ours, "theirs": theirs}, references=references))
+    ```
+    """
+
+    tables: Mapping[str, ScoreTable]
+    """system -> its table; `humans` is the last"""
+    notes: tuple[str, ...] = ()
+    """What was left out, and why."""
+    details: DiversityDetails | None = None
+
+    @property
+    def first(self) -> ScoreTable:
+        """The table of the first system."""
+        return next(iter(self.tables.values()))
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["measure", *self.tables]
+
+    def lines(self) -> list[list[str]]:
+        """Return the corpus values as text, a row per measure."""
+        return [
+            [measure, *(_format(measure, table.corpus[measure]) for table in self.tables.values())]
+            for measure in self.first.corpus
+        ]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per measure with all digits, for CSV."""
+        return [
+            {"measure": measure} | {name: t.corpus[measure] for name, t in self.tables.items()}
+            for measure in self.first.corpus
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the first system's table, ready for JSON, with the others in `"systems"`."""
+        name, *others = self.tables
+        content = self.tables[name].to_dict()
+        if others:
+            content["systems"] = {other: self.tables[other].to_dict() for other in others}
+        return content
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def to_markdown(self) -> str:
+        """Return the values as a Markdown table."""
+        return markdown_table(self.header(), self.lines())
+
+    def to_latex(self) -> str:
+        """Return the values as a LaTeX tabular (booktabs)."""
+        return latex_table(self.header(), self.lines())
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+
+def _format(measure: str, value: float) -> str:
+    return f"{value:.0f}" if measure == "vocabulary" else f"{value:.4f}"
+
+
+def compare_diversity(
+    systems: Mapping[str, SetsLike],
+    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    *,
+    references: References | None = None,
+    training: Training | None = None,
+    details: bool = False,
+    progress: Callable[[str], None] | None = None,
+    **settings: Unpack[DiversitySettings],
+) -> DiversityComparison:
+    """Measure the diversity of several systems, and of humans where there are references.
+
+    Args:
+        systems: name -> sets of captions, as `measure_diversity` takes them.
+        measures: as in `measure_diversity`.
+        references: add accuracy and F; and the references of the first system's images are measured
+            as a system called `humans`, each reference scored against the others of its image.
+        training: as in `measure_diversity`.
+        details: also compute what `cidery.plots.plot_diversity` draws besides the tables.
+        progress: called with the name of each step before it begins.
+        settings: as in `measure_diversity`.
+
+    ```python
+    comparison = compare_diversity({"ours": ours, "theirs": theirs}, references=references)
+    comparison.tables["humans"].corpus["self-cider"]
+    ```
+    """
+    if not systems:
+        raise InputError("there are no systems to compare")
+    if references is not None and HUMANS in systems:
+        raise SettingError(f"{HUMANS!r} is what the references are called; rename that system")
+    report = progress or (lambda step: None)  # noqa: ARG005
+    sets = dict(systems)
+    tables: dict[str, ScoreTable] = {}
+    for name, captions in systems.items():
+        report(f"measuring {name}")
+        tables[name] = measure_diversity(
+            captions, measures, references=references, training=training, **settings
+        )
+    notes: list[str] = []
+    if references is not None:
+        report(f"measuring {HUMANS}")
+        first = next(iter(systems.values()))
+        try:
+            humans = match_references(first, references, settings.get("missing", "error"))
+            tables[HUMANS] = measure_diversity(
+                humans, measures, references="leave-one-out", training=training, **settings
+            )
+        except InputError as error:
+            notes.append(f"humans are left out: {error}")
+        else:
+            sets[HUMANS] = humans
+    found = None
+    if details:
+        report("preparing figures")
+        found = _find_details(sets, tables, references, settings)
+    return DiversityComparison(tables, tuple(notes), found)
+
+
+def _find_details(
+    sets: Mapping[str, SetsLike],
+    tables: Mapping[str, ScoreTable],
+    references: References | None,
+    settings: DiversitySettings,
+) -> DiversityDetails:
+    measured = {name: _take(found, tables[name].ids) for name, found in sets.items()}
+    first = next(iter(measured.values()))
+    curves: dict[str, Mapping[int, ScoreTable]] = {}
+    if references is not None and all("self-cider" in table.corpus for table in tables.values()):
+        curves = {
+            name: diversity_by_count(found, references, **settings)
+            for name, found in sets.items()
+            if name != HUMANS
+        }
+    cut: TokenizerLike = settings.get("tokenizer", "ptb")
+    kernel: dict[str, Any] = {key: settings[key] for key in ("kernel",) if key in settings}
+    kernel |= _find_weights(references, cut, settings)
+    return DiversityDetails(
+        curves,
+        {name: count_words(found, tokenizer=cut) for name, found in measured.items()},
+        {
+            name: latent_semantics(next(iter(found.values())), tokenizer=cut, **kernel)
+            for name, found in measured.items()
+        },
+        map_captions(dict(list(first.items())[:MAPPED_IMAGES]), tokenizer=cut, **kernel),
+    )
+
+
+def _take(sets: SetsLike, images: Sequence[ImageId]) -> dict[ImageId, list[str]]:
+    """Return the sets of those images, which are the ones that were measured."""
+    groups = as_groups(sets, "captions")
+    return {image: list(groups[image]) for image in images}
+
+
+def _find_weights(
+    references: References | None, tokenizer: TokenizerLike, settings: DiversitySettings
+) -> dict[str, Any]:
+    """Return the frequencies that were chosen; those of the references are counted here."""
+    if "frequencies" not in settings:
+        return {}
+    chosen = settings["frequencies"]
+    if chosen == "references" and references is not None:
+        chosen = DocumentFrequencies.from_references(references, tokenizer=tokenizer)
+    return {"frequencies": chosen}

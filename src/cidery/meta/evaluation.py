@@ -1,0 +1,114 @@
+"""evaluate(): judge metrics by human judgments."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from cidery.errors import UnreliableWarning
+from cidery.meta.agreement import Agreement
+from cidery.meta.cache import KeptResult, ResultCache, open_cache
+from cidery.meta.judging import PROTOCOLS, choose_protocol
+from cidery.meta.judging.base import Verdict
+from cidery.meta.judgments import Dataset
+from cidery.meta.labels import AnyMetrics, label_for
+from cidery.meta.scoring import CaptionScorer
+from cidery.meta.selection import select_judgments
+from cidery.meta.settings import Settings
+from cidery.meta.significance import compare_verdicts
+from cidery.store import Report, no_report
+
+
+def evaluate(
+    dataset: Dataset,
+    metrics: AnyMetrics = None,
+    settings: Settings | None = None,
+    *,
+    threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
+    progress: Report = no_report,
+    **changes: Any,
+) -> Agreement:
+    """Judge metrics by human judgments.
+
+    Args:
+        dataset: what `read_dataset` returns.
+        metrics: names, metric objects, functions `f(candidate, references) -> float`, or a dict of
+            these by label; for sets, measures of diversity or functions `f(captions) -> float`.
+        settings: how to judge; by default the defaults of `Settings`.
+        threads: 0 means one per core; any number gives the same bits.
+        cache: True keeps results in the user's cache folder, a path keeps them there.
+        progress: called with what is being done, how much of it, 0 to 1, is done.
+        changes: fields of `Settings`, such as `protocol="wins"` or `seed=1`.
+
+    ```python
+    evaluate(read_dataset("judgments", "mine.jsonl"), ["cider-d", "bleu-4"], seed=1)
+    ```
+    """
+    asked = (settings or Settings()).change(**changes)
+    chosen = asked.change(protocol=choose_protocol(dataset, asked.protocol))
+    labelled = label_for(dataset, metrics)
+    store = open_cache(cache, chosen)
+    keys = store.find_keys(dataset, labelled, chosen)
+    known = {label: found for label, key in keys.items() if (found := store.load(key))}
+    missing = {label: metric for label, metric in labelled.items() if label not in known}
+    verdicts: dict[str, Verdict] = {}
+    if missing:
+        scorer = CaptionScorer(chosen.tokenizer, chosen.frequencies, threads, progress)
+        verdicts = _judge(dataset, missing, chosen, scorer)
+        _keep(store, keys, verdicts)
+    return _tabulate(dataset, chosen, labelled, known, verdicts)
+
+
+def _judge(
+    dataset: Dataset, metrics: Mapping[str, Any], settings: Settings, scorer: CaptionScorer
+) -> dict[str, Verdict]:
+    assert settings.protocol is not None
+    _, judge = PROTOCOLS[settings.protocol]
+    with _expected_few_documents(dataset):
+        return judge(select_judgments(dataset, settings), metrics, settings, scorer)
+
+
+@contextmanager
+def _expected_few_documents(dataset: Dataset) -> Iterator[None]:
+    """Silence the warning of few documents where the published protocol has just these."""
+    with warnings.catch_warnings():
+        if dataset.name == "cider-r-triplets":
+            warnings.simplefilter("ignore", UnreliableWarning)
+        yield
+
+
+def _keep(store: ResultCache, keys: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> None:
+    for label, verdict in verdicts.items():
+        if label in keys:
+            store.save(keys[label], KeptResult(verdict.statistics, verdict.signature))
+
+
+def _tabulate(
+    dataset: Dataset,
+    settings: Settings,
+    metrics: Mapping[str, Any],
+    known: Mapping[str, KeptResult],
+    verdicts: Mapping[str, Verdict],
+) -> Agreement:
+    """Put kept and new results together: first what people reach, then metrics in their order."""
+    found: dict[str, Verdict | KeptResult] = {**verdicts, **known}
+    people = [label for label in verdicts if label not in metrics]
+    results = {label: dict(found[label].statistics) for label in (*people, *metrics)}
+    if settings.tests:
+        for label, p_values in compare_verdicts(verdicts, settings).items():
+            results[label] |= p_values
+    return Agreement(
+        dataset.name,
+        str(settings.protocol),
+        results,
+        {label: found[label].signature for label in metrics},
+        {
+            label: (verdict.scores, verdict.human)
+            for label, verdict in verdicts.items()
+            if verdict.scores is not None and verdict.human is not None
+        },
+    )

@@ -1,0 +1,98 @@
+"""What every protocol is: a function from judgments, metrics and settings to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from cidery.errors import SettingError
+from cidery.meta.judgments import Indexes, Pairs
+from cidery.meta.scoring import CaptionFunction, CaptionScorer
+from cidery.meta.settings import Settings, Undecided
+from cidery.metrics import Metric
+from cidery.statistics import Correlation, Floats, Pool, bootstrap_interval
+
+MetricsByLabel: TypeAlias = Mapping[str, Metric | CaptionFunction]
+HUMAN = "human"
+"""The label of what people themselves reach."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What one metric reached."""
+
+    statistics: dict[str, float]
+    signature: str = ""
+    """How its scores were computed; empty for what people themselves reach."""
+    rows: Floats | None = None
+    """float64[images, k], summed and pooled to the statistic on which metrics are compared."""
+    pool: Pool | None = None
+    scores: Floats | None = None
+    """float64[judgments], beside `human`: for Williams' test and plots."""
+    human: Floats | None = None
+
+
+Protocol: TypeAlias = Callable[
+    [Any, Mapping[str, Any], Settings, CaptionScorer], dict[str, Verdict]
+]
+
+
+def count_hits(preferred: Floats, votes: Indexes, undecided: Undecided) -> tuple[Floats, Floats]:
+    """Return hits and trials of each pair, float64[pairs], for a metric's preferences.
+
+    Args:
+        preferred: score of the first minus score of the second.
+        votes: of people; where it is 0 people are tied, and the pair is no trial.
+        undecided: how equal scores count: as `wrong`, as `half` a hit, or as no trial (`drop`).
+    """
+    trials = (votes != 0).astype(np.float64)
+    hits = (np.sign(preferred) == np.sign(votes)) * trials
+    equal = preferred == 0
+    if undecided == "half":
+        hits = np.where(equal, trials / 2, hits)
+    elif undecided == "drop":
+        trials = np.where(equal, 0.0, trials)
+    return hits, trials
+
+
+def share_of(hits: Floats, trials: Floats) -> float:
+    """Return hits per trial; nan where there are no trials."""
+    total = trials.sum()
+    return float(hits.sum() / total) if total else float("nan")
+
+
+def get_votes(pairs: Pairs, question: str) -> Indexes:
+    """Return people's answers to a question; an error says which questions they were asked."""
+    if question not in pairs.votes:
+        known = ", ".join(pairs.votes)
+        raise SettingError(f"{pairs.name} has no votes on {question!r}; it has: {known}")
+    return pairs.votes[question]
+
+
+def get_main_votes(pairs: Pairs) -> Indexes:
+    """Return the votes by triplets where there are any, otherwise those on which is better."""
+    return get_votes(pairs, "triplets" if "triplets" in pairs.votes else "preference")
+
+
+def find_bounds(name: str, rows: Floats, pool: Pool, settings: Settings) -> dict[str, float]:
+    """Return the bootstrap interval of a pooled statistic; nothing without resamples."""
+    if not settings.resamples:
+        return {}
+    interval = bootstrap_interval(rows, pool, resamples=settings.resamples, seed=settings.seed)
+    return {f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def find_correlation_bounds(
+    correlation: Correlation, images: Indexes, settings: Settings
+) -> dict[str, float]:
+    """Return the bootstrap intervals of all coefficients; nothing without resamples."""
+    if not settings.resamples:
+        return {}
+    found = correlation.intervals(images, resamples=settings.resamples, seed=settings.seed)
+    bounds: dict[str, float] = {}
+    for name, interval in found.items():
+        bounds |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    return bounds
