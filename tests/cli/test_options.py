@@ -131,8 +131,8 @@ class TestFields:
         ((*A_SCORE, "--threads", "99999999"), "99999999 is not in the range"),
         (("stats", "references.json", "--threads", "-1"), "-1 is not in the range"),
         (("diversity", "sampled_a.json", "--threads", "-1"), "-1 is not in the range"),
-        (("meta", "judgments", "x.jsonl", "--seed", "-1"), "-1 is not in the range"),
-        (("meta", "judgments", "x.jsonl", "--resamples", "-1"), "-1 is not in the range"),
+        (("meta", "judgments", "x.jsonl", "--seed", "-1"), "seed must be at least 0, not -1"),
+        (("meta", "judgments", "x.jsonl", "--resamples", "-1"), "resamples must be at least 0"),
         (("frequencies", "build", "references.json", "-o", "x.df", "-n", "0"), "n (-n) must be"),
         (
             ("frequencies", "build", "references.json", "-o", "x.df", "--min-count", "0"),

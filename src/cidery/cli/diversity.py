@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -144,7 +144,7 @@ def diversity(
         read = (*files.values(), *filter(None, (references, training)))
         parsing.check_output(images, *read, option="--images")
         check_rows_file(images)
-    fields = {
+    fields: dict[str, Any] = {
         "caption_field": reference_field,
         "id_field": reference_id_field or id_field,
     }
