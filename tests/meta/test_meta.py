@@ -20,7 +20,7 @@ from cidery.cli import main
 from cidery.errors import CideryError, FormatError, InputError, SettingError
 from cidery.meta.cache import ResultCache, default_folder
 from cidery.meta.protocols import agree, rank_within
-from cidery.meta.scoring import CaptionScorer, label_metrics
+from cidery.meta.scoring import CaptionScorer
 from support import judged as made
 from support.example import Example
 
@@ -335,18 +335,6 @@ def test_gaming(pairs: meta.Pairs) -> None:
 # Metrics of any make
 
 
-def test_labels() -> None:
-    labelled = label_metrics(["bleu", Cider(idf=False), count_shared])
-    assert list(labelled) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider", "count_shared"]
-    assert list(label_metrics(count_shared)) == ["count_shared"]
-    with pytest.raises(SettingError, match="two metrics are called 'count_shared'"):
-        label_metrics([count_shared, count_shared])
-    with pytest.raises(SettingError, match="not int"):
-        label_metrics([7])  # type: ignore[list-item]
-    with pytest.raises(SettingError, match="which is 4 metrics"):
-        label_metrics({"mine": "bleu"})
-
-
 def test_a_slow_function_is_sampled_and_watched(pairs: meta.Pairs) -> None:
     calls, seen = [], []
 
@@ -359,7 +347,7 @@ def test_a_slow_function_is_sampled_and_watched(pairs: meta.Pairs) -> None:
     ).results["slow"]
     assert found["pairs"] == 10
     assert len(calls) <= 20
-    assert seen[-1] == ("scoring by slow", 20, 20)
+    assert seen[-1] == ("scoring by slow, percent", 100, 100)
     same = meta.evaluate(pairs, count_shared, sample=10, seed=4).results["count_shared"]
     assert same == found
     with pytest.raises(SettingError, match="at least 1"):
@@ -378,7 +366,7 @@ def test_a_sample_keeps_the_frequencies(pairs: meta.Pairs) -> None:
 
 
 def test_a_function_must_return_numbers(pairs: meta.Pairs) -> None:
-    with pytest.raises(InputError, match="gave nan for the caption"):
+    with pytest.raises(InputError, match="returned nan for the caption"):
         meta.evaluate(pairs, lambda _c, _r: float("nan"))
 
 

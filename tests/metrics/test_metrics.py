@@ -91,7 +91,9 @@ def test_cider_stems_words():
     captions = ["a dog runs", "a cat sleeps"]
     references = [["a dog running"], ["two cats sleeping"]]
     stemmed = cidery.score(captions, references, metrics=["cider"]).each["cider"]
-    plain = cidery.score(captions, references, metrics=["cider:stemmer=none"]).each["cider"]
+    plain = cidery.score(captions, references, metrics={"cider": "cider:stemmer=none"}).each[
+        "cider"
+    ]
     assert (stemmed > plain).all()
 
 
@@ -186,9 +188,17 @@ def test_longest_common_subsequence_beyond_one_machine_word():
 
 def test_get_metrics_reads_names_families_and_settings():
     assert list(get_metrics("bleu")) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4"]
-    assert get_metrics("cider-d:sigma=4,n=3")["cider-d"] == cidery.CiderD(sigma=4.0, n=3)
-    assert get_metrics("rouge-s:skip=none")["rouge-s"] == cidery.RougeS(skip=None)
-    assert get_metrics("cider:idf=no")["cider"] == cidery.Cider(idf=False)
+    assert get_metrics("cider-d:sigma=4.0,n=3") == {
+        "cider-d:n=3,sigma=4": cidery.CiderD(sigma=4.0, n=3)
+    }
+    assert get_metrics("rouge-s:skip=none") == {"rouge-s:skip=none": cidery.RougeS(skip=None)}
+    assert get_metrics("cider:idf=false") == {"cider:idf=no": cidery.Cider(idf=False)}
+    assert list(get_metrics("bleu:brevity=no", faithful="paper")) == [
+        f"bleu-{n}:brevity=no" for n in (1, 2, 3, 4)
+    ]
+    assert get_metrics("rouge-l:faithful=coco", faithful="paper") == {
+        "rouge-l:faithful=coco": cidery.RougeL()
+    }
     assert get_metrics("rouge-l", faithful="paper")["rouge-l"] == cidery.RougeL(faithful="paper")
     assert get_metrics("rouge-l", faithful="paper")["rouge-l"].beta == 2.0
     labels = list(get_metrics(["rouge-l", "rouge-l:beta=1", "rouge-l"]))
@@ -207,7 +217,8 @@ def test_get_metrics_reads_names_families_and_settings():
         ("rouge-l:beta=1e200", "beta must lie between"),
         ("bleu-4:n=2", "'bleu-4:n=2' is 'bleu-2': ask for that by its name"),
         ("bleu-4:smoothing=epsilon", "coco-caption does not smooth"),
-        (7, "a metric is a name or a Metric, not int"),
+        (cidery.CiderD, "CiderD is a class; pass an object: CiderD"),
+        (7, "a metric is a name, a Metric or a function, not int"),
     ],
 )
 def test_get_metrics_explains(metric, message):

@@ -137,7 +137,7 @@ def diversity(
     files = _name_systems(results, system or [])
     settings: dict[str, Any] = {
         "kernel": kernel,
-        "accuracy": accuracy,
+        "accuracy": parsing.read_metric(accuracy),
         "beta_squared": beta_squared,
         "stop_words": stop_words,
         "tokenizer": tokenizer,

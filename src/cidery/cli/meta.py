@@ -25,8 +25,10 @@ DATASETS = (
 
 def _complete_datasets(incomplete: str) -> list[str]:
     from cidery.meta import DATASETS
+    from cidery.plugins import list_names
 
-    return [name for name in (*DATASETS, REPRODUCE) if name.startswith(incomplete)]
+    names = (*list_names("dataset", DATASETS), REPRODUCE)
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def _complete_protocols(incomplete: str) -> list[str]:
@@ -141,7 +143,7 @@ def meta(
         else:
             agreement = evaluate(
                 read_dataset(dataset, path),
-                metric or None,
+                parsing.read_metrics(metric),
                 protocol=protocol,
                 references=references,
                 draw=draw,

@@ -25,7 +25,7 @@ from cidery.diversity.sets import (
 )
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric, MetricLike, get_metrics
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
 from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
@@ -46,7 +46,7 @@ def measure_diversity(
     kernel: Kernel = "cider",
     frequencies: FrequenciesLike = "coco-train2014",
     references: AccuracyReferences = None,
-    accuracy: str | Metric = "cider-d",
+    accuracy: MetricLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     training: Training | None = None,
     stop_words: str | tuple[str, ...] | None = None,
@@ -65,7 +65,7 @@ def measure_diversity(
         references: adds `accuracy`, the mean of the image's captions against them, and, where
             Self-CIDEr is measured, `f`. `"leave-one-out"` scores each caption against the others
             of its set: for sets written by humans.
-        accuracy: the metric of `accuracy`.
+        accuracy: the metric of `accuracy`: a name, a metric object or a function.
         beta_squared: of `f`; above 1 it weighs accuracy more.
         training: captions a model has seen, by image or one by one; adds `novel`.
         stop_words: words that `lsa` ignores: `"english"` or a tuple of words.
@@ -133,7 +133,7 @@ def diversity_by_count(
     *,
     kernel: Kernel = "cider",
     frequencies: FrequenciesLike = "coco-train2014",
-    accuracy: str | Metric = "cider-d",
+    accuracy: MetricLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     tokenizer: TokenizerLike = "ptb",
     missing: Missing = "error",
@@ -195,7 +195,7 @@ def diversity_by_count(
     }
 
 
-def _get_judge(accuracy: str | Metric) -> Metric:
+def _get_judge(accuracy: MetricLike) -> Metric:
     judges = get_metrics(accuracy)
     if len(judges) > 1:
         raise SettingError(f"accuracy is one metric, not {', '.join(judges)}")

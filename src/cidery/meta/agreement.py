@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from cidery.captions.tokenizers import TOKENIZERS
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED
 from cidery.meta.cache import ResultCache, default_folder
@@ -33,8 +34,9 @@ from cidery.meta.protocols import (
     judge_wins,
     label_measures,
 )
-from cidery.meta.scoring import AnyMetrics, CaptionScorer, Progress, label_metrics, no_progress
+from cidery.meta.scoring import CaptionScorer, Progress, no_progress
 from cidery.meta.splits import judge_by_references, judge_human
+from cidery.metrics import MetricsLike, get_metrics, is_built_in
 from cidery.scoring.comparison import format_p
 from cidery.scoring.tables import latex_table
 from cidery.statistics import Floats, paired_test, williams_test
@@ -137,7 +139,7 @@ def _format(found: Mapping[str, float], name: str) -> str:
 
 def evaluate(
     dataset: Dataset,
-    metrics: AnyMetrics = None,
+    metrics: MetricsLike = None,
     *,
     protocol: str | None = None,
     references: int | None = None,
@@ -196,13 +198,14 @@ def evaluate(
     labelled: dict[str, Any] = (
         label_measures(metrics) if isinstance(dataset, Sets) else _label(dataset, metrics)
     )
-    # A file of frequencies may change under its name, and tests need every caption's score.
-    keep = not tests and frequencies in ("references", *SHIPPED)
+    # What is not cidery's own may change under its name, and tests need every caption's score.
+    own = tokenizer in TOKENIZERS and frequencies in ("references", *SHIPPED)
+    keep = own and not tests
     store = _open_cache(cache if keep else False)
     keys = {
         label: store.key(dataset, metric, settings)
         for label, metric in labelled.items()
-        if store.folder is not None and hasattr(metric, "settings")
+        if store.folder is not None and hasattr(metric, "settings") and is_built_in(metric)
     }
     known = {label: found for label, key in keys.items() if (found := store.load(key))}
     missing = {label: metric for label, metric in labelled.items() if label not in known}
@@ -253,7 +256,7 @@ def _get_judge(dataset: Dataset, protocol: str) -> Protocol:
     return PROTOCOLS[protocol][1]
 
 
-def _label(dataset: Dataset, metrics: AnyMetrics) -> dict[str, Any]:
+def _label(dataset: Dataset, metrics: MetricsLike) -> dict[str, Any]:
     if isinstance(dataset, Systems):
         known = next(iter(dataset.scores.values()))
         if metrics is None:
@@ -262,7 +265,7 @@ def _label(dataset: Dataset, metrics: AnyMetrics) -> dict[str, Any]:
             return dict.fromkeys(metrics)  # type: ignore[arg-type]
         if isinstance(metrics, str) and metrics in known:
             return {metrics: None}
-    return dict(label_metrics(metrics))
+    return dict(get_metrics(metrics))
 
 
 def _open_cache(cache: bool | str | os.PathLike[str]) -> ResultCache:

@@ -32,7 +32,7 @@ def default_folder() -> Path:
 
 @dataclass(frozen=True)
 class ResultCache:
-    """Statistics by what they depend on; functions are never kept, as their code may change."""
+    """Statistics by what they depend on; never those of code outside cidery, which may change."""
 
     folder: Path | None
     """None: nothing is kept."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from cidery.errors import SettingError
 from cidery.meta.judgments import Indexes, Pairs, Ratings, Sets, Systems
-from cidery.meta.scoring import CaptionFunction, CaptionScorer
+from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import Metric
 from cidery.statistics import (
     Correlation,
@@ -40,7 +40,7 @@ from cidery.statistics import (
     sum_by_group,
 )
 
-Metrics: TypeAlias = Mapping[str, Metric | CaptionFunction]
+Metrics: TypeAlias = Mapping[str, Metric]
 RESAMPLES = 200
 """Fewer than elsewhere: a sample of 50,000 ratings takes a hundredth of a second."""
 HUMAN = "human"

@@ -20,8 +20,8 @@ from cidery.meta.datasets.files import locate
 from cidery.meta.judgments import Dataset, Pairs
 from cidery.meta.protocols import HUMAN
 from cidery.meta.published import ABSENT, EXPERIMENTS, Experiment
-from cidery.meta.scoring import CaptionScorer, Progress, label_metrics, no_progress
-from cidery.metrics import METRICS
+from cidery.meta.scoring import CaptionScorer, Progress, no_progress
+from cidery.metrics import METRICS, get_metrics
 from cidery.scoring.tables import latex_table
 from cidery.statistics import Correlation
 
@@ -223,7 +223,7 @@ def _compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line
     names = [name for name in TRIPLET_COLUMNS if name in METRICS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)  # these 15 documents are meant
-        each = CaptionScorer(threads=threads)(dataset.judged, label_metrics(names))
+        each = CaptionScorer(threads=threads)(dataset.judged, get_metrics(names))
     for name in names:
         for sides, candidate in ((dataset.first, "CC"), (dataset.second, "IC")):
             for item, row in enumerate(sides):

@@ -1,8 +1,9 @@
-"""Scores of judged captions, by metrics of any make: names, metric objects, Python functions."""
+"""Scores of judged captions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -11,65 +12,20 @@ import numpy as np
 from cidery.captions.corpus import Corpus
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
-from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates
 from cidery.scoring.scorer import FrequenciesLike, Scorer, sign_metrics, tokenize_references
 from cidery.statistics import Floats
+from cidery.store import report_to
 
-CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
-"""`f(candidate, references) -> score`, higher is better."""
-AnyMetric: TypeAlias = str | Metric | CaptionFunction
-AnyMetrics: TypeAlias = "AnyMetric | Iterable[AnyMetric] | Mapping[str, AnyMetric] | None"
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called with what is being done, how much is done, and of how much."""
 
 
 def no_progress(what: str, done: int, total: int) -> None:
     """Tell nobody."""
-
-
-def label_metrics(metrics: AnyMetrics) -> dict[str, Metric | CaptionFunction]:
-    """Return metrics by label; a function goes by its name, a mapping's keys are labels.
-
-    ```python
-    label_metrics(["bleu", CiderD(sigma=4), my_function])
-    label_metrics({"stemless": Cider(stemmer=None), "mine": my_function})
-    ```
-    """
-    if isinstance(metrics, Mapping):
-        return {label: _resolve_one(label, metric) for label, metric in metrics.items()}
-    if metrics is None or isinstance(metrics, str | Metric) or callable(metrics):
-        given = [] if metrics is None else [metrics]
-    else:
-        given = list(metrics)
-    known = [metric for metric in given if isinstance(metric, str | Metric)]
-    labelled: dict[str, Metric | CaptionFunction] = {}
-    if known or not given:
-        labelled.update(get_metrics(known or None))
-    for function in given:
-        if isinstance(function, str | Metric):
-            continue
-        if not callable(function):
-            raise SettingError(
-                f"a metric is a name, a Metric or a function, not {type(function).__name__}"
-            )
-        name = getattr(function, "__name__", type(function).__name__)
-        if name in labelled:
-            raise SettingError(f"two metrics are called {name!r}; pass a dict to name them")
-        labelled[name] = function
-    return labelled
-
-
-def _resolve_one(label: str, metric: AnyMetric) -> Metric | CaptionFunction:
-    if not isinstance(metric, str | Metric):
-        return metric
-    found = list(get_metrics(metric).values())
-    if len(found) > 1:
-        raise SettingError(f"{label!r} names {metric!r}, which is {len(found)} metrics")
-    return found[0]
 
 
 @dataclass(frozen=True)
@@ -82,29 +38,29 @@ class CaptionScorer:
     threads: int = 0
     progress: Progress = no_progress
 
-    def __call__(
-        self, judged: JudgedCaptions, metrics: Mapping[str, Metric | CaptionFunction]
-    ) -> dict[str, Floats]:
+    def __call__(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> dict[str, Floats]:
         """Return label -> float64[captions]."""
-        native = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
-        each: dict[str, Floats] = {}
-        if native:
-            self.progress(f"scoring by {', '.join(native)}", 0, len(judged.captions))
-            each.update(self._scorer(judged, native).score(*_rows(judged)).each)
-        for label, metric in metrics.items():
-            if not isinstance(metric, Metric):
-                each[label] = self._call(label, metric, judged)
-        return {label: each[label] for label in metrics}
+        count = len(judged.captions)
+        self.progress(f"scoring by {', '.join(metrics)}", 0, count)
+        with self._reporting():
+            return dict(self._scorer(judged, metrics).score(*_rows(judged)).each)
 
-    def signatures(
-        self, judged: JudgedCaptions, metrics: Mapping[str, Metric | CaptionFunction]
-    ) -> dict[str, str]:
+    @contextmanager
+    def _reporting(self) -> Iterator[None]:
+        """Pass on how far a metric is, where it says so."""
+        if self.progress is no_progress:
+            yield
+            return
+        with report_to(
+            lambda what, share: self.progress(f"{what}, percent", round(100 * share), 100)
+        ):
+            yield
+
+    def signatures(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> dict[str, str]:
         """Return what a stranger needs to compute the same scores."""
-        native = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
         corpus = Corpus.from_references([list(group) for group in judged.references])
         references = tokenize_references(corpus, self.tokenizer, self.frequencies, self.threads)
-        signed = sign_metrics(native, references)
-        return {label: signed.get(label, f"{label}|function") for label in metrics}
+        return sign_metrics(metrics, references)
 
     def by_reference(self, judged: JudgedCaptions, metric: Metric) -> Floats:
         """Return float64[captions, references]: scores against each reference by itself.
@@ -149,18 +105,6 @@ class CaptionScorer:
             frequencies=self.frequencies,
             threads=self.threads,
         )
-
-    def _call(self, label: str, function: CaptionFunction, judged: JudgedCaptions) -> Floats:
-        known: dict[tuple[str, int], float] = {}
-        scores = np.empty(len(judged.captions))
-        for row, key in enumerate(zip(judged.captions, judged.documents.tolist(), strict=True)):
-            if key not in known:
-                known[key] = float(function(key[0], list(judged.references[key[1]])))
-                if not np.isfinite(known[key]):
-                    raise InputError(f"{label} gave {known[key]} for the caption {key[0]!r}")
-            scores[row] = known[key]
-            self.progress(f"scoring by {label}", row + 1, len(scores))
-        return scores
 
 
 def _rows(judged: JudgedCaptions) -> tuple[list[str], np.ndarray, list[int]]:

@@ -18,7 +18,7 @@ from cidery.meta.protocols import (
     get_votes,
     share_of,
 )
-from cidery.meta.scoring import CaptionFunction, CaptionScorer
+from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import Metric
 from cidery.statistics import Floats, sum_by_group
 
@@ -98,9 +98,9 @@ def _list_preferences(
     scored anew for every draw and number, all in one go.
     """
     found: dict[str, _Preferences] = {}
-    together: dict[str, Metric | CaptionFunction] = {}
+    together: dict[str, Metric] = {}
     for label, metric in metrics.items():
-        if isinstance(metric, Metric) and metric.over_references:
+        if metric.over_references:
             scorer.progress(f"{label} against each reference", 0, 1)
             each = scorer.by_reference(pairs.judged, metric)
             found[label] = _running(pairs, each, orders, metric.over_references)

@@ -26,7 +26,9 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
 from cidery.captions.corpus import ImageId, Rows
+from cidery.captions.formats.foreign import has_format, read_foreign
 from cidery.errors import FormatError, MissingExtraError, SettingError
+from cidery.plugins import list_names
 
 Format: TypeAlias = Literal[
     "coco", "results", "karpathy", "mapping", "jsonl", "csv", "tsv", "parquet", "arrow"
@@ -62,13 +64,14 @@ _UNDERSTOOD = (
 
 
 def read_references(
-    path: str | os.PathLike[str], *, format: Format | None = None, split: str | None = None
+    path: str | os.PathLike[str], *, format: Format | str | None = None, split: str | None = None
 ) -> dict[ImageId, list[str]]:
     """Read references from a file in any format, in the order in which their images first come.
 
     Args:
         path: The file, plain or gzipped; `-` is standard input.
-        format: One of `FORMATS`; by default it is recognised by content and suffix.
+        format: One of `FORMATS`, or one that another package adds; by default it is recognised by
+            content and suffix.
         split: Keep the records of this split only; `train+restval` keeps both.
     """
     references: defaultdict[ImageId, list[str]] = defaultdict(list)
@@ -83,7 +86,7 @@ def read_references(
 
 
 def read_candidates(
-    path: str | os.PathLike[str], *, format: Format | None = None, split: str | None = None
+    path: str | os.PathLike[str], *, format: Format | str | None = None, split: str | None = None
 ) -> Rows:
     """Read candidates from a file in any format, one `(id, caption)` per caption, in file order.
 
@@ -114,17 +117,20 @@ class _Source:
 
 
 def _read(
-    path: str | os.PathLike[str], side: _Side, format: Format | None, split: str | None
+    path: str | os.PathLike[str], side: _Side, format: Format | str | None, split: str | None
 ) -> _Entries:
     """Return what a file holds for one side; where a record has both, `side` says which to take."""
-    if format is not None and format not in FORMATS:
-        raise SettingError(f"format {format!r} is unknown; there are {', '.join(FORMATS)}")
+    if format is not None and format not in FORMATS and not has_format(format):
+        known = ", ".join(list_names("format", FORMATS))
+        raise SettingError(f"format {format!r} is unknown; there are {known}")
     name, content = read_bytes(path)
     source = _Source(name)
     container = _container(source, content) if format is None else format
     if container in ("parquet", "arrow"):
         records = _arrow_records(content, container, side, _Source(name, "row"))
         return _record_entries(records, side, split, _Source(name, "row"))
+    if container not in ("json", *FORMATS):
+        return _record_entries(read_foreign(container, content, name), side, split, source)
     text = _decode(content, source)
     if container in ("csv", "tsv"):
         records = _csv_records(text, "\t" if container == "tsv" else None, source)
@@ -162,6 +168,8 @@ def _container(source: _Source, content: bytes) -> str:
     suffix = Path(source.name.removesuffix(".gz")).suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    if has_format(suffix.removeprefix(".")):
+        return suffix.removeprefix(".")
     head = content.removeprefix(codecs.BOM_UTF8).lstrip()
     if head.startswith((b"{", b"[")):
         return "json"
