@@ -130,7 +130,6 @@ def _load(kind: Kind, name: str, path: tuple[str, ...]) -> LoadedPlugin:  # noqa
     return LoadedPlugin(found[0], found[0].load())
 
 
-@lru_cache(maxsize=64)
 def find_package(module: str) -> str | None:
     """Return the installed package, `name-version`, that a module belongs to, if one can be told.
 
@@ -138,9 +137,13 @@ def find_package(module: str) -> str | None:
     find_package("numpy.linalg")   # "numpy-2.1.0"
     ```
     """
+    return _find_package(module.partition(".")[0], tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _find_package(top: str, path: tuple[str, ...]) -> str | None:  # noqa: ARG001
     from importlib.metadata import PackageNotFoundError, distribution
 
-    top = module.partition(".")[0]
     for kind in GROUPS:
         for plugin in list_plugins(kind):  # type: ignore[arg-type]  # keys of GROUPS
             if plugin.target.partition(":")[0].partition(".")[0] == top:

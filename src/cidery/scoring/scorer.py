@@ -137,7 +137,7 @@ class Scorer:
 def warn_few_images(
     metrics: Mapping[str, Metric], references: TokenizedReferences, stacklevel: int = 4
 ) -> None:
-    """Warn where weights are counted on too few images; by default the caller of `score` is told."""
+    """Warn where weights are counted on too few images; by default `score`'s caller is told."""
     count = references.image_count
     weighed = any(metric.uses_frequencies for metric in metrics.values())
     if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
