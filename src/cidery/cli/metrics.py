@@ -73,8 +73,9 @@ def metrics(
     else:
         for label, metric in chosen.items():
             show_title(label)
-            typer.echo(inspect.cleandoc(type(metric).__doc__ or "").partition("\n\n```")[0] + "\n")
-            show_pairs({f"{label}:{key}": value for key, value in metric.settings().items()})
+            typer.echo(_explain(metric) + "\n")
+            pairs = {f"{metric.name}:{key}": value for key, value in metric.settings().items()}
+            show_pairs(pairs)
 
 
 def _describe(metric: Metric) -> dict[str, Any]:
@@ -95,6 +96,12 @@ def _format_range(metric: Metric) -> str:
     if not all(map(math.isfinite, metric.range)):
         return "any"
     return "{:g} to {:g}".format(*metric.range)
+
+
+def _explain(metric: Metric) -> str:
+    """Return what its class, or its function, says about it, without the example."""
+    described = getattr(metric, "function", None) or type(metric)
+    return inspect.cleandoc(described.__doc__ or "").partition("\n\n```")[0]
 
 
 def _modes(metric: Metric) -> list[str]:
