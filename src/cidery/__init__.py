@@ -11,65 +11,39 @@ print(table)
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cidery._version import __version__
+from cidery._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cidery import meta
-    from cidery.captions.corpus import Corpus
-    from cidery.captions.description import Description, describe
-    from cidery.captions.tokenizers import tokenize
-    from cidery.diversity import measure_diversity, rank_references, score_references
-    from cidery.errors import CideryError
-    from cidery.frequencies import DocumentFrequencies
-    from cidery.metrics import (
-        METRICS,
-        BertScore,
-        Bleu,
-        Cider,
-        CiderD,
-        CiderR,
-        Consensus,
-        Irv,
-        IrvUnigram,
-        Meteor,
-        RougeL,
-        RougeN,
-        RougeS,
-        RougeW,
-        Spice,
-        Spider,
-    )
-    from cidery.metrics.contextual.explanation import Explanation, explain
-    from cidery.rewards import Reward
-    from cidery.scoring.comparison import Comparison, compare
-    from cidery.scoring.evaluation import score
-    from cidery.scoring.tables import ScoreTable
+    from cidery import meta as meta
+    from cidery.captions.corpus import Corpus as Corpus
+    from cidery.captions.description import Description as Description
+    from cidery.captions.description import describe as describe
+    from cidery.captions.tokenizers import tokenize as tokenize
+    from cidery.diversity import measure_diversity as measure_diversity
+    from cidery.diversity import rank_references as rank_references
+    from cidery.diversity import score_references as score_references
+    from cidery.errors import CideryError as CideryError
+    from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
+    from cidery.metrics.base import Metric as Metric
+    from cidery.metrics.builtin import *  # noqa: F403
+    from cidery.metrics.contextual.explanation import Explanation as Explanation
+    from cidery.metrics.contextual.explanation import explain as explain
+    from cidery.rewards import Reward as Reward
+    from cidery.scoring.comparison import Comparison as Comparison
+    from cidery.scoring.comparison import compare as compare
+    from cidery.scoring.evaluation import score as score
+    from cidery.scoring.tables import ScoreTable as ScoreTable
 
 _MODULES = {
-    "METRICS": "metrics",
-    "BertScore": "metrics",
-    "Bleu": "metrics",
-    "Cider": "metrics",
-    "CiderD": "metrics",
-    "CiderR": "metrics",
     "CideryError": "errors",
     "Comparison": "scoring.comparison",
-    "Consensus": "metrics",
     "Corpus": "captions.corpus",
     "Description": "captions.description",
     "DocumentFrequencies": "frequencies",
     "Explanation": "metrics.contextual.explanation",
-    "Irv": "metrics",
-    "IrvUnigram": "metrics",
-    "Meteor": "metrics",
+    "Metric": "metrics.base",
     "Reward": "rewards",
-    "RougeL": "metrics",
-    "RougeN": "metrics",
-    "RougeS": "metrics",
-    "RougeW": "metrics",
     "ScoreTable": "scoring.tables",
-    "Spice": "metrics",
-    "Spider": "metrics",
     "compare": "scoring.comparison",
     "describe": "captions.description",
     "explain": "metrics.contextual.explanation",
@@ -79,53 +53,26 @@ _MODULES = {
     "score_references": "diversity",
     "tokenize": "captions.tokenizers",
 }
-"""Where each public name lives; it is imported when it is first used."""
+"""Where each public name is defined; it is imported when it is first used.
 
-__all__ = [
-    "METRICS",
-    "BertScore",
-    "Bleu",
-    "Cider",
-    "CiderD",
-    "CiderR",
-    "CideryError",
-    "Comparison",
-    "Consensus",
-    "Corpus",
-    "Description",
-    "DocumentFrequencies",
-    "Explanation",
-    "Irv",
-    "IrvUnigram",
-    "Meteor",
-    "Reward",
-    "RougeL",
-    "RougeN",
-    "RougeS",
-    "RougeW",
-    "ScoreTable",
-    "Spice",
-    "Spider",
-    "__version__",
-    "compare",
-    "describe",
-    "explain",
-    "measure_diversity",
-    "meta",
-    "rank_references",
-    "score",
-    "score_references",
-    "tokenize",
-]
+Metrics are not here: `metrics.builtin` lists them. A test compares this with the imports above.
+"""
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return getattr(import_module(f"cidery.{_MODULES[name]}"), name)
-    if name == "meta":
-        return import_module("cidery.meta")
-    raise AttributeError(f"module 'cidery' has no attribute {name!r}")
+    def __getattr__(name: str) -> Any:
+        if name in _MODULES:
+            return getattr(import_module(f"cidery.{_MODULES[name]}"), name)
+        if name == "meta":
+            return import_module("cidery.meta")
+        if name == "__all__":
+            metrics = import_module("cidery.metrics.builtin").__all__
+            return sorted([*_MODULES, *metrics, "__version__", "meta"])
+        if name[:1].isupper():
+            metrics = import_module("cidery.metrics.builtin")
+            if name in metrics.__all__:
+                return getattr(metrics, name)
+        raise AttributeError(f"module 'cidery' has no attribute {name!r}")
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__getattr__("__all__")})

@@ -8,7 +8,8 @@ CideryError
 ├── SettingError (ValueError)        a setting has a value it cannot have
 ├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
 ├── DataError (ValueError)           compiled data, or what they are compiled from, are damaged
-└── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
+├── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
+└── PluginError (ImportError)        what another package adds to cidery cannot be used
 
 UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
 ```
@@ -62,6 +63,10 @@ class MissingExtraError(CideryError, ImportError):
             f"{package} is needed to {purpose}; install it with: pip install 'cidery[{extra}]'",
             name=package,
         )
+
+
+class PluginError(CideryError, ImportError):
+    """A metric, tokenizer, format, data set or encoder of another package cannot be used."""
 
 
 class UnreliableWarning(UserWarning):

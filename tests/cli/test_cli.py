@@ -217,12 +217,14 @@ class TestScore:
 
     def test_csv_has_all_digits(self, run: Run) -> None:
         ran = run("score", "system_a.json", "references.json", "-f", "csv", "-m", "bleu-4")
-        assert ran.out == f"metric,score\nbleu-4,{expected('bleu-4').corpus['bleu-4']!r}\n"
+        table = expected("bleu-4")
+        score, signature = table.corpus["bleu-4"], table.signatures["bleu-4"]
+        assert ran.out == f"metric,score,signature\nbleu-4,{score!r},{signature}\n"
 
     def test_csv_with_intervals(self, run: Run) -> None:
         options = ("-f", "csv", "-m", "bleu-4", "--confidence", "0.5")
         ran = run("score", "system_a.json", "references.json", *options)
-        assert ran.out.startswith("metric,score,low,high\n")
+        assert ran.out.startswith("metric,score,low,high,signature\n")
 
     @pytest.mark.parametrize(
         ("format", "start"), [("markdown", "| metric |"), ("latex", "\\begin{tabular}")]

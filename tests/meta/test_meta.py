@@ -21,7 +21,6 @@ from cidery.errors import CideryError, FormatError, InputError, SettingError
 from cidery.meta.cache import ResultCache, open_cache
 from cidery.meta.judging.base import count_hits
 from cidery.meta.judging.ratings import rank_within
-from cidery.meta.labels import label_metrics
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Undecided
 from support import judged as made
@@ -345,18 +344,6 @@ def test_gaming(pairs: meta.Pairs) -> None:
 # Metrics of any make
 
 
-def test_labels() -> None:
-    labelled = label_metrics(["bleu", Cider(idf=False), count_shared])
-    assert list(labelled) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4", "cider", "count_shared"]
-    assert list(label_metrics(count_shared)) == ["count_shared"]
-    with pytest.raises(SettingError, match="two metrics are called 'count_shared'"):
-        label_metrics([count_shared, count_shared])
-    with pytest.raises(SettingError, match="not int"):
-        label_metrics([7])  # type: ignore[list-item]
-    with pytest.raises(SettingError, match="which is 4 metrics"):
-        label_metrics({"mine": "bleu"})
-
-
 def test_a_slow_function_is_sampled_and_watched(pairs: meta.Pairs) -> None:
     calls, seen = [], []
 
@@ -388,7 +375,7 @@ def test_a_sample_keeps_the_frequencies(pairs: meta.Pairs) -> None:
 
 
 def test_a_function_must_return_numbers(pairs: meta.Pairs) -> None:
-    with pytest.raises(InputError, match="gave nan for the caption"):
+    with pytest.raises(InputError, match="returned nan for the caption"):
         meta.evaluate(pairs, lambda _c, _r: float("nan"))
 
 

@@ -310,7 +310,7 @@ def test_live_alignments(java, meteor_data, example):
 def test_settings():
     assert list(get_metrics("meteor")) == ["meteor"]
     assert get_metrics("meteor:paraphrases=no,table=x.table") == {
-        "meteor": cidery.Meteor(paraphrases=False, table="x.table")
+        "meteor:paraphrases=no,table=x.table": cidery.Meteor(paraphrases=False, table="x.table")
     }
     assert cidery.Meteor(table=METEOR.path) == cidery.Meteor(table=str(METEOR.path))
     assert hash(cidery.Meteor(table=METEOR.path)) == hash(cidery.Meteor(table=str(METEOR.path)))

@@ -1,6 +1,10 @@
 """Every metric against the plain formulas of `oracle.py`, on captions that hypothesis invents."""
 
+import ast
 import math
+import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +13,7 @@ from hypothesis import strategies as st
 
 import cidery
 from cidery.errors import SettingError
-from cidery.metrics import METRICS, get_metrics
+from cidery.metrics import FAMILIES, METRICS, builtin, get_metrics
 from support import oracle
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
@@ -91,7 +95,9 @@ def test_cider_stems_words():
     captions = ["a dog runs", "a cat sleeps"]
     references = [["a dog running"], ["two cats sleeping"]]
     stemmed = cidery.score(captions, references, metrics=["cider"]).each["cider"]
-    plain = cidery.score(captions, references, metrics=["cider:stemmer=none"]).each["cider"]
+    plain = cidery.score(captions, references, metrics={"cider": "cider:stemmer=none"}).each[
+        "cider"
+    ]
     assert (stemmed > plain).all()
 
 
@@ -186,9 +192,17 @@ def test_longest_common_subsequence_beyond_one_machine_word():
 
 def test_get_metrics_reads_names_families_and_settings():
     assert list(get_metrics("bleu")) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4"]
-    assert get_metrics("cider-d:sigma=4,n=3")["cider-d"] == cidery.CiderD(sigma=4.0, n=3)
-    assert get_metrics("rouge-s:skip=none")["rouge-s"] == cidery.RougeS(skip=None)
-    assert get_metrics("cider:idf=no")["cider"] == cidery.Cider(idf=False)
+    assert get_metrics("cider-d:sigma=4.0,n=3") == {
+        "cider-d:n=3,sigma=4": cidery.CiderD(sigma=4.0, n=3)
+    }
+    assert get_metrics("rouge-s:skip=none") == {"rouge-s:skip=none": cidery.RougeS(skip=None)}
+    assert get_metrics("cider:idf=false") == {"cider:idf=no": cidery.Cider(idf=False)}
+    assert list(get_metrics("bleu:brevity=no", faithful="paper")) == [
+        f"bleu-{n}:brevity=no" for n in (1, 2, 3, 4)
+    ]
+    assert get_metrics("rouge-l:faithful=coco", faithful="paper") == {
+        "rouge-l:faithful=coco": cidery.RougeL()
+    }
     assert get_metrics("rouge-l", faithful="paper")["rouge-l"] == cidery.RougeL(faithful="paper")
     assert get_metrics("rouge-l", faithful="paper")["rouge-l"].beta == 2.0
     labels = list(get_metrics(["rouge-l", "rouge-l:beta=1", "rouge-l"]))
@@ -207,7 +221,8 @@ def test_get_metrics_reads_names_families_and_settings():
         ("rouge-l:beta=1e200", "beta must lie between"),
         ("bleu-4:n=2", "'bleu-4:n=2' is 'bleu-2': ask for that by its name"),
         ("bleu-4:smoothing=epsilon", "coco-caption does not smooth"),
-        (7, "a metric is a name or a Metric, not int"),
+        (cidery.CiderD, "CiderD is a class; pass an object: CiderD"),
+        (7, "a metric is a name, a Metric or a function, not int"),
     ],
 )
 def test_get_metrics_explains(metric, message):
@@ -221,3 +236,72 @@ def test_every_metric_documents_itself():
         assert metric.paper
         assert type(metric).__doc__
         assert metric.range[0] < metric.range[1]
+
+
+def test_labels_keep_settings():
+    assert list(get_metrics(["rouge-l", cidery.RougeL(beta=2.0)])) == ["rouge-l", "rouge-l:beta=2"]
+    assert list(get_metrics([cidery.RougeL(), cidery.RougeL(beta=2.0)])) == [
+        "rouge-l:beta=1.2",
+        "rouge-l:beta=2",
+    ]
+    assert list(get_metrics([cidery.RougeL(beta=2.0)])) == ["rouge-l"]
+    assert list(get_metrics("consensus:keep=yes,encoder=mpnet")) == [
+        "consensus:encoder=mpnet,keep=yes"
+    ]
+    assert list(get_metrics([cidery.Consensus(), cidery.Consensus(keep=True)])) == [
+        "consensus:keep=no",
+        "consensus:keep=yes",
+    ]
+    assert list(get_metrics(["rouge-l", "rouge-l:faithful=paper"])) == [
+        "rouge-l",
+        "rouge-l:faithful=paper",
+    ]
+    reward = cidery.Reward([["a dog"], ["a cat"]], {"rouge-l:beta=1": 1.0, "rouge-l": 0.5})
+    assert list(pickle.loads(pickle.dumps(reward)).weights) == ["rouge-l:beta=1", "rouge-l"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["cider-d:sigma=4.50,n=3", "cider:idf=false,weights=exponential", "meteor:table=x.table",
+     "rouge-s:skip=none", "bleu-2:smoothing=epsilon,faithful=paper", "irv:beta=none,over=mean"],
+)  # fmt: skip
+def test_a_label_asks_for_the_same_metric(asked):
+    ((label, metric),) = get_metrics(asked).items()
+    assert get_metrics(label) == {label: metric}
+
+
+def test_one_line_makes_a_metric_public():
+    """`metrics/builtin.py` lists a metric; names, families and `import cidery` follow from it."""
+    assert {type(metric) for metric in METRICS.values()} == {
+        getattr(builtin, name) for name in builtin.__all__ if name not in ("METRICS", "FAMILIES")
+    }
+    for name in builtin.__all__:
+        assert getattr(cidery, name) is getattr(builtin, name)
+        assert name in cidery.__all__
+    assert {member for family in FAMILIES.values() for member in family} == {
+        name for name, metric in METRICS.items() if metric.family
+    }
+
+
+def test_public_names_are_those_that_type_checkers_see():
+    tree = ast.parse(Path(cidery.__file__).read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if ast.unparse(node).startswith("if TYPE_CHECKING:"))
+    seen = {
+        alias.name: node.module.removeprefix("cidery.")
+        for node in block.body
+        for alias in node.names
+        if alias.name not in ("*", "meta")
+    }
+    assert seen == cidery._MODULES
+    assert all(getattr(cidery, name) is not None for name in cidery.__all__)
+    assert set(cidery.__all__) <= set(dir(cidery))
+
+
+def test_every_metric_has_a_page():
+    folder = Path(__file__).parents[2] / "docs"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    pages = "".join(page.read_text(encoding="utf-8") for page in folder.glob("metrics/*.md"))
+    for name in METRICS:
+        in_range = name in ("bleu-2", "bleu-3")  # bleu-1 … bleu-4
+        assert in_range or f"`{name}`" in index, name
+        assert re.search(rf"\b{name}\b", pages), name

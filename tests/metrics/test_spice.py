@@ -39,7 +39,7 @@ def test_categories_share_rows() -> None:
     count = table.each["spice:of=count"]
     assert count[0] == 1.0 and math.isnan(count[1])
     assert table.corpus["spice:of=count"] == 1.0  # only captions that have a score
-    assert table.each["spice:of=object:measure=recall"].tolist() == [2 / 3, 0.5]
+    assert table.each["spice:of=object,measure=recall"].tolist() == [2 / 3, 0.5]
     interval = table.interval("spice:of=colour")
     assert interval.low <= 0.5 <= interval.high
 

@@ -42,7 +42,8 @@ def test_examples(
     for block in BLOCK.finditer(text):
         if block[1] == "python":
             line = text.count("\n", 0, block.start(2))
-            exec(compile("\n" * line + block[2], str(page), "exec"), namespace)
+            source = "\n" * line + block[2]
+            exec(compile(source, str(page), "exec", dont_inherit=True), namespace)
         else:
             for command, shown in parse_console(block[2]):
                 run_command(command, shown)

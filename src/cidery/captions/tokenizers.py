@@ -7,7 +7,8 @@
 | `whitespace` | `str.split()`; for captions that are already tokenized                       |
 | `words`      | Unicode letters, marks and numbers, lower case; ideographs and kana singly   |
 
-Any Python callable `str -> list of str` serves as well.
+Any Python callable `str -> list of str` serves as well, and other packages may add names
+(`cidery.plugins`).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
 from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, SettingError
+from cidery.plugins import list_names, load_plugin
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
@@ -83,13 +85,25 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
             return Tokenizer(tokenizer)
         if tokenizer == "words":
             return Tokenizer("words", split_words)
-        known = ", ".join(TOKENIZERS)
-        raise SettingError(f"unknown tokenizer {tokenizer!r}; known: {known}, or pass a callable")
+        return _find_foreign(tokenizer)
     if callable(tokenizer):
         module = getattr(tokenizer, "__module__", "?")
         name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
         return Tokenizer(f"callable:{module}.{name}", tokenizer)
     raise SettingError(f"a tokenizer is a name or a callable, not {type(tokenizer).__name__}")
+
+
+def _find_foreign(name: str) -> Tokenizer:
+    """Return the tokenizer that another package adds under that name."""
+    loaded = load_plugin("tokenizer", name)
+    if loaded is None:
+        known = ", ".join(list_names("tokenizer", TOKENIZERS))
+        raise SettingError(f"unknown tokenizer {name!r}; known: {known}, or pass a callable")
+    if not callable(loaded.value):
+        raise loaded.plugin.fail(
+            f"is {type(loaded.value).__name__}, expected a function from a caption to its words"
+        )
+    return Tokenizer(f"{name}@{loaded.plugin.origin}", loaded.value)
 
 
 def tokenize(

@@ -87,7 +87,7 @@ def compare(
         comparison = cidery.compare(
             captions,
             known,
-            metric or None,
+            parsing.read_metrics(metric),
             tokenizer=tokenizer,
             frequencies=frequencies,
             faithful=faithful,

@@ -163,7 +163,7 @@ def diversity(
             details=plot is not None,
             progress=step,
             kernel=kernel,
-            accuracy=accuracy,
+            accuracy=parsing.read_metric(accuracy),
             beta_squared=beta_squared,
             stop_words=stop_words,
             tokenizer=tokenizer,

@@ -33,8 +33,10 @@ DATASETS = (
 
 def _complete_datasets(incomplete: str) -> list[str]:
     from cidery.meta import DATASETS
+    from cidery.plugins import list_names
 
-    return [name for name in (*DATASETS, REPRODUCE) if name.startswith(incomplete)]
+    names = (*list_names("dataset", DATASETS), REPRODUCE)
+    return [name for name in names if name.startswith(incomplete)]
 
 
 @app.command(
@@ -96,7 +98,7 @@ def meta(
         else:
             agreement = evaluate(
                 read_dataset(dataset, path),
-                metric or None,
+                parsing.read_metrics(metric),
                 chosen,
                 threads=threads,
                 cache=not (no_cache or plot),

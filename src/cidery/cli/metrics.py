@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import inspect
+import math
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cidery.cli import parsing
-from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
+from cidery.cli.rendering import (
+    complain,
+    show_json,
+    show_notes,
+    show_pairs,
+    show_table,
+    show_title,
+)
 
 if TYPE_CHECKING:
     from cidery.metrics import Metric
@@ -32,50 +40,75 @@ def metrics(
     ] = None,
     format: parsing.TableOrJson = "table",
 ) -> None:
-    """List the metrics: range, needs, faithfulness, paper."""
-    from cidery.metrics import DEFAULT, FAMILIES, METRICS, get_metrics
+    """List the metrics: range, needs, faithfulness, paper, package.
 
-    chosen = METRICS if name is None else get_metrics(name)
+    Metrics that installed packages add are listed too.
+    """
+    from cidery.metrics import DEFAULT, FAMILIES, find_origin, get_metrics, list_metrics
+
+    if name is None:
+        chosen, problems = list_metrics()
+        for problem in problems:
+            complain("warning", str(problem))
+    else:
+        chosen = get_metrics(parsing.read_metrics([name]))
     if format == "json":
         show_json({label: _describe(metric) for label, metric in chosen.items()})
     elif name is None:
         rows = [
             [
                 label,
-                "{:g} to {:g}".format(*metric.range),
+                _format_range(metric),
                 _needs(metric),
                 ", ".join(_modes(metric)),
                 metric.paper,
+                find_origin(metric),
             ]
-            for label, metric in METRICS.items()
+            for label, metric in chosen.items()
         ]
-        header = ["metric", "range", "needs", "faithful to", "paper"]
+        header = ["metric", "range", "needs", "faithful to", "paper", "package"]
         show_table(header, rows, left=range(len(header)))
         families = (f"{family} means {', '.join(members)}" for family, members in FAMILIES.items())
         show_notes(f"default: {', '.join(DEFAULT)}", *families)
     else:
         for label, metric in chosen.items():
             show_title(label)
-            typer.echo(inspect.cleandoc(type(metric).__doc__ or "").partition("\n\n```")[0] + "\n")
-            show_pairs({f"{label}:{key}": value for key, value in metric.settings().items()})
+            typer.echo(_explain(metric) + "\n")
+            pairs = {f"{metric.name}:{key}": value for key, value in metric.settings().items()}
+            show_pairs(pairs)
 
 
 def _describe(metric: Metric) -> dict[str, Any]:
+    from cidery.metrics import find_origin
+
     return {
-        "range": list(metric.range),
+        "range": [bound if math.isfinite(bound) else None for bound in metric.range],
         "uses_frequencies": metric.uses_frequencies,
         "extra": metric.extra,
         "faithful": _modes(metric),
         "settings": metric.settings(),
         "paper": metric.paper,
+        "package": find_origin(metric),
     }
+
+
+def _format_range(metric: Metric) -> str:
+    if not all(map(math.isfinite, metric.range)):
+        return "any"
+    return "{:g} to {:g}".format(*metric.range)
+
+
+def _explain(metric: Metric) -> str:
+    """Return what its class, or its function, says about it, without the example."""
+    described = getattr(metric, "function", None) or type(metric)
+    return inspect.cleandoc(described.__doc__ or "").partition("\n\n```")[0]
 
 
 def _modes(metric: Metric) -> list[str]:
     """Return what it can be faithful to, the default first."""
     default = metric.settings().get("faithful")
     if default is None:
-        return [metric.follows]
+        return [metric.follows] if metric.paper else []
     return sorted(("coco", "paper"), key=lambda mode: mode != default)
 
 

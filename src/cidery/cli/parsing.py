@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -48,8 +51,10 @@ def examples(*lines: str) -> str:
 
 def _complete_metrics(incomplete: str) -> list[str]:
     from cidery.metrics import FAMILIES, METRICS
+    from cidery.plugins import list_names
 
-    return [name for name in (*FAMILIES, *METRICS) if name.startswith(incomplete)]
+    names = (*FAMILIES, *list_names("metric", METRICS))
+    return [name for name in names if name.startswith(incomplete)]
 
 
 def _complete_frequencies(incomplete: str) -> list[str]:
@@ -65,8 +70,52 @@ def complete_shipped(incomplete: str) -> list[str]:
 
 def _complete_tokenizers(incomplete: str) -> list[str]:
     from cidery.captions.tokenizers import TOKENIZERS
+    from cidery.plugins import list_names
 
-    return [name for name in TOKENIZERS if name.startswith(incomplete)]
+    return [name for name in list_names("tokenizer", TOKENIZERS) if name.startswith(incomplete)]
+
+
+_FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+
+
+def read_metrics(names: list[str] | None) -> list[str | Callable[..., Any]] | None:
+    """Return names of metrics as they are, and import what is written as `module:function`.
+
+    Only the command line does this: a name in a file or a web form runs no code.
+    """
+    return [read_metric(name) for name in names] if names else None
+
+
+def read_metric(name: str) -> str | Callable[..., Any]:
+    """Return the name of a metric as it is, or import what is written as `module:function`."""
+    from cidery.metrics import FAMILIES, METRICS
+
+    known = name.partition(":")[0] in (*METRICS, *FAMILIES)
+    is_function = _FUNCTION.fullmatch(name) is not None and not known
+    return _import_function(name) if is_function else name
+
+
+def _import_function(name: str) -> Callable[..., Any]:
+    """Import a function; modules in the current folder are found too."""
+    import importlib
+
+    from cidery.errors import SettingError
+
+    module, _, path = name.partition(":")
+    if "" not in sys.path:
+        sys.path.insert(0, "")  # the executable's own folder stands there
+    try:
+        found: Any = importlib.import_module(module)
+        for part in path.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise SettingError(
+            f"the function {name!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from error
+    if not callable(found):
+        raise SettingError(f"{name!r} is {type(found).__name__}, expected a function")
+    function: Callable[..., Any] = found
+    return function
 
 
 References: TypeAlias = Annotated[
@@ -82,8 +131,8 @@ Metrics: TypeAlias = Annotated[
     typer.Option(
         "--metric",
         "-m",
-        help="A metric, a family of metrics, or name:setting=value,…; may be repeated. "
-        "Default: bleu, rouge-l, cider-d and cider-r.",
+        help="A metric, a family of metrics, name:setting=value,… or a Python function as "
+        "module:function; may be repeated. Default: bleu, rouge-l, cider-d and cider-r.",
         metavar="NAME",
         show_default=False,
         autocompletion=_complete_metrics,
@@ -99,7 +148,8 @@ TableOrJson: TypeAlias = Annotated[
 Tokenizer: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="What cuts captions into words: ptb, ptb-coco, whitespace or words.",
+        help="What cuts captions into words: ptb, ptb-coco, whitespace, words, or one that an "
+        "installed package adds.",
         metavar="NAME",
         autocompletion=_complete_tokenizers,
     ),

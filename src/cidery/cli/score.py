@@ -103,7 +103,7 @@ def score(
         table = cidery.score(
             candidates,
             known,
-            metric or None,
+            parsing.read_metrics(metric),
             tokenizer=tokenizer,
             frequencies=frequencies,
             faithful=faithful,

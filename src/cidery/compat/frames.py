@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, SettingError
-from cidery.scoring.evaluation import MetricsLike, score
+from cidery.metrics import MetricsLike
+from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
 
 Frame = TypeVar("Frame")

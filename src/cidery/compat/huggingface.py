@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError
-from cidery.metrics import get_metrics
-from cidery.scoring.evaluation import MetricsLike, score
+from cidery.metrics import MetricsLike, get_metrics
+from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
 
 References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
@@ -68,7 +68,5 @@ class CaptionMetrics:
         self._predictions, self._references = [], []
         if not kept[0]:
             raise InputError("there are no predictions; add some, or pass them to compute")
-        table = score(
-            *kept, self.metrics.values(), tokenizer=self.tokenizer, frequencies=self.frequencies
-        )
-        return dict(zip(self.metrics, table.corpus.values(), strict=True))
+        table = score(*kept, self.metrics, tokenizer=self.tokenizer, frequencies=self.frequencies)
+        return dict(table.corpus)

@@ -9,8 +9,8 @@ from typing import Any, cast
 from cidery.captions.corpus import ImageId
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, MissingExtraError
-from cidery.metrics import get_metrics
-from cidery.scoring.evaluation import MetricsLike, score
+from cidery.metrics import MetricsLike, get_metrics
+from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
 
 try:
@@ -95,13 +95,12 @@ class CaptionScore(torchmetrics.Metric):
         table = score(
             predictions,
             references,
-            self.metrics.values(),
+            self.metrics,
             tokenizer=self.tokenizer,
             frequencies=self.frequencies,
         )
         return {
-            name: torch.tensor(value, dtype=torch.float64)
-            for name, value in zip(self.metrics, table.corpus.values(), strict=True)
+            name: torch.tensor(value, dtype=torch.float64) for name, value in table.corpus.items()
         }
 
     def sync(self, *arguments: Any, **settings: Any) -> None:

@@ -13,7 +13,7 @@ from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets, SetsLike
 from cidery.errors import SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric, MetricLike, get_metrics
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import Floats
 
@@ -56,7 +56,7 @@ def match_references(
     }
 
 
-def get_accuracy_metric(accuracy: str | Metric) -> Metric:
+def get_accuracy_metric(accuracy: MetricLike) -> Metric:
     """Return the one metric that `accuracy` names."""
     judges = get_metrics(accuracy)
     if len(judges) > 1:

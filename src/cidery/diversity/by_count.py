@@ -20,7 +20,7 @@ from cidery.diversity.measures import MeasureLike
 from cidery.diversity.sets import CaptionSets, SetsLike
 from cidery.diversity.table import measure_diversity
 from cidery.errors import InputError, SettingError
-from cidery.metrics import Metric
+from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats
@@ -37,7 +37,7 @@ def diversity_by_count(
     *,
     kernel: Kernel = "cider",
     frequencies: FrequenciesLike = "coco-train2014",
-    accuracy: str | Metric = "cider-d",
+    accuracy: MetricLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     stop_words: str | tuple[str, ...] | None = None,
     tokenizer: TokenizerLike = "ptb",

@@ -19,7 +19,7 @@ from cidery.diversity.table import measure_diversity
 from cidery.diversity.words import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric
+from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.tables import ScoreTable
 from cidery.tables import latex_table, markdown_table
@@ -38,7 +38,7 @@ class DiversitySettings(TypedDict, total=False):
 
     kernel: Kernel
     frequencies: FrequenciesLike
-    accuracy: str | Metric
+    accuracy: MetricLike
     beta_squared: float
     stop_words: str | tuple[str, ...] | None
     tokenizer: TokenizerLike

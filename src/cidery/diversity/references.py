@@ -13,9 +13,8 @@ from cidery.captions.corpus import Corpus, ImageId, References
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.diversity.sets import CaptionSets
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric, MetricLike, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.evaluation import MetricsLike
 from cidery.scoring.scorer import (
     FrequenciesLike,
     Scorer,
@@ -98,7 +97,7 @@ def score_references(
 
 def rank_references(
     references: References,
-    metric: str | Metric = "cider",
+    metric: MetricLike = "cider",
     *,
     tokenizer: TokenizerLike = "ptb",
     frequencies: FrequenciesLike = "references",

@@ -34,7 +34,7 @@ from cidery.diversity.sets import (
 from cidery.diversity.spread import SelfCider
 from cidery.errors import SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric
+from cidery.metrics import MetricLike
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
@@ -48,7 +48,7 @@ def measure_diversity(
     kernel: Kernel = "cider",
     frequencies: FrequenciesLike = "coco-train2014",
     references: AccuracyReferences = None,
-    accuracy: str | Metric = "cider-d",
+    accuracy: MetricLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     training: Training | None = None,
     stop_words: str | tuple[str, ...] | None = None,
@@ -67,7 +67,7 @@ def measure_diversity(
         references: adds `accuracy`, the mean of the image's captions against them, and, where
             Self-CIDEr is measured, `f`. `"leave-one-out"` scores each caption against the others
             of its set: for sets written by humans.
-        accuracy: the metric of `accuracy`.
+        accuracy: the metric of `accuracy`: a name, a metric object or a function.
         beta_squared: of `f`; above 1 it weighs accuracy more.
         training: captions a model has seen, by image or one by one; adds `novel`.
         stop_words: words that `lsa` ignores: `"english"` or a tuple of words.

@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from cidery._version import __version__
+from cidery.captions.tokenizers import TOKENIZERS
 from cidery.diversity import Measure
 from cidery.frequencies import SHIPPED
 from cidery.meta.judgments import Dataset
 from cidery.meta.settings import Settings
-from cidery.metrics import Metric
+from cidery.metrics import Metric, is_built_in
 from cidery.store import cache_directory, write_atomically
 
 
@@ -79,10 +80,11 @@ class ResultCache:
 def open_cache(cache: bool | str | os.PathLike[str], settings: Settings) -> ResultCache:
     """Return the cache of `evaluate`: True is the user's, a path another one.
 
-    A file of frequencies may change under its name, and tests need every caption's score, so such
-    results are not kept.
+    A file of frequencies and another package's tokenizer may change under their names, and tests
+    need every caption's score, so such results are not kept.
     """
-    keep = not settings.tests and settings.frequencies in ("references", *SHIPPED)
+    own = settings.tokenizer in TOKENIZERS and settings.frequencies in ("references", *SHIPPED)
+    keep = own and not settings.tests
     if cache is False or not keep:
         return ResultCache(None)
     return ResultCache(cache_directory() / "meta" if cache is True else Path(cache))
@@ -101,5 +103,7 @@ def make_key(dataset: Dataset, metric: Metric | Measure, settings: Settings) -> 
 
 def _can_be_kept(metric: object) -> bool:
     """Tell whether the version in the key covers the metric's code, as it does for our own only."""
+    if isinstance(metric, Metric):
+        return is_built_in(metric)
     ours = type(metric).__module__.partition(".")[0] == "cidery"
-    return isinstance(metric, Metric | Measure) and ours
+    return isinstance(metric, Measure) and ours

@@ -19,10 +19,9 @@ from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate
 from cidery.meta.judging.base import HUMAN
 from cidery.meta.judgments import Dataset, Pairs
-from cidery.meta.labels import label_metrics
 from cidery.meta.published import ABSENT, EXPERIMENTS, Experiment
 from cidery.meta.scoring import CaptionScorer
-from cidery.metrics import METRICS
+from cidery.metrics import METRICS, get_metrics
 from cidery.statistics import Correlation
 from cidery.store import Report, no_report
 from cidery.tables import latex_table, markdown_table
@@ -228,7 +227,7 @@ def _compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line
     names = [name for name in TRIPLET_COLUMNS if name in METRICS]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)  # these 15 documents are meant
-        each = CaptionScorer(threads=threads).score(dataset.judged, label_metrics(names)).each
+        each = CaptionScorer(threads=threads).score(dataset.judged, get_metrics(names)).each
     for name in names:
         for sides, candidate in ((dataset.first, "CC"), (dataset.second, "IC")):
             for item, row in enumerate(sides):

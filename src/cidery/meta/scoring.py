@@ -1,27 +1,22 @@
-"""Scores of judged captions, by metrics and by plain Python functions."""
+"""Scores of judged captions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 
 from cidery.captions.corpus import Corpus
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
-from cidery.errors import InputError
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
 from cidery.scoring.scorer import FrequenciesLike, Scorer, sign, tokenize_references
 from cidery.statistics import Floats
-from cidery.store import Report, no_report
-
-CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
-"""`f(candidate, references) -> score`, higher is better."""
+from cidery.store import Report, no_report, report_to
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +51,7 @@ class CaptionScorer:
     def score(
         self,
         judged: JudgedCaptions,
-        metrics: Mapping[str, Metric | CaptionFunction],
+        metrics: Mapping[str, Metric],
         counts: Sequence[int] = (),
     ) -> Scores:
         """Score all captions; references are tokenized and prepared once.
@@ -64,19 +59,11 @@ class CaptionScorer:
         `counts` are the numbers of references that the signatures name where these captions are
         scored again with more or fewer references; by default the number there is.
         """
-        own = {label: m for label, m in metrics.items() if isinstance(m, Metric)}
-        each: dict[str, Floats] = {}
-        signatures = {label: f"{label}|function" for label in metrics}
-        if own:
-            self.progress(f"scoring by {', '.join(own)}", 0.0)
-            scorer = self._build(judged, own)
+        self.progress(f"scoring by {', '.join(metrics)}", 0.0)
+        scorer = self._build(judged, metrics)
+        with report_to(self.progress):
             table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
-            each.update(table.each)
-            signatures |= _sign(own, scorer.references, counts)
-        for label, metric in metrics.items():
-            if not isinstance(metric, Metric):
-                each[label] = self._call(label, metric, judged)
-        return Scores({label: each[label] for label in metrics}, signatures)
+        return Scores(table.each, _sign(metrics, scorer.references, counts))
 
     def score_by_reference(
         self, judged: JudgedCaptions, metric: Metric, counts: Sequence[int] = ()
@@ -121,18 +108,6 @@ class CaptionScorer:
             frequencies=self.frequencies,
             threads=self.threads,
         )
-
-    def _call(self, label: str, function: CaptionFunction, judged: JudgedCaptions) -> Floats:
-        known: dict[tuple[str, int], float] = {}
-        scores = np.empty(len(judged.captions))
-        for row, key in enumerate(zip(judged.captions, judged.documents.tolist(), strict=True)):
-            if key not in known:
-                known[key] = float(function(key[0], list(judged.references[key[1]])))
-                if not np.isfinite(known[key]):
-                    raise InputError(f"{label} gave {known[key]} for the caption {key[0]!r}")
-            scores[row] = known[key]
-            self.progress(f"scoring by {label}", (row + 1) / len(scores))
-        return scores
 
 
 def _sign(

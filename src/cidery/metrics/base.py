@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -171,6 +171,13 @@ class Metric(ABC):
     """What it is faithful to, where it has no setting for it."""
     extra: ClassVar[str | None] = None
     """The extra that brings the data it needs."""
+    family: ClassVar[str | None] = None
+    """A name that means this metric and others, such as `bleu`."""
+
+    @classmethod
+    def variants(cls) -> Sequence[Metric]:
+        """Return the metrics of this class that have a name: one, with the default settings."""
+        return (cls(),)
 
     @property
     @abstractmethod
@@ -222,6 +229,11 @@ class Metric(ABC):
     def settings(self) -> dict[str, str]:
         """Return what the signature says, in order."""
         return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}
+
+    @property
+    def module(self) -> str:
+        """The Python module that defines it."""
+        return type(self).__module__
 
     def data_settings(self) -> dict[str, str]:
         """Return what the signature says about data that are read from outside the settings."""

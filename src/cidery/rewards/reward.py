@@ -15,7 +15,7 @@ from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric, MetricLike, get_metrics
 from cidery.metrics.base import Faithful, Images, TokenizedCandidates, find_frequencies
 from cidery.metrics.ngram.cider import PreparedCider
 from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
@@ -41,7 +41,7 @@ from cidery.statistics import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-RewardMetric: TypeAlias = str | Metric | Mapping[str | Metric, float]
+RewardMetric: TypeAlias = MetricLike | Mapping[MetricLike, float]
 
 
 class Reward:
@@ -76,7 +76,8 @@ class Reward:
 
         Args:
             references: id -> captions, or a list of lists (ids are then positions).
-            metric: A name, a metric object, or a mapping of either to weights.
+            metric: A name, a metric object, a function `f(candidate, references) -> float`, or a
+                mapping of these to weights.
             frequencies: As in `score`; `"references"` counts on all images given here.
             tokenizer: For references and for captions given as strings.
             faithful: `"coco"` or `"paper"` for metrics given by name.
@@ -125,7 +126,8 @@ class Reward:
         self._made_of = (
             corpus,
             {
-                "metric": dict(weights.values()),
+                "metric": dict(metric) if isinstance(metric, Mapping) else metric,
+                "faithful": faithful,
                 "frequencies": tokenized.frequencies,
                 "tokenizer": plain,
                 "vocabulary": vocabulary,
@@ -236,23 +238,21 @@ def _read_weights(
     metric: RewardMetric, faithful: Faithful | None
 ) -> dict[str, tuple[Metric, float]]:
     """Return label -> (metric, weight)."""
-    given = metric if isinstance(metric, Mapping) else {metric: 1.0}
-    named: list[Metric] = []
-    for name, weight in given.items():
-        found = list(get_metrics([name], faithful).values())
+    given = list(metric.items()) if isinstance(metric, Mapping) else [(metric, 1.0)]
+    for name, weight in given:
+        found = get_metrics([name], faithful)
         if len(found) != 1:
             raise SettingError(f"{name!r} names {len(found)} metrics; a reward needs one of them")
         if isinstance(weight, bool) or not isinstance(weight, int | float | np.floating):
             raise SettingError(f"the weight of {name!r} must be a number, not {weight!r}")
         if not np.isfinite(weight):
             raise SettingError(f"the weight of {name!r} must be finite, not {weight!r}")
-        named += found
-    labelled = get_metrics(named)
+    labelled = get_metrics([name for name, _ in given], faithful)
     if len(labelled) != len(given):
         raise SettingError("the mix names the same metric twice")
     return {
         label: (chosen, float(weight))
-        for (label, chosen), weight in zip(labelled.items(), given.values(), strict=True)
+        for (label, chosen), (_, weight) in zip(labelled.items(), given, strict=True)
     }
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import MismatchError, SettingError
-from cidery.metrics import get_metrics
+from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.evaluation import MetricsLike
 from cidery.scoring.scorer import FrequenciesLike, Scorer
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
@@ -61,6 +60,7 @@ class Comparison:
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row per metric and pair of systems with all digits, for CSV."""
+        signatures = next(iter(self.tables.values())).signatures
         return [
             {
                 "metric": metric,
@@ -69,6 +69,7 @@ class Comparison:
                 "score": self.tables[one].corpus[metric],
                 "other_score": self.tables[other].corpus[metric],
                 **vars(test),
+                "signature": signatures[metric],
             }
             for metric, pairs in self.tests.items()
             for (one, other), test in pairs.items()

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
-from typing import TypeAlias
 
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import UnreliableWarning
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import FrequenciesLike, Scorer
 from cidery.scoring.tables import ScoreTable
-
-MetricsLike: TypeAlias = "str | Metric | Iterable[str | Metric] | None"
 
 
 def score(
@@ -37,9 +33,11 @@ def score(
     Args:
         candidates: id -> caption (or captions), or a list in the references' order.
         references: id -> captions, or a list of lists.
-        metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`) or metric objects; by default
-            BLEU 1-4, ROUGE-L, CIDEr-D and CIDEr-R.
-        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"` or a callable.
+        metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
+            `f(candidate, references) -> float`, or a dict of labels to these; by default BLEU 1-4,
+            ROUGE-L, CIDEr-D and CIDEr-R.
+        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, the name of one that
+            another package adds, or a callable.
         frequencies: what the CIDEr family's weights are counted on: `"references"` (the images
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.

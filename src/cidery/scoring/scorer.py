@@ -18,7 +18,7 @@ from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, DocumentFrequencies
-from cidery.metrics import Metric
+from cidery.metrics import FunctionMetric, Metric, is_built_in
 from cidery.metrics.base import (
     GroupedCaptions,
     Prepared,
@@ -26,6 +26,7 @@ from cidery.metrics.base import (
     TokenizedReferences,
     find_frequencies,
 )
+from cidery.plugins import find_package
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats, sum_by_group
 
@@ -172,8 +173,24 @@ def sign(
         else:
             found = find_frequencies(references.frequencies, metric.stems)
             settings["frequencies"] = f"{found.name}-{found.fingerprint}"
+    settings |= describe_origin(metric)
     settings["version"] = _version.__version__
     return Signature(metric.name, tuple(settings.items()))
+
+
+def describe_origin(metric: Metric) -> dict[str, str]:
+    """Return what the signature says about a metric that is not cidery's own.
+
+    That is the installed package and its version, or else the name of its class.
+    """
+    if is_built_in(metric):
+        return {}
+    package = find_package(metric.module)
+    if package is not None:
+        return {"package": package}
+    if isinstance(metric, FunctionMetric):
+        return {}  # its settings say which function it is
+    return {"class": f"{metric.module}.{type(metric).__qualname__}"}
 
 
 def sum_images(rows: Floats, images: Any, image_count: int) -> Floats:

@@ -130,7 +130,12 @@ class ScoreTable:
         """Return a row per metric with all digits, for CSV."""
         bounds = {name: {"low": i.low, "high": i.high} for name, i in (intervals or {}).items()}
         return [
-            {"metric": name, "score": value, **bounds.get(name, {})}
+            {
+                "metric": name,
+                "score": value,
+                **bounds.get(name, {}),
+                "signature": self.signatures.get(name, ""),
+            }
             for name, value in self.corpus.items()
         ]
 

@@ -13,6 +13,7 @@ from pathlib import PurePath
 from typing import Any, Literal, TypeAlias, get_args
 
 from cidery.captions.formats.fields import CAPTION_FIELDS, ID_FIELDS
+from cidery.captions.formats.foreign import has_format
 from cidery.captions.formats.sources import Source, read_json_lines
 from cidery.errors import MissingExtraError
 
@@ -44,6 +45,8 @@ def recognise(content: bytes, file: str, id_field: str | None, source: Source) -
     suffix = PurePath(file.removesuffix(".gz")).suffix.lower()
     if suffix in _SUFFIXES:
         return _SUFFIXES[suffix]
+    if has_format(suffix.removeprefix(".")):
+        return suffix.removeprefix(".")
     head = content.removeprefix(codecs.BOM_UTF8).lstrip()
     if head.startswith((b"{", b"[")):
         return "json"

@@ -36,6 +36,7 @@ from cidery.captions.formats.fields import (
     list_names,
     may_be_captions,
 )
+from cidery.captions.formats.foreign import has_format, read_foreign
 from cidery.captions.formats.sources import (
     Readable,
     Source,
@@ -45,6 +46,7 @@ from cidery.captions.formats.sources import (
     shorten,
 )
 from cidery.errors import SettingError
+from cidery.plugins import list_names as list_plugin_names
 
 _Entries: TypeAlias = list[tuple[ImageId, str | list[str]]]
 
@@ -53,7 +55,7 @@ def read_references(
     source: Readable,
     *,
     name: str | None = None,
-    format: Format | None = None,
+    format: Format | str | None = None,
     split: str | None = None,
     caption_field: str | None = None,
     id_field: str | None = None,
@@ -63,7 +65,8 @@ def read_references(
     Args:
         source: A path (`-` is standard input), bytes or an open file; plain or gzipped.
         name: What messages call the source; by default the path or the open file's name.
-        format: One of `FORMATS`; by default it is recognised by content and suffix.
+        format: One of `FORMATS`, or one that another package adds; by default it is recognised by
+            content and suffix.
         split: Keep the records of this split only; `train+restval` keeps both.
         caption_field: The field that has the references; by default a well-known one.
         id_field: The field that names the image; by default a well-known one. `{id: captions}`
@@ -90,7 +93,7 @@ def read_candidates(
     source: Readable,
     *,
     name: str | None = None,
-    format: Format | None = None,
+    format: Format | str | None = None,
     split: str | None = None,
     caption_field: str | None = None,
     id_field: str | None = None,
@@ -124,16 +127,19 @@ class _Reader:
     split: str | None
     chosen: Chosen
 
-    def read(self, given: Readable, name: str | None, format: Format | None) -> _Entries:
+    def read(self, given: Readable, name: str | None, format: Format | str | None) -> _Entries:
         """Return what a file holds for this side."""
-        if format is not None and format not in FORMATS:
-            raise SettingError(f"format {format!r} is unknown; there are {', '.join(FORMATS)}")
+        if format is not None and format not in FORMATS and not has_format(format):
+            known = ", ".join(list_plugin_names("format", FORMATS))
+            raise SettingError(f"format {format!r} is unknown; there are {known}")
         name, content = read_bytes(given, name=name, default=self.side)
         source, rows = Source(name), Source(name, "row")
         file = os.fspath(given) if isinstance(given, str | os.PathLike) else name
         container = format or recognise(content, file, self.chosen.id, source)
         if container in ("parquet", "arrow"):
             return self._pick(read_arrow(content, container, self._columns(rows), rows), rows)
+        if container not in ("json", *FORMATS):
+            return self._pick(read_foreign(container, content, name), source)
         text = decode(content, source)
         if container in ("csv", "tsv"):
             return self._pick(parse_csv(text, "\t" if container == "tsv" else None, rows), rows)

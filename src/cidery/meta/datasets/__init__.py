@@ -14,6 +14,7 @@ from cidery.meta.datasets.flickr8k import read_flickr8k_crowd, read_flickr8k_exp
 from cidery.meta.datasets.generic import build_judgments, read_judgments
 from cidery.meta.datasets.triplets import read_cider_r_triplets
 from cidery.meta.judgments import Dataset
+from cidery.plugins import list_names, load_plugin
 
 DATASETS: Mapping[str, Callable[[str | os.PathLike[str]], Dataset]] = MappingProxyType(
     {
@@ -31,15 +32,24 @@ DATASETS: Mapping[str, Callable[[str | os.PathLike[str]], Dataset]] = MappingPro
 
 
 def read_dataset(name: str, path: str | os.PathLike[str]) -> Dataset:
-    """Read human judgments.
+    """Read human judgments; other packages may add names (`cidery.plugins`).
 
     ```python
     read_dataset("judgments", "mine.jsonl")
     ```
     """
-    if name not in DATASETS:
-        raise SettingError(f"unknown data set {name!r}; known: {', '.join(DATASETS)}")
-    return DATASETS[name](path)
+    if name in DATASETS:
+        return DATASETS[name](path)
+    loaded = load_plugin("dataset", name)
+    if loaded is None:
+        known = ", ".join(list_names("dataset", DATASETS))
+        raise SettingError(f"unknown data set {name!r}; known: {known}")
+    dataset = loaded.value(path)
+    if not isinstance(dataset, Dataset):
+        raise loaded.plugin.fail(
+            f"returned {type(dataset).__name__}, expected Pairs, Ratings, Sets or Systems"
+        )
+    return dataset
 
 
 __all__ = ["DATASETS", "build_judgments", "read_dataset"]

@@ -10,12 +10,12 @@ import numpy as np
 
 from cidery.errors import SettingError
 from cidery.meta.judgments import Indexes, Pairs
-from cidery.meta.scoring import CaptionFunction, CaptionScorer
+from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings, Undecided
 from cidery.metrics import Metric
 from cidery.statistics import Correlation, Floats, Pool, bootstrap_interval
 
-MetricsByLabel: TypeAlias = Mapping[str, Metric | CaptionFunction]
+MetricsByLabel: TypeAlias = Mapping[str, Metric]
 HUMAN = "human"
 """The label of what people themselves reach."""
 

@@ -17,7 +17,7 @@ from cidery.meta.judging.base import (
     share_of,
 )
 from cidery.meta.judgments import Indexes, JudgedCaptions, Pairs
-from cidery.meta.scoring import CaptionFunction, CaptionScorer
+from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.statistics import Floats, sum_by_group
@@ -130,7 +130,7 @@ def _list_preferences(
     The others are scored again for every draw and number of references.
     """
     found: dict[str, _Preferences] = {}
-    together: dict[str, Metric | CaptionFunction] = {}
+    together: dict[str, Metric] = {}
     for label, metric in metrics.items():
         if not isinstance(metric, Metric):
             together[label] = metric

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -19,9 +18,9 @@ from cidery.metrics.contextual.encoders import (
     TokenStates,
     choose_layer,
     get_encoder,
+    name_encoder,
 )
 from cidery.statistics import Floats
-from cidery.store import MODELS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -52,10 +51,7 @@ class Contextual(Metric):
         """Return what the signature says; a folder goes by its name, a function by its own."""
         settings = super().settings()
         settings.pop("keep", None)
-        if not isinstance(self.encoder, str):
-            settings["encoder"] = get_encoder(self.encoder).name
-        elif self.encoder not in MODELS:
-            settings["encoder"] = f"folder:{Path(self.encoder).resolve().name}"
+        settings["encoder"] = name_encoder(self.encoder)
         return settings
 
     def data_settings(self) -> dict[str, str]:

@@ -56,6 +56,11 @@ class BertScore(ByToken):
 
     paper: ClassVar[str] = "Zhang et al. 2020"
 
+    @classmethod
+    def variants(cls) -> tuple[BertScore, ...]:
+        """Return F, precision and recall."""
+        return cls(), cls(measure="precision"), cls(measure="recall")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.baseline, os.PathLike):

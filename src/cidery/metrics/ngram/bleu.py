@@ -54,6 +54,12 @@ class Bleu(Metric):
     of Chen and Cherry 2014)."""
 
     paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
+    family: ClassVar[str | None] = "bleu"
+
+    @classmethod
+    def variants(cls) -> tuple[Bleu, ...]:
+        """Return BLEU with n-grams up to 1, 2, 3 and 4 words."""
+        return tuple(cls(n) for n in (1, 2, 3, 4))
 
     def __post_init__(self) -> None:
         require_order(self.n)

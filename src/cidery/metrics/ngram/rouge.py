@@ -54,6 +54,7 @@ class RougeL(Metric):
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (10)-(12)"
+    family: ClassVar[str | None] = "rouge"
 
     def __post_init__(self) -> None:
         require_choice("faithful", self.faithful, ("coco", "paper"))
@@ -87,6 +88,7 @@ class RougeW(Metric):
     beta: float = 2.0
 
     paper: ClassVar[str] = "Lin 2004"
+    family: ClassVar[str | None] = "rouge"
 
     def __post_init__(self) -> None:
         require_between("weight", self.weight, 1.0, 10.0)
@@ -117,6 +119,7 @@ class RougeS(Metric):
     beta: float = 2.0
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
+    family: ClassVar[str | None] = "rouge"
 
     def __post_init__(self) -> None:
         if self.skip is not None:
@@ -147,6 +150,12 @@ class RougeN(Metric):
     measure: Literal["recall", "f"] = "recall"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equation (9)"
+    family: ClassVar[str | None] = "rouge"
+
+    @classmethod
+    def variants(cls) -> tuple[RougeN, ...]:
+        """Return ROUGE-1 and ROUGE-2."""
+        return cls(1), cls(2)
 
     def __post_init__(self) -> None:
         require_order(self.n)

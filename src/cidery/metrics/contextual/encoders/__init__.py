@@ -6,6 +6,7 @@
 | `mpnet`     | all-mpnet-base-v2, 12 layers of 768; `cidery data get mpnet`                  |
 | a path      | the folder of a BERT, RoBERTa or MPNet model as Hugging Face lays it out      |
 | a function  | captions -> array [captions, width], or words and [words, width] for each     |
+| other names | those that other packages add (`cidery.plugins`)                              |
 
 ```python
 encoder = get_encoder("minilm")
@@ -27,6 +28,7 @@ from cidery.metrics.contextual.encoders.base import Encoder, Token, TokenStates
 from cidery.metrics.contextual.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
 from cidery.metrics.contextual.encoders.lens import Lens, find_lens
 from cidery.metrics.contextual.encoders.weights import hash_weights
+from cidery.plugins import LoadedPlugin, list_names, load_plugin
 from cidery.store import MODELS, find_model
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
@@ -46,17 +48,60 @@ def get_encoder(
         return encoder
     if isinstance(encoder, str) and encoder in MODELS:
         return _open(*_find_checked(encoder), encoder, device)
+    if isinstance(encoder, str) and (loaded := _load_foreign(encoder)) is not None:
+        return _read_foreign(loaded)
     if isinstance(encoder, str | os.PathLike):
         folder = Path(encoder).resolve()
         if not os.fspath(encoder) or not folder.is_dir():
             raise SettingError(
-                f"no encoder {str(encoder)!r}: neither {' nor '.join(MODELS)} nor a folder"
+                f"no encoder {str(encoder)!r}: neither "
+                f"{' nor '.join(list_names('encoder', MODELS))} nor a folder"
             )
         return _open(folder, hash_weights(folder), f"folder:{folder.name}", device)
     if callable(encoder) and isinstance(encoder, Hashable):
         return _wrap(encoder)
     raise SettingError(
         f"an encoder is a name, a folder or a function that can be hashed, not {encoder!r}"
+    )
+
+
+def name_encoder(encoder: EncoderLike) -> str:
+    """Return what signatures call an encoder; no model is opened for it.
+
+    ```python
+    name_encoder("minilm"), name_encoder("models/my-bert")   # ("minilm", "folder:my-bert")
+    ```
+    """
+    if isinstance(encoder, str) and encoder in MODELS:
+        return encoder
+    if isinstance(encoder, str) and (loaded := _load_foreign(encoder)) is not None:
+        return f"{encoder}@{loaded.plugin.origin}"
+    if isinstance(encoder, str | os.PathLike):
+        return f"folder:{Path(encoder).resolve().name}"
+    return get_encoder(encoder).name
+
+
+def _load_foreign(name: str) -> LoadedPlugin | None:
+    """Return what another package adds; a path with a slash is always a folder."""
+    return load_plugin("encoder", name) if name and Path(name).name == name else None
+
+
+@lru_cache(maxsize=4)
+def _read_foreign(loaded: LoadedPlugin) -> Encoder:
+    from cidery.metrics.contextual.encoders.functions import FunctionEncoder
+
+    value, plugin = loaded.value, loaded.plugin
+    if isinstance(value, type) and issubclass(value, Encoder):
+        try:
+            return value()
+        except Exception as error:
+            raise plugin.fail(f"cannot be made: {type(error).__name__}: {error}") from error
+    if isinstance(value, Encoder):
+        return value
+    if callable(value):
+        return FunctionEncoder(value, f"{plugin.name}@{plugin.origin}")
+    raise plugin.fail(
+        f"is {type(value).__name__}, expected an Encoder class, an Encoder or a function"
     )
 
 
@@ -111,4 +156,5 @@ __all__ = [
     "choose_layer",
     "find_lens",
     "get_encoder",
+    "name_encoder",
 ]

@@ -26,14 +26,17 @@ EncodeFunction: TypeAlias = Callable[[list[str]], Any]
 class FunctionEncoder(Encoder):
     """A function that embeds captions as wholes, or word by word; it sees each caption once."""
 
-    def __init__(self, function: EncodeFunction) -> None:
+    def __init__(self, function: EncodeFunction, name: str | None = None) -> None:
         self._function = function
+        self._name = name
         self._places: dict[str, int] = {}
         self._learning = Lock()
 
     @property
     def name(self) -> str:
-        """`callable:` and the function's name."""
+        """The name it was given, or `callable:` and the function's own."""
+        if self._name is not None:
+            return self._name
         module = getattr(self._function, "__module__", "?")
         name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
         return f"callable:{module}.{name}"

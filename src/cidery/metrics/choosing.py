@@ -1,0 +1,285 @@
+"""get_metrics(): from names, settings, objects and functions to metrics with labels."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, TypeAlias
+
+from cidery.errors import PluginError, SettingError
+from cidery.metrics.base import Faithful, Metric, format_setting
+from cidery.metrics.builtin import FAMILIES, METRICS
+from cidery.metrics.function import CaptionFunction, FunctionMetric
+from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
+
+MetricLike: TypeAlias = str | Metric | CaptionFunction
+MetricsLike: TypeAlias = "MetricLike | Iterable[MetricLike] | Mapping[str, MetricLike] | None"
+
+DEFAULT: tuple[str, ...] = ("bleu", "rouge-l", "cider-d", "cider-r")
+
+
+def get_metrics(metrics: MetricsLike = None, faithful: Faithful | None = None) -> dict[str, Metric]:
+    """Return metrics by label.
+
+    Labels are chosen so that two runs cannot be confused:
+
+    - a name keeps itself, and settings that were asked for: `cider-d:n=3,sigma=4`, in the order of
+      the metric's fields;
+    - a metric object has its name; where another metric of that name was asked for too, the
+      settings that tell them apart are added;
+    - a function has its own name;
+    - the keys of a mapping are labels.
+
+    A metric that is asked for twice is there once.
+
+    Args:
+        metrics: names, families, `name:setting=value,…`, Metric objects, functions
+            `f(candidate, references) -> float`, or a mapping of labels to these.
+        faithful: for those given by name that know both modes; it does not enter labels.
+
+    ```python
+    list(get_metrics(["bleu", "cider-d:sigma=4"]))   # ["bleu-1", …, "bleu-4", "cider-d:sigma=4"]
+    ```
+    """
+    if metrics is None:
+        metrics = DEFAULT
+    if isinstance(metrics, Mapping):
+        labelled = {label: _find_one(label, given, faithful) for label, given in metrics.items()}
+    else:
+        labelled = _label(_find_all(metrics, faithful))
+    if not labelled:
+        raise SettingError("no metrics were asked for")
+    return labelled
+
+
+def list_metrics() -> tuple[dict[str, Metric], list[PluginError]]:
+    """Return every metric by name, also those of other packages, and what keeps some from use."""
+    found: dict[str, Metric] = dict(METRICS)
+    problems: list[PluginError] = []
+    for plugin in list_plugins("metric"):
+        if plugin.name in METRICS or plugin.name in FAMILIES:
+            problems.append(plugin.fail("is not used: cidery has this name itself"))
+        elif plugin.name not in found:
+            try:
+                found[plugin.name] = _find_foreign(plugin.name)
+            except PluginError as error:
+                problems.append(error)
+    return found, list({str(problem): problem for problem in problems}.values())
+
+
+@dataclasses.dataclass(frozen=True)
+class _Request:
+    """A metric that was asked for."""
+
+    metric: Metric
+    label: str | None
+    """None: its name, and what tells it apart from others of that name."""
+
+
+def _find_all(
+    metrics: MetricLike | Iterable[MetricLike], faithful: Faithful | None
+) -> list[_Request]:
+    if isinstance(metrics, str | Metric) or callable(metrics):
+        metrics = [metrics]
+    if not isinstance(metrics, Iterable):
+        raise _wrong_kind(metrics)
+    requests: list[_Request] = []
+    for given in metrics:
+        for request in _find(given, faithful):
+            if all(request.metric != known.metric for known in requests):
+                requests.append(request)
+    return requests
+
+
+def _find_one(label: str, given: MetricLike, faithful: Faithful | None) -> Metric:
+    if not isinstance(label, str):
+        raise SettingError(f"the label of a metric is text, not {label!r}")
+    found = _find(given, faithful)
+    if len(found) > 1:
+        raise SettingError(f"{label!r} names {given!r}, which is {len(found)} metrics")
+    return found[0].metric
+
+
+def _find(given: MetricLike, faithful: Faithful | None) -> list[_Request]:
+    if isinstance(given, Metric):
+        return [_Request(given, None)]
+    if isinstance(given, str):
+        return _find_named(given, faithful)
+    if isinstance(given, type):
+        raise SettingError(f"{given.__name__} is a class; pass an object: {given.__name__}()")
+    if callable(given):
+        return [_Request(FunctionMetric(given), None)]
+    raise _wrong_kind(given)
+
+
+def _wrong_kind(given: object) -> SettingError:
+    return SettingError(f"a metric is a name, a Metric or a function, not {type(given).__name__}")
+
+
+def _find_named(given: str, faithful: Faithful | None) -> list[_Request]:
+    name, _, text = given.partition(":")
+    pairs = dict(_split_pair(pair, given) for pair in text.split(",")) if text else {}
+    requests = []
+    for member in FAMILIES.get(name, (name,)):
+        metric = METRICS[member] if member in METRICS else _find_foreign(member)
+        asked = _read_settings(metric, pairs)
+        has_modes = any(f.name == "faithful" for f in dataclasses.fields(metric))
+        preset = {"faithful": faithful} if faithful is not None and has_modes else {}
+        if asked or preset:
+            metric = _vary(metric, preset | asked)
+        if metric.name != member:
+            raise SettingError(f"{given!r} is {metric.name!r}: ask for that by its name")
+        order = [f.name for f in dataclasses.fields(metric) if f.name in asked]
+        label = _add_settings(member, {key: format_setting(asked[key]) for key in order})
+        requests.append(_Request(metric, label))
+    return requests
+
+
+def _find_foreign(name: str) -> Metric:
+    """Return the metric that another package adds under that name."""
+    loaded = load_plugin("metric", name)
+    if loaded is None:
+        known = ", ".join([*list_names("metric", METRICS), *FAMILIES])
+        raise SettingError(f"unknown metric {name!r}; known: {known}")
+    return _read_plugin(loaded)
+
+
+def _read_plugin(loaded: LoadedPlugin) -> Metric:
+    value, plugin = loaded.value, loaded.plugin
+    if isinstance(value, type) and issubclass(value, Metric):
+        try:
+            variants: Sequence[Metric] = value.variants()
+        except Exception as error:
+            raise plugin.fail(f"cannot be made: {type(error).__name__}: {error}") from error
+    elif isinstance(value, Metric):
+        variants = [value]
+    elif callable(value):
+        variants = [FunctionMetric(value, plugin.name)]
+    else:
+        raise plugin.fail(
+            f"is {type(value).__name__}, expected a Metric class, a Metric or a function"
+        )
+    for metric in variants:
+        if metric.name == plugin.name:
+            return metric
+    names = " or ".join(repr(metric.name) for metric in variants)
+    raise plugin.fail(f"calls itself {names}; the entry point must have the same name")
+
+
+def is_built_in(metric: object) -> bool:
+    """Tell whether a metric or measure is cidery's own, so that its version says what it computes.
+
+    ```python
+    is_built_in(Bleu(4)), is_built_in(FunctionMetric(my_function))   # (True, False)
+    ```
+    """
+    module: str = getattr(metric, "module", type(metric).__module__)
+    return module.partition(".")[0] == "cidery" and not isinstance(metric, FunctionMetric)
+
+
+def find_origin(metric: Metric) -> str:
+    """Return where a metric comes from: `cidery`, another package with its version, or a module.
+
+    ```python
+    find_origin(Bleu(4))   # "cidery"
+    ```
+    """
+    if is_built_in(metric):
+        return "cidery"
+    return find_package(metric.module) or metric.module
+
+
+def _vary(metric: Metric, changes: Mapping[str, Any]) -> Metric:
+    """Like dataclasses.replace, but settings that were not chosen follow the ones that were."""
+    kind = type(metric)
+    default = kind() if _needs_nothing(kind) else None
+    kept = {
+        f.name: getattr(metric, f.name)
+        for f in dataclasses.fields(metric)
+        if f.init and (default is None or getattr(default, f.name) != getattr(metric, f.name))
+    }
+    return kind(**(kept | dict(changes)))
+
+
+def _needs_nothing(kind: type[Metric]) -> bool:
+    return all(
+        f.default is not dataclasses.MISSING or f.default_factory is not dataclasses.MISSING
+        for f in dataclasses.fields(kind)
+        if f.init
+    )
+
+
+def _split_pair(pair: str, given: str) -> tuple[str, str]:
+    key, equals, value = pair.partition("=")
+    if not equals:
+        raise SettingError(f"{given!r}: expected setting=value, found {pair!r}")
+    return key.strip(), value.strip()
+
+
+def _read_settings(metric: Metric, pairs: Mapping[str, str]) -> dict[str, Any]:
+    if pairs and isinstance(metric, FunctionMetric):
+        raise SettingError(f"{metric.name} is a function and has no settings")
+    kinds = typing.get_type_hints(type(metric)) if pairs else {}
+    known = [f.name for f in dataclasses.fields(metric) if f.init]
+    read: dict[str, Any] = {}
+    for key, text in pairs.items():
+        if key not in known:
+            listed = f"; it has: {', '.join(known)}" if known else " and no others"
+            raise SettingError(f"{metric.name} has no setting {key!r}{listed}")
+        read[key] = _read_value(f"{metric.name}: {key}", text, kinds[key])
+    return read
+
+
+def _read_value(where: str, text: str, kind: Any) -> Any:
+    """Read a setting from the command line by its declared type."""
+    options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    if text == "none" and NoneType in options:
+        return None
+    for option in options:
+        if option is bool and text in ("yes", "no", "true", "false"):
+            return text in ("yes", "true")
+        if option in (int, float):
+            try:
+                return option(text)
+            except ValueError:
+                continue
+        if option is str or typing.get_origin(option) is typing.Literal:
+            return text
+        if typing.get_origin(option) is typing.Union:
+            return _read_value(where, text, typing.get_args(option)[0])
+    raise SettingError(f"{where} cannot be {text!r}")
+
+
+def _label(requests: Sequence[_Request]) -> dict[str, Metric]:
+    labelled: dict[str, Metric] = {}
+    for request in requests:
+        metric = request.metric
+        others = [r.metric for r in requests if r is not request and r.metric.name == metric.name]
+        label = request.label or _add_settings(metric.name, _find_differences(metric, others))
+        if label in labelled:
+            raise SettingError(
+                f"two metrics are called {label!r}; pass a dict of labels and metrics to name them"
+            )
+        labelled[label] = metric
+    return labelled
+
+
+def _find_differences(metric: Metric, others: Sequence[Metric]) -> dict[str, str]:
+    """Return the settings in which a metric differs from any of the others."""
+    spelled = metric.settings()
+    differences = {}
+    for f in dataclasses.fields(metric):
+        value = getattr(metric, f.name)
+        if f.compare and any(getattr(other, f.name, _ABSENT) != value for other in others):
+            differences[f.name] = spelled.get(f.name, format_setting(value))
+    return differences
+
+
+_ABSENT = object()
+
+
+def _add_settings(name: str, settings: Mapping[str, str]) -> str:
+    listed = ",".join(f"{key}={value}" for key, value in settings.items())
+    return f"{name}:{listed}" if listed else name

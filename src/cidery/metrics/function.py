@@ -1,0 +1,120 @@
+"""FunctionMetric: a plain Python function as a metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+
+from cidery.captions.workspace import Workspace
+from cidery.errors import InputError
+from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.statistics import Floats
+from cidery.store import current_report
+
+CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
+"""`f(candidate, references) -> score`, higher is better."""
+
+
+@dataclass(frozen=True)
+class FunctionMetric(Metric):
+    """A function of a caption and its references; the corpus score is the mean.
+
+    The function gets the captions as they were given, and is called once for equal captions of one
+    image.
+
+    ```python
+    def shared_words(candidate, references):
+        words = set(candidate.split())
+        return max(len(words & set(reference.split())) for reference in references)
+
+    cidery.score(candidates, references, [FunctionMetric(shared_words)])   # or [shared_words]
+    ```
+    """
+
+    function: CaptionFunction
+    called: str = field(default="", compare=False)
+    """Its name; by default the function's own."""
+
+    @property
+    def name(self) -> str:
+        """The name it was given, or the function's own."""
+        return self.called or _name_function(self.function)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """A function may return any number."""
+        return -math.inf, math.inf
+
+    @property
+    def module(self) -> str:
+        """The module of the function."""
+        return _find_module(self.function)
+
+    def __hash__(self) -> int:
+        # Not of the function: an object that can be called need not have a hash.
+        return hash(_name_function(self.function))
+
+    def settings(self) -> dict[str, str]:
+        """Return which function it is."""
+        qualname = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return {"function": f"{self.module}.{qualname}"}
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
+        """Make references ready."""
+        texts = references.captions.texts
+        bounds = references.image_offsets.tolist()
+        groups = [texts[a:b] for a, b in pairwise(bounds)]
+        return _PreparedFunction(self, groups)
+
+
+def _name_function(function: CaptionFunction) -> str:
+    name: str = getattr(function, "__name__", type(function).__name__)
+    return name
+
+
+def _find_module(function: CaptionFunction) -> str:
+    return getattr(function, "__module__", None) or type(function).__module__
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedFunction(Prepared):
+    metric: FunctionMetric
+    references: Sequence[Sequence[str]]
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
+        """Return rows, float64[captions, 1]."""
+        report = current_report()
+        known: dict[tuple[str, int], float] = {}
+        pairs = list(zip(candidates.captions.texts, candidates.images.tolist(), strict=True))
+        rows = np.empty((len(pairs), 1))
+        for row, (caption, image) in enumerate(pairs):
+            if (caption, image) not in known:
+                known[caption, image] = self._call(caption, image)
+            rows[row] = known[caption, image]
+            report(f"scoring by {self.metric.name}", (row + 1) / len(pairs))
+        return rows
+
+    def _call(self, caption: str, image: int) -> float:
+        name = self.metric.name
+        try:
+            given = self.metric.function(caption, list(self.references[image]))
+        except Exception as error:
+            raise InputError(
+                f"{name} failed on the caption {caption!r}: {type(error).__name__}: {error}"
+            ) from error
+        try:
+            value = float(given)
+        except (TypeError, ValueError):
+            raise InputError(
+                f"{name} returned {given!r} for the caption {caption!r}, expected a number"
+            ) from None
+        if not math.isfinite(value):
+            raise InputError(
+                f"{name} returned {value} for the caption {caption!r}, expected a finite number"
+            )
+        return value

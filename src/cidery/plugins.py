@@ -1,0 +1,160 @@
+"""What other packages add: metrics, tokenizers, file formats, data sets of judgments, encoders.
+
+A package declares them as entry points. The name of an entry point is what people type:
+
+| group               | what the entry point names                                                 |
+|---------------------|----------------------------------------------------------------------------|
+| `cidery.metrics`    | a Metric class, a Metric object or a function `f(candidate, references)`   |
+| `cidery.tokenizers` | a function from a caption to its words                                     |
+| `cidery.formats`    | a function from a file's bytes to records; the name is the file's suffix   |
+| `cidery.datasets`   | a function from a path to a data set of judgments                          |
+| `cidery.encoders`   | an Encoder class, an Encoder object or a function from captions to vectors |
+
+Names of cidery's own come first and are never looked up here. Installed packages are searched only
+when a name is not one of cidery's, or when all names are listed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from cidery.errors import PluginError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+Kind: TypeAlias = Literal["metric", "tokenizer", "format", "dataset", "encoder"]
+
+GROUPS = MappingProxyType(
+    {
+        "metric": "cidery.metrics",
+        "tokenizer": "cidery.tokenizers",
+        "format": "cidery.formats",
+        "dataset": "cidery.datasets",
+        "encoder": "cidery.encoders",
+    }
+)
+"""kind -> the group of its entry points"""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Something that an installed package adds, not yet imported."""
+
+    kind: Kind
+    name: str
+    package: str
+    version: str
+    target: str
+    """Where it is: `module:name`."""
+    _entry_point: EntryPoint = field(repr=False, compare=False)
+
+    @property
+    def origin(self) -> str:
+        """The package and its version, as signatures have them."""
+        return f"{self.package}-{self.version}"
+
+    def load(self) -> Any:
+        """Import it; PluginError names the package and what went wrong."""
+        try:
+            return self._entry_point.load()
+        except (Exception, SystemExit) as error:
+            raise self.fail(f"cannot be imported: {type(error).__name__}: {error}") from error
+
+    def fail(self, problem: str) -> PluginError:
+        """Return the error that says which package has the problem."""
+        return PluginError(
+            f"the {self.kind} {self.name!r} of the package {self.package} {self.version} "
+            f"({self.target}) {problem}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedPlugin:
+    """What a plug-in names, and where it comes from."""
+
+    plugin: Plugin
+    value: Any
+
+
+def list_plugins(kind: Kind) -> list[Plugin]:
+    """Return what installed packages add, by name; nothing is imported.
+
+    ```python
+    [plugin.name for plugin in list_plugins("metric")]
+    ```
+    """
+    from importlib.metadata import entry_points
+
+    found = [
+        Plugin(kind, e.name, e.dist.name, e.dist.version, e.value, e)
+        for e in entry_points(group=GROUPS[kind])
+        if e.dist is not None
+    ]
+    return sorted(found, key=lambda plugin: (plugin.name, plugin.package))
+
+
+def list_names(kind: Kind, own: Iterable[str]) -> list[str]:
+    """Return cidery's own names, then those that installed packages add."""
+    return list(dict.fromkeys([*own, *(plugin.name for plugin in list_plugins(kind))]))
+
+
+def load_plugin(kind: Kind, name: str) -> LoadedPlugin | None:
+    """Import what an installed package adds under that name; None where there is no such name."""
+    try:
+        return _load(kind, name, tuple(sys.path))
+    except _UnknownNameError:
+        return None
+
+
+class _UnknownNameError(LookupError):
+    """No package adds this name; raised, because results are remembered and errors are not."""
+
+
+@lru_cache(maxsize=64)
+def _load(kind: Kind, name: str, path: tuple[str, ...]) -> LoadedPlugin:  # noqa: ARG001
+    found = [plugin for plugin in list_plugins(kind) if plugin.name == name]
+    if not found:
+        raise _UnknownNameError
+    if len(found) > 1:
+        packages = " and ".join(f"{p.package} {p.version} ({p.target})" for p in found)
+        raise PluginError(
+            f"{len(found)} packages define the {kind} {name!r}: {packages}; uninstall one of them"
+        )
+    return LoadedPlugin(found[0], found[0].load())
+
+
+def find_package(module: str) -> str | None:
+    """Return the installed package, `name-version`, that a module belongs to, if one can be told.
+
+    ```python
+    find_package("numpy.linalg")   # "numpy-2.1.0"
+    ```
+    """
+    return _find_package(module.partition(".")[0], tuple(sys.path))
+
+
+@lru_cache(maxsize=64)
+def _find_package(top: str, path: tuple[str, ...]) -> str | None:  # noqa: ARG001
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    for kind in GROUPS:
+        for plugin in list_plugins(kind):  # type: ignore[arg-type]  # keys of GROUPS
+            if plugin.target.partition(":")[0].partition(".")[0] == top:
+                return plugin.origin
+    try:
+        found = distribution(top)
+    except (PackageNotFoundError, ValueError):
+        return None
+    # A file of the user's may share its name with an installed package.
+    file = getattr(sys.modules.get(top), "__file__", None)
+    root = Path(str(found.locate_file(""))).resolve()
+    if file is None or root not in Path(file).resolve().parents:
+        return None
+    return f"{found.name}-{found.version}"
