@@ -14,10 +14,16 @@ from typing import TYPE_CHECKING, Any
 from cidery._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from cidery import coco as coco
+    from cidery import diversity as diversity
     from cidery import meta as meta
+    from cidery import plots as plots
+    from cidery import rewards as rewards
     from cidery.captions.corpus import Corpus as Corpus
     from cidery.captions.description import Description as Description
     from cidery.captions.description import describe as describe
+    from cidery.captions.formats import read_candidates as read_candidates
+    from cidery.captions.formats import read_references as read_references
     from cidery.captions.tokenizers import tokenize as tokenize
     from cidery.diversity import measure_diversity as measure_diversity
     from cidery.diversity import rank_references as rank_references
@@ -49,6 +55,8 @@ _MODULES = {
     "explain": "metrics.contextual.explanation",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
+    "read_candidates": "captions.formats",
+    "read_references": "captions.formats",
     "score": "scoring.evaluation",
     "score_references": "diversity",
     "tokenize": "captions.tokenizers",
@@ -58,16 +66,19 @@ _MODULES = {
 Metrics are not here: `metrics.builtin` lists them. A test compares this with the imports above.
 """
 
+_PACKAGES = ("coco", "diversity", "meta", "plots", "rewards")
+"""Packages that are public by their own name."""
+
 if not TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:
             return getattr(import_module(f"cidery.{_MODULES[name]}"), name)
-        if name == "meta":
-            return import_module("cidery.meta")
+        if name in _PACKAGES:
+            return import_module(f"cidery.{name}")
         if name == "__all__":
             metrics = import_module("cidery.metrics.builtin").__all__
-            return sorted([*_MODULES, *metrics, "__version__", "meta"])
+            return sorted([*_MODULES, *_PACKAGES, *metrics, "__version__"])
         if name[:1].isupper():
             metrics = import_module("cidery.metrics.builtin")
             if name in metrics.__all__:

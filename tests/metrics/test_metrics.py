@@ -290,9 +290,13 @@ def test_public_names_are_those_that_type_checkers_see():
         alias.name: node.module.removeprefix("cidery.")
         for node in block.body
         for alias in node.names
-        if alias.name not in ("*", "meta")
+        if alias.name != "*" and node.module != "cidery"
     }
+    packages = [
+        alias.name for node in block.body for alias in node.names if node.module == "cidery"
+    ]
     assert seen == cidery._MODULES
+    assert tuple(packages) == cidery._PACKAGES
     assert all(getattr(cidery, name) is not None for name in cidery.__all__)
     assert set(cidery.__all__) <= set(dir(cidery))
 

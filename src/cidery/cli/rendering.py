@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import typer
 
-from cidery.tables import GAP, text_table
+from cidery.text_tables import GAP, text_table
 
 BAR_WIDTH = 40
 

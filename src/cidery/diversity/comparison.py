@@ -22,7 +22,7 @@ from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.tables import ScoreTable
-from cidery.tables import latex_table, markdown_table
+from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -10,7 +10,7 @@ from typing import Any
 
 from cidery.scoring.comparison import format_p
 from cidery.statistics import Floats
-from cidery.tables import latex_table, markdown_table
+from cidery.text_tables import latex_table, markdown_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,7 @@ from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import METRICS, get_metrics
 from cidery.statistics import Correlation
 from cidery.store import Report, no_report
-from cidery.tables import latex_table, markdown_table
+from cidery.text_tables import latex_table, markdown_table
 
 TRIPLET_COLUMNS = {
     "cider-r": "CIDEr-R",

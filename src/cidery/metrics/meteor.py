@@ -26,7 +26,7 @@ from cidery.metrics.base import (
 from cidery.statistics import Floats
 from cidery.store import Resource, load
 from cidery.store.meteor_table import METEOR, METEOR_WORDS, open_own_table
-from cidery.tables import text_table
+from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

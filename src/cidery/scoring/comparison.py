@@ -15,7 +15,7 @@ from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import FrequenciesLike, Scorer
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
-from cidery.tables import latex_table, markdown_table
+from cidery.text_tables import latex_table, markdown_table
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 from cidery.captions.corpus import ImageId
 from cidery.errors import SettingError
 from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval, draw_sums
-from cidery.tables import latex_table, markdown_table
+from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd

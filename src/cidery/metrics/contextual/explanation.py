@@ -19,7 +19,7 @@ from cidery.metrics.contextual.encoders import (
     get_encoder,
 )
 from cidery.statistics import Floats
-from cidery.tables import text_table
+from cidery.text_tables import text_table
 
 
 @dataclass(frozen=True)

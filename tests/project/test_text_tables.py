@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cidery.tables import latex_table, markdown_table, text_table
+from cidery.text_tables import latex_table, markdown_table, text_table
 
 HEADER = ["metric", "score", "note"]
 ROWS = [["bleu-4", "0.3", "50 % of a|b"], ["a_b", "12.25", ""]]
