@@ -140,7 +140,7 @@ def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path):
         make_model(kind, tmp_path / kind)
         encoder = get_encoder(tmp_path / kind)
         ids = encoder.tokens(["dogs, dog"]).ids[1:-1]
-        assert [encoder.vocabulary[i] for i in ids] == {
+        assert [encoder.tokens([""]).vocabulary[i] for i in ids] == {
             "bert": ["dog", "##s", "[UNK]", "dog"],
             "roberta": ["dog", "##s", ",", "dog"],
         }[kind]
@@ -177,7 +177,10 @@ def test_damaged_folders_are_named(tmp_path):
         "tokenizer": ({"tokenizer.json": b"[]"}, r"tokenizer\.json cannot be read"),
         "no tokenizer": ({"tokenizer.json": None}, r"holds no tokenizer\.json"),
         "no weights": ({"model.safetensors": None}, "holds neither model.safetensors nor"),
-        "empty weights": ({"model.safetensors": b""}, "damaged: cannot mmap an empty file"),
+        "empty weights": (
+            {"model.safetensors": b""},
+            r"model\.safetensors is damaged: .*header too small",
+        ),
         "no config": (
             {"config.json": None},
             r"no config\.json; an encoder is the folder of a model",
@@ -332,7 +335,7 @@ def test_functions_word_by_word():
 
     encoder = get_encoder(letters)
     tokens = encoder.tokens(["a dog", "", "dog a"])
-    assert [encoder.vocabulary[i] for i in tokens.ids] == ["a", "dog", "", "dog", "a"]
+    assert [tokens.vocabulary[i] for i in tokens.ids] == ["a", "dog", "", "dog", "a"]
     assert tokens.special.tolist() == [False, False, True, False, False]
     assert [(t.text, t.start, t.end) for t in encoder.cut("a dog")] == [("a", 0, 1), ("dog", 2, 5)]
     with pytest.raises(SettingError, match="has no layers to choose from"):

@@ -35,7 +35,7 @@ GROUP = 5
 """About how many references a group has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Consensus(ByToken):
     """How near a caption is to some blend of its references, and how much of them it says; [0, 1].
 

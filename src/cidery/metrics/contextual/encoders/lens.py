@@ -46,6 +46,7 @@ def find_lens(encoder: Encoder) -> Lens | None:
     return _read_lens(encoder.fingerprint)
 
 
+# The shipped lenses are part of the package, which does not change while the process runs.
 @lru_cache(maxsize=8)
 def _read_lens(weights: str) -> Lens | None:
     for file in FOLDER.glob("*.npy"):

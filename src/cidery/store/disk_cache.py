@@ -26,7 +26,7 @@ _PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
-class Shelf:
+class DiskCache:
     """Contents that are costly to make and depend on their key alone.
 
     Processes may share it. Nothing rests on it: a file that is damaged is begun anew, and where
