@@ -342,13 +342,13 @@ def test_prepositions_are_joined() -> None:
     ],
 )
 def test_lemmas(word: str, tag: str, lemma: str, parser: Parser) -> None:
-    assert parser.lemmatize(word, tag) == lemma
+    assert parser.lemmatizer.find(word, tag) == lemma
 
 
 def test_lemmas_without_tables() -> None:
     from spacy.lookups import Lookups
 
-    lemmatize = Lemmatizer.from_lookups(Lookups())
+    lemmatize = Lemmatizer.from_lookups(Lookups()).find
     assert [lemmatize("dogs", "NNS"), lemmatize("riding", "VBG")] == ["dog", "riding"]
 
 
