@@ -36,9 +36,9 @@ class Lens:
         return sha256(self.inward.tobytes() + self.outward.tobytes()).hexdigest()[:12]
 
     def __call__(self, states: Floats) -> Floats:
-        """Return the states as seen through it, float64[states, width]; lengths change."""
-        seen: Floats = states + (states @ self.inward) @ self.outward.T
-        return seen
+        """Return the mapped states, float64[states, width]; lengths change."""
+        mapped: Floats = states + (states @ self.inward) @ self.outward.T
+        return mapped
 
 
 def find_lens(encoder: Encoder) -> Lens | None:
