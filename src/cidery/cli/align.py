@@ -26,14 +26,21 @@ def align(
     ],
     reference: Annotated[
         str,
-        typer.Argument(help="The reference to align it with.", metavar="REFERENCE", show_default=False),
+        typer.Argument(
+            help="The reference to align it with.", metavar="REFERENCE", show_default=False
+        ),
     ],
     no_paraphrases: Annotated[
-        bool, typer.Option("--no-paraphrases", help="Match words only: exactly, by stem and by synonym.")
+        bool,
+        typer.Option("--no-paraphrases", help="Match words only: exactly, by stem and by synonym."),
     ] = False,
     table: Annotated[
         str | None,
-        typer.Option(help="Your own table of words and paraphrases, instead of the one built from pycocoevalcap.", metavar="FILE", show_default=False),
+        typer.Option(
+            help="Your own table, instead of the one built from pycocoevalcap.",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
     tokenizer: parsing.Tokenizer = "ptb",
     format: parsing.TableOrJson = "table",

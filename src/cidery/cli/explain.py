@@ -31,7 +31,9 @@ def explain(
     references: Annotated[
         list[str],
         typer.Argument(
-            help="A reference caption of the same image; several may be given.", metavar="REFERENCE…", show_default=False
+            help="A reference caption of the same image; several may be given.",
+            metavar="REFERENCE…",
+            show_default=False,
         ),
     ],
     encoder: Annotated[
@@ -40,7 +42,9 @@ def explain(
     layer: Annotated[
         int | None,
         typer.Option(
-            help="The encoder's layer to compare words in; default: the one found best for it.", metavar="NUMBER", show_default=False
+            help="The encoder's layer to compare words in; default: the one found best for it.",
+            metavar="NUMBER",
+            show_default=False,
         ),
     ] = None,
     beta: Annotated[

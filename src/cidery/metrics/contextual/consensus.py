@@ -63,7 +63,7 @@ class Consensus(ByToken):
     oddity: float = 0.5
     """The weight of neighbours that hardly ever stand side by side."""
     lens: bool = True
-    """Whether vectors are changed by the lens of their encoder, a map learnt from people's judgments;
+    """Whether vectors are changed by their encoder's lens, a map learnt from people's judgments;
     only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
