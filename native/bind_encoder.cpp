@@ -12,6 +12,7 @@ void bind_encoder(nb::module_& m) {
       .def(nb::init<std::size_t, std::size_t, std::size_t, float>(), "width"_a, "heads"_a,
            "inner"_a, "epsilon"_a)
       .def_prop_ro("layers", &Encoder::layers)
+      .def_prop_ro("kernel", &Encoder::kernel)
       .def(
           "add_layer",
           [](Encoder& encoder, Floats attend, Floats attend_bias, Floats gather, Floats gather_bias,

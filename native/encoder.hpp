@@ -50,6 +50,8 @@ struct Workspace {
 
 /// The kernels for one kind of processor.
 struct Kernels {
+  /// What signatures call them: last digits differ between kinds of processors.
+  const char* name;
   std::size_t lanes;
   /// Takes a block of captions through one layer, in place. `bias` is [heads, longest, longest],
   /// added to the scores of attention, or null.
@@ -80,6 +82,7 @@ class Encoder {
 
   std::size_t width() const { return shape_.width; }
   std::size_t layers() const { return layers_.size(); }
+  const char* kernel() const { return kernels_->name; }
 
   /// Takes embedded captions through the first `layers` layers: [tokens, width]. `bias` is empty or
   /// [heads, longest, longest], added to the scores of attention.

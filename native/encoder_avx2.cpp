@@ -62,7 +62,7 @@ inline float sum_lanes(Vector x) {
 namespace cidery::encoder {
 
 const Kernels* avx2_kernels() {
-  static constexpr Kernels kernels{LANES, run_layer};
+  static constexpr Kernels kernels{"avx2", LANES, run_layer};
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
 }
 

@@ -63,7 +63,7 @@ inline float sum_lanes(Vector x) {
 }  // namespace
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kernels{LANES, run_layer};
+  static constexpr Kernels kernels{"portable", LANES, run_layer};
   return kernels;
 }
 

@@ -8,6 +8,7 @@ CideryError
 ├── SettingError (ValueError)        a setting has a value it cannot have
 ├── FrequenciesError (ValueError)    document frequencies cannot be read, or do not fit
 ├── DataError (ValueError)           compiled data, or what they are compiled from, are damaged
+├── ProcessError (RuntimeError)      a helper process was killed or could not be started
 ├── MissingExtraError (ImportError)  an optional package is missing; says which extra brings it
 └── PluginError (ImportError)        what another package adds to cidery cannot be used
 
@@ -51,6 +52,10 @@ class FrequenciesError(CideryError, ValueError):
 
 class DataError(CideryError, ValueError):
     """Compiled data, or the files that they are compiled from, cannot be used."""
+
+
+class ProcessError(CideryError, RuntimeError):
+    """A helper process was killed, or could not be started."""
 
 
 class MissingExtraError(CideryError, ImportError):

@@ -138,7 +138,7 @@ def test_signature_and_settings(minilm):
     table = cidery.score({"x": "a dog"}, {"x": ["a dog", "a puppy"]}, metrics=["irv"])
     assert table.signatures["irv"].startswith(
         "irv|encoder:minilm|device:cpu|layer:6|over:combine|remove:yes|idf:yes|seed:0|"
-        f"beta:{choose_beta(minilm):g}|weights:53aa51172d14|refs:2|"
+        f"beta:{choose_beta(minilm):g}|weights:53aa51172d14|kernel:{minilm.kernel}|refs:2|"
     )
     with pytest.raises(SettingError, match=r"^beta must lie between 0 and 1, not 2$"):
         Irv(beta=2)
@@ -146,7 +146,7 @@ def test_signature_and_settings(minilm):
         IrvUnigram(over="first")
     with pytest.raises(SettingError, match=r"^no β is known for the encoder callable:"):
         cidery.score({"x": "cat"}, {"x": ["cat"]}, metrics=[Irv(encoder=by_hand)])
-    assert get_encoder(by_hand) is get_encoder(by_hand)
+    assert get_encoder(by_hand) == get_encoder(by_hand)
 
 
 def test_flickr8k_expert_as_the_paper_scores_it(shared):

@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import cidery
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.metrics.spice import misreadings, repairs
-from cidery.metrics.spice.crew import Crew, Helper
-from cidery.metrics.spice.disk_cache import SHELF
 from cidery.metrics.spice.graph import SceneGraph, categories_of
+from cidery.metrics.spice.graph_cache import GRAPHS
 from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
-from cidery.metrics.spice.pipeline import SHARE, Parser, load_parser, split_words
+from cidery.metrics.spice.pipeline import SHARE, Parser, find_graphs, load_parser, split_words
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
-from cidery.store.shelf import Shelf
+from cidery.store.disk_cache import DiskCache
+from support.shared_work import save_fifty
 
 RULES = {
     # objects, compounds, modifiers
@@ -341,13 +342,13 @@ def test_prepositions_are_joined() -> None:
     ],
 )
 def test_lemmas(word: str, tag: str, lemma: str, parser: Parser) -> None:
-    assert parser.lemmatize(word, tag) == lemma
+    assert parser.lemmatizer.find(word, tag) == lemma
 
 
 def test_lemmas_without_tables() -> None:
     from spacy.lookups import Lookups
 
-    lemmatize = Lemmatizer.from_lookups(Lookups())
+    lemmatize = Lemmatizer.from_lookups(Lookups()).find
     assert [lemmatize("dogs", "NNS"), lemmatize("riding", "VBG")] == ["dog", "riding"]
 
 
@@ -416,7 +417,7 @@ def scene(*graphs: list[tuple[str, ...]]) -> ReferenceScene:
 def test_synonyms_match_and_references_unite() -> None:
     known = scene([("couch",), ("couch", "red")], [("sofa",), ("sofa", "red")])
     assert len(known.stated) == 2
-    found = known.compare(SceneGraph(("settee",), (("settee", "red"),)))
+    found = known.compare(SceneGraph(("settee",), (("settee", "red"),)), synsets)
     assert found.matched == {("settee",): ("couch",), ("settee", "red"): ("couch", "red")}
     assert found.count() == SceneCounts(2, 2, 2, 2)
 
@@ -424,7 +425,7 @@ def test_synonyms_match_and_references_unite() -> None:
 def test_relations_match_only_with_their_objects() -> None:
     known = scene([("dog",), ("cat",), ("couch",), ("dog", "on", "couch")])
     found = known.compare(
-        SceneGraph(("cat", "sofa"), (), (("cat", "on", "sofa"), ("dog", "on", "sofa")))
+        SceneGraph(("cat", "sofa"), (), (("cat", "on", "sofa"), ("dog", "on", "sofa"))), synsets
     )
     assert found.extra == (("cat", "on", "sofa"),)
     assert ("dog", "on", "sofa") in found.matched
@@ -432,18 +433,20 @@ def test_relations_match_only_with_their_objects() -> None:
 
 
 def test_phrases_match_words() -> None:
-    found = scene([("fireplug",)]).compare(SceneGraph(("hydrant",), (("hydrant", "fire"),)))
+    found = scene([("fireplug",)]).compare(
+        SceneGraph(("hydrant",), (("hydrant", "fire"),)), synsets
+    )
     assert found.matched == {("hydrant",): ("fireplug",)}
 
 
 def test_phrases_do_not_unite_references() -> None:
     known = scene([("fireplug",)], [("hydrant",), ("hydrant", "fire")])
     assert len(known.stated) == 3
-    assert known.compare(SceneGraph(("fireplug",))).met == (("fireplug",),)
+    assert known.compare(SceneGraph(("fireplug",)), synsets).covered == (("fireplug",),)
 
 
 def test_two_synonyms_meet_one_object() -> None:
-    counts = scene([("sofa",)]).compare(SceneGraph(("couch", "settee"))).count()
+    counts = scene([("sofa",)]).compare(SceneGraph(("couch", "settee")), synsets).count()
     assert counts == SceneCounts(2, 2, 1, 1)
     assert counts.f == 1.0
 
@@ -482,145 +485,97 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "cache"
 
 
-def fresh(parser: Parser) -> Parser:
-    """The same parser without what it remembers."""
-    return Parser(parser.language, parser.lemmatize, parser.id)
+def alone(parser: Parser) -> Parser:
+    """The same parser, which helper processes cannot load."""
+    return Parser(parser.language, parser.lemmatizer, parser.id)
 
 
 def test_references_are_parsed_once(parser: Parser, own_cache: Path) -> None:
     captions = [["a", "dog"], ["two", "cats"], ["a", "dog"]]
-    graphs = fresh(parser).parse(captions, keep=True)
-    again = Parser(None, parser.lemmatize, parser.id)  # type: ignore[arg-type]  # cannot parse
+    graphs = parser.parse(captions, keep=True)
+    again = Parser(None, parser.lemmatizer, parser.id)  # type: ignore[arg-type]  # cannot parse
     assert again.parse(captions, keep=True) == graphs
-    with sqlite3.connect(Shelf(SHELF).path) as connection:
+    with sqlite3.connect(GRAPHS.path) as connection:
         assert connection.execute("SELECT count(*) FROM contents").fetchone() == (2,)
-    other = Parser(parser.language, parser.lemmatize, "another-parser-1.0")
+    other = Parser(parser.language, parser.lemmatizer, "another-parser-1.0")
     other.parse(captions, keep=True)
-    with sqlite3.connect(Shelf(SHELF).path) as connection:
+    with sqlite3.connect(GRAPHS.path) as connection:
         assert connection.execute("SELECT count(*) FROM contents").fetchone() == (4,)
 
 
 def test_candidates_are_not_kept(parser: Parser, own_cache: Path) -> None:
-    fresh(parser).parse([["a", "dog"]])
+    parser.parse([["a", "dog"]])
     assert not own_cache.exists()
 
 
 def test_a_damaged_file_is_begun_anew(parser: Parser, own_cache: Path) -> None:
     own_cache.mkdir()
-    Shelf(SHELF).path.write_bytes(b"no database" * 1000)
+    GRAPHS.path.write_bytes(b"no database" * 1000)
     with pytest.warns(DataWarning, match="was damaged"):
-        graphs = fresh(parser).parse([["a", "dog"]], keep=True)
+        graphs = parser.parse([["a", "dog"]], keep=True)
     assert graphs[0].objects == ("dog",)
-    assert len(Shelf(SHELF).load([b"none"])) == 0
+    assert len(GRAPHS.load([b"none"])) == 0
 
 
 @pytest.mark.parametrize("content", [b'[["dog"],["bro', b"7", b"\xff"])
 def test_damaged_graphs_are_parsed_anew(content: bytes, parser: Parser, own_cache: Path) -> None:
-    fresh(parser).parse([["a", "dog"]], keep=True)
-    with sqlite3.connect(Shelf(SHELF).path) as connection:
+    parser.parse([["a", "dog"]], keep=True)
+    with sqlite3.connect(GRAPHS.path) as connection:
         connection.execute("UPDATE contents SET content = ?", [content])
-    assert fresh(parser).parse([["a", "dog"]], keep=True)[0].objects == ("dog",)
+    assert parser.parse([["a", "dog"]], keep=True)[0].objects == ("dog",)
 
 
 def test_a_file_that_cannot_be_written(parser: Parser, own_cache: Path) -> None:
     own_cache.write_text("a file, no folder")
     with pytest.warns(DataWarning, match="CIDERY_CACHE"):
-        assert fresh(parser).parse([["a", "dog"]], keep=True)[0].objects == ("dog",)
+        assert parser.parse([["a", "dog"]], keep=True)[0].objects == ("dog",)
 
 
-def _save(start: int) -> None:
-    for number in range(start, start + 50):
-        Shelf("shared").save({str(number).encode(): b"x"})
-
-
-def test_processes_share_a_shelf(own_cache: Path) -> None:
+def test_processes_share_a_disk_cache(own_cache: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_save, args=(start,)) for start in (0, 25, 50)]
+    workers = [context.Process(target=save_fifty, args=("shared", start)) for start in (0, 25, 50)]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
     assert [worker.exitcode for worker in workers] == [0, 0, 0]
-    assert len(Shelf("shared").load(str(n).encode() for n in range(200))) == 100
+    assert len(DiskCache("shared").load(str(n).encode() for n in range(200))) == 100
 
 
 # --- shared work -------------------------------------------------------------------------------
 
 
-def test_work_is_shared_in_order(tmp_path: Path) -> None:
-    seen = tmp_path / "seen"
-    reply = f"lambda n: open({str(seen)!r}, 'w').close() or [n, 'there']"
+class Watched:
+    """A pipeline that remembers which captions it was given."""
 
-    def work(number: int) -> list[object]:
-        deadline = time.monotonic() + 60
-        while not seen.exists() and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return [number, "here"]
+    def __init__(self, language: Any) -> None:
+        self.vocab, self.pipe_names, self.given = language.vocab, language.pipe_names, []
+        self._language = language
 
-    code = f"from cidery.metrics.spice.crew import answer; answer({reply})"
-    found = list(Crew(range(4), code, 1).run(work))
-    assert [number for number, _ in found] == [0, 1, 2, 3]
-    assert {where for _, where in found} == {"here", "there"}
+    def pipe(self, docs: Iterable[Any], **settings: Any) -> Iterator[Any]:
+        for doc in self._language.pipe(docs, **settings):
+            self.given.append(doc.text)
+            yield doc
 
 
-class Watched(Crew[int]):
-    """A crew that remembers which chunks were taken, by whom ever."""
-
-    taken: list[int]
-
-    def _take(self) -> int | None:
-        found = super()._take()
-        if found is not None:
-            self.taken.append(found)
-        return found
-
-
-def take_one_first(crew: Watched) -> Iterator[int]:
-    """Do chunks here only after a process has taken one, so that it is its failure that counts."""
-
-    def work(number: int) -> int:
-        deadline = time.monotonic() + 60
-        while len(crew.taken) < 2 and time.monotonic() < deadline:
-            time.sleep(0.01)
-        return number + 1
-
-    return crew.run(work)
+def test_equal_captions_are_parsed_once_and_not_remembered(parser: Parser) -> None:
+    watched = Watched(parser.language)
+    seen = Parser(watched, parser.lemmatizer, parser.id)  # type: ignore[arg-type]
+    captions = [["a", "dog"], ["A", "dog", "."], ["two", "cats"], ["a", "dog"]]
+    first = seen.parse(captions)
+    assert watched.given == ["a dog ", "two cats "]
+    assert seen.parse(captions) == first
+    assert watched.given == ["a dog ", "two cats "] * 2
+    assert {f.name for f in fields(Parser)} == {
+        "language", "lemmatizer", "id", "misread", "package",
+    }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "raise SystemExit(1)",
-        "1 +",
-        "sys.__stdout__.write('no answer\\n')",
-        "sys.__stdout__.write('[7, 1]\\n'); sys.__stdout__.flush(); sys.stdin.read()",
-    ],
-)
-def test_what_a_process_does_not_do_is_done_here(
-    code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("cidery.metrics.spice.crew.PATIENCE", 1e6)  # only giving back can end it
-    crew = Watched(range(6), code, 1)
-    crew.taken = []
-    assert list(take_one_first(crew)) == list(range(1, 7))
-    assert len(crew.taken) > 6
-
-
-def test_a_process_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cidery.metrics.spice.crew.PATIENCE", 0.05)
-    crew = Watched(range(5), "import time; time.sleep(600)", 1)
-    crew.taken = []
-    assert list(take_one_first(crew)) == list(range(1, 6))
-    assert len(crew.taken) == 5
-
-
-def test_another_process_parses_the_same(parser: Parser) -> None:
-    captions = [["a", "dog", "on", "a", "mat"], ["a", "man", "holding", "a", "racquet"]]
-    code = "from cidery.metrics.spice.pipeline import help_parse; help_parse('auto', True)"
-    with Helper.start(code) as helper:
-        there = helper.exchange(captions)
-    here = load_parser(misread=True).find_tuples(captions)
-    assert [[tuple(t) for t in tuples] for tuples in there] == [list(tuples) for tuples in here]
+def test_both_ways_of_reading_share_a_pipeline() -> None:
+    meant, misread = load_parser(), load_parser(misread=True)
+    assert meant.language is misread.language
+    assert (meant.misread, misread.misread) == (False, True)
+    assert load_parser() is meant and load_parser(misread=True) is misread
 
 
 def test_many_captions_are_shared(parser: Parser) -> None:
@@ -629,10 +584,20 @@ def test_many_captions_are_shared(parser: Parser) -> None:
     assert parser.count_helpers(3 * SHARE, 8) == 2
     assert parser.count_helpers(10**6, 1) == 0
     assert parser.count_helpers(10**6, 0) <= 3
-    assert fresh(parser).count_helpers(10**6, 4) == 0  # nothing that another process could load
+    assert alone(parser).count_helpers(10**6, 4) == 0
     captions = [["a", "dog", "and", str(number)] for number in range(2 * SHARE)]
-    shared = parser.parse(captions, threads=2)
-    assert shared == fresh(parser).parse(captions)
+    for both in (parser, load_parser(misread=True)):
+        shared = both.parse(captions, threads=2)
+        assert shared == replace(both, package="").parse(captions)
+
+
+def test_another_process_parses_the_same(parser: Parser) -> None:
+    from loky import ProcessPoolExecutor
+
+    captions = [("a", "dog", "on", "a", "mat"), ("a", "man", "holding", "a", "racquet")]
+    with ProcessPoolExecutor(1) as pool:
+        there = pool.submit(find_graphs, "auto", True, captions).result()
+    assert there == load_parser(misread=True).find_graphs(captions)
 
 
 # --- pictures ----------------------------------------------------------------------------------

@@ -59,6 +59,44 @@ def test_spider_is_the_mean_of_both() -> None:
     )
 
 
+@pytest.mark.parametrize("faithful", ["coco", "paper"])
+def test_spider_follows_what_its_signature_says(faithful: Any) -> None:
+    """To the bit: both parts are computed as the setting says."""
+    parts = cidery.Spice(faithful=faithful), cidery.CiderD(faithful=faithful)
+    table = score(*parts, cidery.Spider(faithful=faithful), frequencies="coco-val2014")
+    spice, cider, spider = table.each.values()
+    assert spider.tobytes() == ((spice + cider) / 2).tobytes()
+    assert f"|faithful:{faithful}|" in table.signatures["spider"]
+
+
+def test_both_ways_of_reading_give_spider_other_scores() -> None:
+    candidates, references = {1: "a man with a racquet"}, {1: ["a man holding a racquet"]}
+    scores = {
+        cidery.score(
+            candidates,
+            references,
+            metrics=[cidery.Spider(faithful=faithful)],
+            frequencies="coco-val2014",
+        ).corpus["spider"]
+        for faithful in ("coco", "paper")
+    }
+    assert len(scores) == 2
+
+
+def test_spice_and_spider_parse_captions_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+    parse = Parser.find_graphs
+
+    def watch(parser: Parser, pieces: Any) -> Any:
+        parsed.append(len(pieces))
+        return parse(parser, pieces)
+
+    monkeypatch.setattr(Parser, "find_graphs", watch)
+    monkeypatch.setattr("cidery.metrics.spice.pipeline.load_graphs", lambda *_: {})
+    score("spice", "spider", "spice:of=colour", frequencies="coco-val2014")
+    assert parsed == [3, 2]  # the references, then the candidates
+
+
 def test_signature_names_the_parser(parser: Parser) -> None:
     signature = score("spice").signatures["spice"]
     assert signature.startswith(f"spice|parser:{parser.id}|of:all|measure:f|faithful:coco|table:")

@@ -1,15 +1,17 @@
 """Run the original METEOR 1.5 jar as a black box, in bulk, for parity checks.
 
-The jar is the one inside the PyPI package ``pycocoevalcap``; it needs Java. Everything goes through
-files or one ``communicate`` call, so no pipe can fill up and block.
+The jar is the one inside the PyPI package ``pycocoevalcap``; it needs Java. Questions are sent by a
+thread of their own, so no pipe can fill up and block.
 """
 
 from __future__ import annotations
 
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 
 STATISTICS = 23
 
@@ -22,30 +24,52 @@ def _command(jar: Path, *arguments: str) -> list[str]:
     return ["java", "-Xmx2G", "-jar", str(jar), *arguments, "-l", "en", "-norm"]
 
 
-def ask(jar: Path, lines: Iterable[str], *options: str) -> list[str]:
-    """Send ``-stdio`` lines to a fresh jar and return all its answer lines."""
-    question = "".join(line + "\n" for line in lines).encode()
-    done = subprocess.run(
-        _command(jar, "-", "-", "-stdio", *options),
-        input=question,
-        capture_output=True,
-        check=True,
-        cwd=jar.parent,
-    )
-    # not splitlines(): the jar ends its lines with \n alone
-    return done.stdout.decode().split("\n")[:-1]
+class Session:
+    """One running jar in ``-stdio`` mode: its tables are loaded once for many questions."""
+
+    def __init__(self, jar: Path, *options: str) -> None:
+        self._process = subprocess.Popen(
+            _command(jar, "-", "-", "-stdio", *options),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=jar.parent,
+        )
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._process.kill()
+        self._process.__exit__(None, None, None)  # closes the pipes, and waits
+
+    def ask(self, lines: Sequence[str], answers: int) -> list[str]:
+        """Send lines, and return so many answer lines."""
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None and stdout is not None
+        question = "".join(line + "\n" for line in lines).encode()
+
+        def send() -> None:
+            with suppress(BrokenPipeError):  # reading tells that the jar has ended
+                stdin.write(question)
+                stdin.flush()
+
+        sending = Thread(target=send)
+        sending.start()
+        found = [stdout.readline() for _ in range(answers)]
+        sending.join()
+        if not all(found):
+            raise JarError(f"the jar ended after {sum(map(bool, found))} of {answers} answers")
+        return [line.decode().removesuffix("\n") for line in found]
 
 
 def statistics(
-    jar: Path, segments: Sequence[tuple[str, Sequence[str]]], *options: str
+    session: Session, segments: Sequence[tuple[str, Sequence[str]]]
 ) -> list[list[float]]:
     """The 23 statistics of each (candidate, references) segment, for its best reference."""
-    lines = ("SCORE ||| " + " ||| ".join([*refs, candidate]) for candidate, refs in segments)
-    answers = ask(jar, lines, *options)
-    if len(answers) != len(segments):
-        raise JarError(f"{len(segments)} segments, {len(answers)} answers")
+    lines = ["SCORE ||| " + " ||| ".join([*refs, candidate]) for candidate, refs in segments]
     rows = []
-    for number, answer in enumerate(answers):
+    for number, answer in enumerate(session.ask(lines, len(lines))):
         values = answer.split()
         if len(values) != STATISTICS or answer.startswith("Error"):
             raise JarError(f"segment {number}: {answer!r}")
@@ -53,12 +77,10 @@ def statistics(
     return rows
 
 
-def scores(jar: Path, rows: Sequence[Sequence[float]]) -> tuple[list[float], float]:
+def scores(session: Session, rows: Sequence[Sequence[float]]) -> tuple[list[float], float]:
     """Score per segment and the pooled corpus score, from statistics."""
     line = " ||| ".join(["EVAL", *(" ".join(str(value) for value in row) for row in rows)])
-    answers = [float(answer) for answer in ask(jar, [line])]
-    if len(answers) != len(rows) + 1:
-        raise JarError(f"{len(rows)} segments, {len(answers)} answers")
+    answers = [float(answer) for answer in session.ask([line], len(rows) + 1)]
     return answers[:-1], answers[-1]
 
 

@@ -22,18 +22,25 @@ app = parsing.new_app()
 )
 def align(
     candidate: Annotated[
-        str, typer.Argument(help="A caption.", metavar="CANDIDATE", show_default=False)
+        str, typer.Argument(help="The caption to align.", metavar="CANDIDATE", show_default=False)
     ],
     reference: Annotated[
         str,
-        typer.Argument(help="What to align it with.", metavar="REFERENCE", show_default=False),
+        typer.Argument(
+            help="The reference to align it with.", metavar="REFERENCE", show_default=False
+        ),
     ],
     no_paraphrases: Annotated[
-        bool, typer.Option("--no-paraphrases", help="Leave out the fourth matcher.")
+        bool,
+        typer.Option("--no-paraphrases", help="Match words only: exactly, by stem and by synonym."),
     ] = False,
     table: Annotated[
         str | None,
-        typer.Option(help="A table file of your own.", metavar="FILE", show_default=False),
+        typer.Option(
+            help="Your own table, instead of the one built from pycocoevalcap.",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
     tokenizer: parsing.Tokenizer = "ptb",
     format: parsing.TableOrJson = "table",

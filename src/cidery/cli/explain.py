@@ -26,12 +26,14 @@ app = parsing.new_app()
 )
 def explain(
     candidate: Annotated[
-        str, typer.Argument(help="A caption.", metavar="CANDIDATE", show_default=False)
+        str, typer.Argument(help="The caption to explain.", metavar="CANDIDATE", show_default=False)
     ],
     references: Annotated[
         list[str],
         typer.Argument(
-            help="What people said of the image.", metavar="REFERENCE…", show_default=False
+            help="A reference caption of the same image; several may be given.",
+            metavar="REFERENCE…",
+            show_default=False,
         ),
     ],
     encoder: Annotated[
@@ -40,7 +42,9 @@ def explain(
     layer: Annotated[
         int | None,
         typer.Option(
-            help="Of the encoder; default: its best.", metavar="NUMBER", show_default=False
+            help="The encoder's layer to compare words in; default: the one found best for it.",
+            metavar="NUMBER",
+            show_default=False,
         ),
     ] = None,
     beta: Annotated[
@@ -52,7 +56,7 @@ def explain(
         ),
     ] = None,
     consensus: Annotated[
-        bool, typer.Option("--consensus", help="Add what the score of consensus is made of.")
+        bool, typer.Option("--consensus", help="Also show the parts of the consensus score.")
     ] = False,
     format: parsing.TableOrJson = "table",
 ) -> None:

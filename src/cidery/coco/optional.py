@@ -92,7 +92,7 @@ def _describe(row: Floats) -> dict[str, dict[str, float]]:
             "pr": counts.precision,
             "re": counts.recall,
             "f": 0.0 if name == "All" and math.isnan(counts.f) else counts.f,
-            "fn": float(counts.reference - counts.met),
+            "fn": float(counts.reference - counts.covered),
             "numImages": 1.0,
             "fp": float(counts.candidate - counts.matched),
             "tp": float(counts.matched),

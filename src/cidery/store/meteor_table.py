@@ -128,15 +128,20 @@ def open_table(source: Path | bytes) -> MeteorTable:
         raise DataError(f"{source}: {error}") from error
 
 
+# Checking a table reads all of it. Whoever writes a file, or puts another in its place, changes its
+# times, its size or its number, all of which are in the key.
 @lru_cache(maxsize=8)
-def _open_unchanged(path: Path, modified: int, size: int) -> MeteorTable:  # noqa: ARG001
+def _open_unchanged(path: Path, *status: int) -> MeteorTable:  # noqa: ARG001
     return open_table(path)
 
 
 def open_own_table(path: str | os.PathLike[str]) -> MeteorTable:
     """Map a table file of one's own, once for as long as it does not change."""
-    status = Path(path).stat()
-    return _open_unchanged(Path(path), status.st_mtime_ns, status.st_size)
+    path = Path(path).absolute()
+    status = path.stat()
+    return _open_unchanged(
+        path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+    )
 
 
 METEOR = Resource(

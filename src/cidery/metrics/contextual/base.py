@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Contextual(Metric):
     """A metric that sees captions through a language model."""
 
@@ -55,11 +55,12 @@ class Contextual(Metric):
         return settings
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the encoder's weights."""
-        return {"weights": self.open_encoder().fingerprint}
+        """Return the digest of the encoder's weights, and what computes."""
+        encoder = self.open_encoder()
+        return {"weights": encoder.fingerprint, "kernel": encoder.kernel}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ByToken(Contextual):
     """A metric that compares tokens in one layer of a language model."""
 
@@ -67,9 +68,9 @@ class ByToken(Contextual):
     """Of the encoder; 0 are the embeddings below the first, None: the one found best for it."""
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the encoder's weights, and the layer."""
-        encoder = self.open_encoder()
-        return {"layer": str(self.choose_layer(encoder)), "weights": encoder.fingerprint}
+        """Return the layer, the digest of the encoder's weights, and what computes."""
+        layer = self.choose_layer(self.open_encoder())
+        return {"layer": str(layer)} | super().data_settings()
 
     def choose_layer(self, encoder: Encoder) -> int | None:
         """Return the layer asked for, or the one found best for this encoder."""
@@ -99,8 +100,10 @@ def rows_by_image(images: Images) -> Iterator[tuple[int, NDArray[np.int64]]]:
 class CaptionCounts:
     """In how many captions each token occurs."""
 
+    ids: NDArray[np.int64]
+    """The tokens that occur, sorted."""
     counts: NDArray[np.int64]
-    """By the token's id."""
+    """In how many captions each of them does."""
     captions: int
 
     @classmethod
@@ -108,12 +111,15 @@ class CaptionCounts:
         cls, ids: NDArray[np.int64], captions: Sequence[NDArray[np.int64] | slice]
     ) -> CaptionCounts:
         """Count the tokens of captions, each given by the places of its ids."""
-        counts = np.zeros(int(ids.max(initial=-1)) + 1, np.int64)
+        distinct, numbers = np.unique(ids, return_inverse=True)
+        counts = np.zeros(len(distinct), np.int64)
         for places in captions:
-            counts[np.unique(ids[places])] += 1
-        return cls(counts, len(captions))
+            counts[np.unique(numbers[places])] += 1
+        return cls(distinct, counts, len(captions))
 
     def of(self, ids: NDArray[np.int64]) -> Floats:
         """Return the counts of these tokens; 0 for one that was not seen."""
-        padded = np.append(self.counts, 0)
-        return padded[np.minimum(ids, len(self.counts))].astype(np.float64)
+        if not len(self.ids):
+            return np.zeros(len(ids))
+        places = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        return np.where(self.ids[places] == ids, self.counts[places], 0).astype(np.float64)

@@ -31,7 +31,7 @@ MEASURES = ("precision", "recall", "f")
 """The columns of the rows."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BertScore(ByToken):
     """BERTScore: how close each token is to the nearest token of the other caption; in [-1, 1].
 
@@ -40,7 +40,8 @@ class BertScore(ByToken):
     the highest value, as the package bert_score does, or the mean.
 
     ```python
-    cidery.score(candidates, references, metrics=[BertScore(), BertScore("recall", idf=True)])
+    metrics = [BertScore(), BertScore(measure="recall", idf=True)]
+    cidery.score(candidates, references, metrics=metrics)
     ```
     """
 

@@ -35,7 +35,7 @@ GROUP = 5
 """About how many references a group has."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Consensus(ByToken):
     """How near a caption is to some blend of its references, and how much of them it says; [0, 1].
 
@@ -44,7 +44,7 @@ class Consensus(ByToken):
 
     cone is the highest cosine of the caption's embedding and a sum of the references' with weights
     that are not negative; recall how near the references' tokens are to the caption's; the others
-    are faults of wording. Vectors are seen through a lens that people's judgments taught.
+    are faults of wording. Vectors are changed by a lens, a map learnt from people's judgments.
     docs/metrics/consensus.md defines each and tells how they were chosen.
 
     ```python
@@ -63,8 +63,8 @@ class Consensus(ByToken):
     oddity: float = 0.5
     """The weight of neighbours that hardly ever stand side by side."""
     lens: bool = True
-    """Whether vectors are seen through the lens of their encoder; others than minilm and mpnet
-    have none."""
+    """Whether vectors are changed by their encoder's lens, a map learnt from people's judgments;
+    only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
 
@@ -89,19 +89,19 @@ class Consensus(ByToken):
         is_last = self.choose_layer(encoder) in (None, encoder.layers)
         return find_lens(encoder) if self.lens and is_last else None
 
-    def read(self, captions: TokenizedCaptions, work: Workspace) -> Seen:
-        """Return the captions as their encoder and its lens see them."""
+    def read(self, captions: TokenizedCaptions, work: Workspace) -> EncodedCaptions:
+        """Return the captions as vectors of the encoder, changed by its lens."""
         encoder = self.open_encoder()
-        return Seen(self.read_tokens(encoder, captions, work), self.choose_lens(encoder))
+        return EncodedCaptions(self.read_tokens(encoder, captions, work), self.choose_lens(encoder))
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references and read their wording."""
-        seen = self.read(references.captions, work)
+        encoded = self.read(references.captions, work)
         words = references.captions.captions.tokens()
         offsets = references.image_offsets.tolist()
         spans = [range(begin, end) for begin, end in pairwise(offsets)]
         return _PreparedConsensus(
-            self, seen, spans, [Wording.read([words[i] for i in span]) for span in spans]
+            self, encoded, spans, [Wording.read([words[i] for i in span]) for span in spans]
         )
 
     def combine(self, likeness: Likeness, faults: Faults) -> list[float]:
@@ -149,8 +149,8 @@ class Consensus(ByToken):
         check_captions(candidate, references)
         beta = choose_beta(self.open_encoder(), beta)
         captions = get_tokenizer(tokenizer)([candidate, *references])
-        seen = self.read(captions, Workspace())
-        likeness = _References.read(seen, range(1, len(captions))).compare(seen, 0)
+        encoded = self.read(captions, Workspace())
+        likeness = _References.read(encoded, range(1, len(captions))).compare(encoded, 0)
         said, *told = captions.captions.tokens()
         faults = Wording.read(told).find_faults(said)
         score, *parts = self.combine(likeness, faults)
@@ -159,7 +159,7 @@ class Consensus(ByToken):
             dict(zip(PARTS, parts, strict=True)),
             tuple(likeness.weights.tolist()),
             faults,
-            explain_states(seen.tokens, beta),
+            explain_states(encoded.tokens, beta),
         )
 
 
@@ -240,8 +240,8 @@ def measure_cone(whole: Floats, references: Floats) -> tuple[float, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
-    """Captions as an encoder and its lens see them."""
+class EncodedCaptions:
+    """Captions as vectors: an encoder's, changed by its lens."""
 
     tokens: TokenStates
     lens: Lens | None
@@ -275,11 +275,11 @@ class _References:
     """Where the tokens of each reference that has any begin."""
 
     @classmethod
-    def read(cls, seen: Seen, captions: Sequence[int]) -> _References:
+    def read(cls, encoded: EncodedCaptions, captions: Sequence[int]) -> _References:
         # Groups must not depend on the order in which references were given.
-        order = sorted(range(len(captions)), key=lambda i: seen.tokens.captions[captions[i]])
+        order = sorted(range(len(captions)), key=lambda i: encoded.tokens.captions[captions[i]])
         count = -(-len(captions) // GROUP) if len(captions) > MOST_TOGETHER else 1
-        wholes, directions = zip(*(seen[i] for i in captions), strict=True)
+        wholes, directions = zip(*(encoded[i] for i in captions), strict=True)
         worded = [found for found in directions if len(found)]
         return cls(
             np.stack(wholes),
@@ -288,10 +288,10 @@ class _References:
             np.cumsum([0, *map(len, worded)])[:-1],
         )
 
-    def compare(self, seen: Seen, caption: int) -> Likeness:
+    def compare(self, encoded: EncodedCaptions, caption: int) -> Likeness:
         """Return how alike they and a caption are."""
         weights = np.zeros(len(self.wholes))
-        whole, directions = seen[caption]
+        whole, directions = encoded[caption]
         if len(directions) == 0 or len(self.directions) == 0:
             return Likeness(0.0, 0.0, weights)
         cones = np.zeros(len(self.groups))
@@ -308,19 +308,19 @@ class _References:
 @dataclass(frozen=True, eq=False)
 class _PreparedConsensus(Prepared):
     metric: Consensus
-    seen: Seen
+    encoded: EncodedCaptions
     spans: Sequence[range]
     """By image: its references."""
     wordings: Sequence[Wording]
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the score and its parts: float64[captions, 7]."""
-        seen = self.metric.read(candidates.captions, work)
+        encoded = self.metric.read(candidates.captions, work)
         words = candidates.captions.captions.tokens()
         rows = np.zeros((len(candidates), 1 + len(PARTS)))
         for image, members in rows_by_image(candidates.images):
-            references = _References.read(self.seen, self.spans[image])
+            references = _References.read(self.encoded, self.spans[image])
             for row in members.tolist():
                 faults = self.wordings[image].find_faults(words[row])
-                rows[row] = self.metric.combine(references.compare(seen, row), faults)
+                rows[row] = self.metric.combine(references.compare(encoded, row), faults)
         return rows

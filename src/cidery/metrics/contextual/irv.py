@@ -24,7 +24,7 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder, TokenStates, choose_beta
+from cidery.metrics.contextual.encoders import TokenStates, choose_beta
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def matched_recall(cut_values: Floats, weights: Floats) -> float:
     return float(np.average(values, weights=weights if weights.sum() > 0 else None))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Settings(Metric):
     """What both versions have in common."""
 
@@ -131,7 +131,7 @@ class _Settings(Metric):
         return "max" if self.over == "max" else "mean"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class IrvUnigram(_Settings):
     """Recall of the words of all references, combined without repetition; in [0, 1].
 
@@ -159,7 +159,7 @@ class IrvUnigram(_Settings):
         return _prepare(self, 0.0, references, read, work)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Irv(_Settings, ByToken):
     """Recall of the tokens of all references, combined without repetition; in [0, 1].
 
@@ -196,7 +196,7 @@ class Irv(_Settings, ByToken):
         encoder = self.open_encoder()
 
         def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:
-            return _read_states(encoder, self.read_tokens(encoder, captions, work))
+            return _read_states(self.read_tokens(encoder, captions, work))
 
         return _prepare(self, choose_beta(encoder, self.beta), references, read, work)
 
@@ -215,15 +215,15 @@ def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenT
     return TokenTable(numbers[words], stopped[words], groups)
 
 
-def _read_states(encoder: Encoder, tokens: TokenStates) -> TokenTable:
+def _read_states(tokens: TokenStates) -> TokenTable:
     """Take captions' tokens without those that the encoder adds."""
-    stopped = np.fromiter((text.lower() in _STOPPED for text in encoder.vocabulary), bool)
+    stopped = [i for i, text in tokens.vocabulary.items() if text.lower() in _STOPPED]
     usable = ~tokens.special
     groups = [
         start + np.flatnonzero(usable[start:end])
         for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
     ]
-    return TokenTable(tokens.ids, stopped[tokens.ids], groups, tokens.states)
+    return TokenTable(tokens.ids, np.isin(tokens.ids, stopped), groups, tokens.states)
 
 
 def _prepare(

@@ -91,6 +91,7 @@ class Wording:
         )
 
 
+# It depends on the two words and on shipped frequencies, which are part of the package.
 @lru_cache(maxsize=1 << 16)
 def is_odd(word: str, following: str) -> bool:
     """Tell whether two common words hardly ever stand side by side in COCO's captions.

@@ -7,7 +7,7 @@ of `riding`; here the spelling decides.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -34,8 +34,6 @@ class Lemmatizer:
 
     irregular: Mapping[str, Mapping[str, list[str]]]
     known: Mapping[str, frozenset[str]]
-    _lemmas: dict[tuple[str, str], str] = field(default_factory=dict)
-    _only_nouns: dict[str, bool] = field(default_factory=dict)
 
     @classmethod
     def from_lookups(cls, lookups: Any) -> Lemmatizer:
@@ -50,30 +48,8 @@ class Lemmatizer:
             {part: frozenset(tables["lemma_index"].get(part, ())) for part in parts},
         )
 
-    def __call__(self, word: str, tag: str) -> str:
+    def find(self, word: str, tag: str) -> str:
         """Return the lemma of a word with that Penn Treebank tag."""
-        key = word, tag
-        if key not in self._lemmas:
-            self._lemmas[key] = self._find(word, tag)
-        return self._lemmas[key]
-
-    def correct(self, word: str, tag: str) -> str:
-        """Return a word's tag; `hydrant` can be nothing but a noun, and `on` is none."""
-        if word in FUNCTION_WORDS and tag in NOUNS:
-            return "IN"
-        if tag[:1] not in "VJR" or word not in self.known["noun"]:
-            return tag
-        if word not in self._only_nouns:
-            self._only_nouns[word] = not any(
-                map(partial(self._may_be, word), ("verb", "adj", "adv"))
-            )
-        return "NN" if self._only_nouns[word] else tag
-
-    def _may_be(self, word: str, part: str) -> bool:
-        forms = (word, *_undo_endings(word, part))
-        return word in self.irregular[part] or any(form in self.known[part] for form in forms)
-
-    def _find(self, word: str, tag: str) -> str:
         part = PARTS.get(tag[:1])
         if tag == "VBP" and word in BE:
             return "be"
@@ -86,6 +62,18 @@ class Lemmatizer:
                 return guess
         plural = tag in ("NNS", "NNPS") and word.endswith("s") and not word.endswith("ss")
         return word[:-1] if plural else word
+
+    def correct(self, word: str, tag: str) -> str:
+        """Return a word's tag; `hydrant` can be nothing but a noun, and `on` is none."""
+        if word in FUNCTION_WORDS and tag in NOUNS:
+            return "IN"
+        if tag[:1] not in "VJR" or word not in self.known["noun"]:
+            return tag
+        return tag if any(map(partial(self._may_be, word), ("verb", "adj", "adv"))) else "NN"
+
+    def _may_be(self, word: str, part: str) -> bool:
+        forms = (word, *_undo_endings(word, part))
+        return word in self.irregular[part] or any(form in self.known[part] for form in forms)
 
 
 def _undo_endings(word: str, part: str) -> Iterator[str]:

@@ -85,7 +85,6 @@ class ReferenceScene:
     attributes: WordGroups
     stated: dict[Key, SceneTuple]
     """Each tuple by its key, in the words that come first in the alphabet."""
-    synsets: Synsets
 
     @classmethod
     def build(cls, graphs: Sequence[SceneGraph], synsets: Synsets) -> ReferenceScene:
@@ -98,37 +97,36 @@ class ReferenceScene:
             WordGroups.build(objects, synsets).with_more(named),
             WordGroups.build(attributes, synsets),
             {},
-            synsets,
         )
         for known in found:
-            for key in scene.keys(known, synsets):
+            for key in scene.keys(known, synsets, synsets):
                 scene.stated.setdefault(key, known)
         return scene
 
-    def keys(self, found: SceneTuple, named: Synsets) -> Iterable[Key]:
-        """Return the keys that a tuple may have here, with those synonyms of its objects."""
+    def keys(self, found: SceneTuple, named: Synsets, synsets: Synsets) -> Iterable[Key]:
+        """Return the keys that a tuple may have here; `named` are the synonyms of its objects."""
         objects = [self.objects.find(word, named) for word in found[::2]]
         if len(found) == 1:
             return product(objects[0])
         if len(found) == 2:
-            return product(objects[0], self.attributes.find(found[1], self.synsets))
+            return product(objects[0], self.attributes.find(found[1], synsets))
         return product(objects[0], (found[1],), objects[1])
 
-    def compare(self, graph: SceneGraph) -> SceneComparison:
+    def compare(self, graph: SceneGraph, synsets: Synsets) -> SceneComparison:
         """Compare a caption's graph with what is stated here."""
-        named = with_phrases(self.synsets, [graph])
+        named = with_phrases(synsets, [graph])
         matched: dict[SceneTuple, SceneTuple] = {}
-        met: set[Key] = set()
+        covered: set[Key] = set()
         for found in graph.tuples:
-            hits = [key for key in self.keys(found, named) if key in self.stated]
+            hits = [key for key in self.keys(found, named, synsets) if key in self.stated]
             if hits:
                 matched[found] = self.stated[hits[0]]
-                met.update(hits)
+                covered.update(hits)
         return SceneComparison(
             matched,
             tuple(found for found in graph.tuples if found not in matched),
-            tuple(known for key, known in self.stated.items() if key not in met),
-            tuple(self.stated[key] for key in sorted(met, key=str)),
+            tuple(known for key, known in self.stated.items() if key not in covered),
+            tuple(self.stated[key] for key in sorted(covered, key=str)),
         )
 
 
@@ -142,17 +140,17 @@ class SceneComparison:
     """Only in the caption."""
     missing: tuple[SceneTuple, ...]
     """Only in the references."""
-    met: tuple[SceneTuple, ...]
+    covered: tuple[SceneTuple, ...]
     """The references' tuples that the caption states."""
 
     def count(self, category: Category = "all") -> SceneCounts:
         """Return how many tuples of a category matched."""
         counted = [
             sum(category in categories_of(found) for found in tuples)
-            for tuples in (self.matched, self.extra, self.met, self.missing)
+            for tuples in (self.matched, self.extra, self.covered, self.missing)
         ]
-        hits, extra, met, missing = counted
-        return SceneCounts(hits, hits + extra, met, met + missing)
+        matched, extra, covered, missing = counted
+        return SceneCounts(matched, matched + extra, covered, covered + missing)
 
     def header(self) -> list[str]:
         """Return the columns of `lines`."""
@@ -192,9 +190,11 @@ class SceneCounts:
     matched: int
     """The caption's tuples that match."""
     candidate: int
-    met: int
+    """All of the caption's tuples."""
+    covered: int
     """The references' tuples that match: several of a caption may match the same."""
     reference: int
+    """All of the references' tuples."""
 
     @property
     def precision(self) -> float:
@@ -204,7 +204,7 @@ class SceneCounts:
     @property
     def recall(self) -> float:
         """The share of the references' tuples that the caption states."""
-        return self.met / self.reference if self.reference else float("nan")
+        return self.covered / self.reference if self.reference else float("nan")
 
     @property
     def f(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise
 from typing import ClassVar, Literal, TypeAlias
 
@@ -95,13 +95,14 @@ class Spice(Metric):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""
-        parser, synsets = self._load_parser(), _load_synsets()
+        parser, table = self._load_parser(), _load_table()
+        synsets = _read_synsets(table)
         graphs = work.once(_parse, parser, references.captions, keep=True)
         offsets = references.image_offsets.tolist()
         scenes = [
             ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
         ]
-        return _PreparedSpice(parser, scenes)
+        return _PreparedSpice(parser, table, scenes)
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen score of each caption; nan where there is none."""
@@ -144,7 +145,8 @@ class Spice(Metric):
         """
         words = tokenize([candidate], tokenizer) + tokenize(references, tokenizer)
         graphs = self._load_parser().parse(words)
-        return ReferenceScene.build(graphs[1:], _load_synsets()).compare(graphs[0])
+        synsets = _read_synsets(_load_table())
+        return ReferenceScene.build(graphs[1:], synsets).compare(graphs[0], synsets)
 
     @staticmethod
     def counts(row: Floats, category: Category = "all") -> SceneCounts:
@@ -158,11 +160,13 @@ class _PreparedSpice(Prepared):
     """What the references of each image state."""
 
     parser: Parser
+    table: _native.MeteorTable
     scenes: Sequence[ReferenceScene]
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 70]: scores and counts by category."""
         graphs = work.once(_parse, self.parser, candidates.captions, keep=False)
+        synsets = _read_synsets(self.table)
         rows = np.zeros((len(graphs), len(CATEGORIES) * _WIDTH))
         known: dict[tuple[int, SceneGraph], int] = {}
         for place, (graph, image) in enumerate(
@@ -172,7 +176,7 @@ class _PreparedSpice(Prepared):
             if first != place:
                 rows[place] = rows[first]
                 continue
-            comparison = self.scenes[image].compare(graph)
+            comparison = self.scenes[image].compare(graph, synsets)
             for number, category in enumerate(CATEGORIES):
                 rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
         rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption that says nothing scores 0
@@ -192,7 +196,7 @@ def _row(counts: SceneCounts) -> list[float]:
         *(0.0 if math.isnan(score) else 1.0 for score in scores),
         counts.matched,
         counts.candidate,
-        counts.met,
+        counts.covered,
         counts.reference,
     ]
 
@@ -206,13 +210,9 @@ def _load_table() -> _native.MeteorTable:
         ) from None
 
 
-@lru_cache(maxsize=1)
-def _synsets_of(table: _native.MeteorTable) -> Synsets:
-    return lru_cache(maxsize=1 << 16)(lambda word: frozenset(table.synsets(word)))
-
-
-def _load_synsets() -> Synsets:
-    return _synsets_of(_load_table())
+def _read_synsets(table: _native.MeteorTable) -> Synsets:
+    """Return a function that looks words up, each once for as long as the function is used."""
+    return cache(lambda word: frozenset(table.synsets(word)))
 
 
 @dataclass(frozen=True)

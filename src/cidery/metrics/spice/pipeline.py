@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cidery.errors import MissingExtraError, SettingError
-from cidery.metrics.spice.crew import Crew, answer
-from cidery.metrics.spice.disk_cache import KeptGraphs
-from cidery.metrics.spice.graph import SceneGraph, SceneTuple
+from cidery.metrics.spice.graph import SceneGraph
+from cidery.metrics.spice.graph_cache import load_graphs, save_graphs
 from cidery.metrics.spice.lemmas import Lemmatizer
+from cidery.metrics.spice.processes import can_start_processes, share_work
 from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
@@ -23,7 +22,6 @@ from cidery.store import current_report
 
 if TYPE_CHECKING:
     from spacy.language import Language
-    from spacy.tokens import Doc
 
 Words: TypeAlias = tuple[str, ...]
 
@@ -39,13 +37,12 @@ RULES_VERSION = 9
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""
-BATCH = 512
+BATCH = 256
 """Captions that spaCy, or another process, is given at a time."""
 SHARE = 2048
-"""Captions from which a process is worth its start."""
+"""Captions for which one more process is worth its start."""
 PROCESSES = 4
-"""At most, by default."""
-KEPT_IN_MEMORY = 60_000
+"""How many are used at most, unless more threads are asked for."""
 _STEP = "parsing captions"
 _WORD = re.compile(r"'s\b|[^\W_](?:[\w'’./-]*[^\W_])?")
 
@@ -74,27 +71,28 @@ def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
 
     With `misread`, it errs where the original does.
     """
-    if find_spec("spacy") is None:
-        raise MissingExtraError.to("parse captions for SPICE", package="spacy", extra="spice")
+    for package in ("spacy", "loky"):
+        if find_spec(package) is None:
+            raise MissingExtraError.to("parse captions for SPICE", package=package, extra="spice")
     if name == "auto":
         name = next((known for known in PIPELINES if find_spec(known)), "")
-    if not name.isidentifier() or find_spec(name) is None:
+    spec = find_spec(name) if name.isidentifier() else None
+    if spec is None:
         raise _missing_pipeline(name)
-    return _misread(name) if misread else _load_pipeline(name)
+    return _load_pipeline(name, spec.origin, misread)
 
 
-@lru_cache(maxsize=2)
-def _load_pipeline(name: str) -> Parser:
+# Loading takes a second. A parser depends on the installed package alone, which, like every
+# imported module, is taken not to change while the process runs; it remembers no captions.
+@lru_cache(maxsize=4)
+def _load_pipeline(name: str, origin: str | None, misread: bool) -> Parser:
     import spacy
 
+    if misread:  # the same pipeline, read by other rules
+        return replace(_load_pipeline(name, origin, False), misread=True)
     # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
     loaded = Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
     return replace(loaded, package=name)
-
-
-@lru_cache(maxsize=2)
-def _misread(name: str) -> Parser:
-    return replace(_load_pipeline(name), misread=True, _known={})
 
 
 def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
@@ -113,17 +111,16 @@ def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
 
 @dataclass(frozen=True, eq=False)
 class Parser:
-    """A spaCy pipeline with cidery's repairs and rules on top."""
+    """A spaCy pipeline with cidery's repairs and rules on top; it remembers no captions."""
 
     language: Language = field(repr=False)
-    lemmatize: Lemmatizer = field(repr=False)
+    lemmatizer: Lemmatizer = field(repr=False)
     id: str
     """`spacy-en_core_web_sm-3.8.0`"""
     misread: bool = False
     """Whether it errs where the original does."""
     package: str = ""
-    """What `load_parser` loaded; another process loads it too, to help with many captions."""
-    _known: dict[Words, SceneGraph] = field(default_factory=dict, repr=False)
+    """What `load_parser` loaded; helper processes load it too. Empty: they cannot."""
 
     @classmethod
     def build(cls, language: Language) -> Parser:
@@ -139,6 +136,11 @@ class Parser:
             f"spacy-{meta['lang']}_{meta['name']}-{meta['version']}",
         )
 
+    @property
+    def version(self) -> str:
+        """All that a graph depends on besides the caption: the pipeline, and our rules."""
+        return f"{self.id}|rules:{RULES_VERSION}{'-misread' if self.misread else ''}"
+
     def parse(
         self, captions: Sequence[Sequence[str]], *, keep: bool = False, threads: int = 0
     ) -> list[SceneGraph]:
@@ -148,28 +150,16 @@ class Parser:
         captions are shared with other processes, `threads` in all (0: one per core, at most 4).
         """
         wanted = [split_words(caption) for caption in captions]
-        if len(self._known) > KEPT_IN_MEMORY:
-            self.forget()
-        graphs = {words: self._known[words] for words in wanted if words in self._known}
+        graphs = load_graphs(self.version, wanted) if keep else {}
         missing = [words for words in dict.fromkeys(wanted) if words not in graphs]
-        rules = f"{RULES_VERSION}{'-misread' if self.misread else ''}"
-        shelf = KeptGraphs(f"{self.id}|rules:{rules}") if keep and missing else None
-        if shelf is not None:
-            graphs |= shelf.load(missing)
-            missing = [words for words in missing if words not in graphs]
         if missing:
-            parsed = dict(zip(missing, self._parse_anew(missing, threads), strict=True))
+            parsed = dict(zip(missing, self._parse_distinct(missing, threads), strict=True))
             graphs |= parsed
-            if shelf is not None:
-                shelf.save(parsed)
-        self._known.update(graphs)
+            if keep:
+                save_graphs(self.version, parsed)
         return [graphs[words] for words in wanted]
 
-    def forget(self) -> None:
-        """Forget the graphs that are kept in memory."""
-        self._known.clear()
-
-    def _parse_anew(self, captions: Sequence[Words], threads: int) -> Iterator[SceneGraph]:
+    def _parse_distinct(self, captions: Sequence[Words], threads: int) -> Iterator[SceneGraph]:
         """Yield the graph of each caption, those of its pieces taken together."""
         pieces = [
             caption[start : start + PIECE]
@@ -189,37 +179,36 @@ class Parser:
 
     def count_helpers(self, pieces: int, threads: int) -> int:
         """Return how many other processes are worth their start."""
-        started = sys.executable and not getattr(sys, "frozen", False)
-        if not self.package or not started or "transformer" in self.language.pipe_names:
+        if not self.package or "transformer" in self.language.pipe_names:
             return 0
         wanted = threads or min(_count_cores(), PROCESSES)
-        return max(0, min(wanted, pieces // SHARE) - 1)
+        helpers = max(0, min(wanted, pieces // SHARE) - 1)
+        return helpers if helpers and can_start_processes() else 0
 
     def _share_pieces(self, pieces: Sequence[Words], helpers: int) -> Iterator[SceneGraph]:
         chunks = [pieces[start : start + BATCH] for start in range(0, len(pieces), BATCH)]
-        code = f"from {__name__} import help_parse; help_parse({self.package!r}, {self.misread})"
-        for found in Crew(chunks, code, helpers).run(self.find_tuples):
-            yield from (SceneGraph.from_tuples(map(tuple, tuples)) for tuples in found)
+        there = partial(find_graphs, self.package, self.misread)
+        for found in share_work(chunks, self.find_graphs, there, helpers):
+            yield from found
 
-    def find_tuples(self, pieces: Sequence[Sequence[str]]) -> list[Sequence[SceneTuple]]:
+    def find_graphs(self, pieces: Sequence[Words]) -> list[SceneGraph]:
         """Parse captions of at most `PIECE` words, as they come out of `split_words`."""
         from spacy.tokens import Doc
 
+        # The same words come again and again, in these captions as in others.
+        lemmatize, correct = cache(self.lemmatizer.find), cache(self.lemmatizer.correct)
         docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
-        parsed = self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"])
-        return [self._read(doc).tuples for doc in parsed]
-
-    def _read(self, doc: Doc) -> SceneGraph:
-        correct = self.lemmatize.correct
-        tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
-        tree = Tree(repair(tokens, misread=self.misread), self.lemmatize)
-        return read_graph(tree, misread=self.misread)
+        graphs = []
+        for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
+            tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
+            tree = Tree(repair(tokens, misread=self.misread), lemmatize)
+            graphs.append(read_graph(tree, misread=self.misread))
+        return graphs
 
 
-def help_parse(package: str, misread: bool) -> None:
-    """Parse what another process sends: the part of a started one."""
-    sys.modules["torch"] = None  # type: ignore[assignment]  # spaCy would load it in vain
-    answer(load_parser(package, misread=misread).find_tuples)
+def find_graphs(package: str, misread: bool, pieces: Sequence[Words]) -> list[SceneGraph]:
+    """Do `Parser.find_graphs` with the installed pipeline of that name: for helper processes."""
+    return load_parser(package, misread=misread).find_graphs(pieces)
 
 
 def _count_cores() -> int:

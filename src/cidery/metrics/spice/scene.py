@@ -22,7 +22,7 @@ class Scene:
     tree: Tree
     misread: bool = False
     """Whether to err where the original does."""
-    _subjects: dict[int, list[int]] = field(default_factory=dict)
+    _subjects: dict[int, list[int]] = field(default_factory=dict, init=False)
 
     def name(self, place: int) -> str:
         """Return the lemma that goes into tuples."""

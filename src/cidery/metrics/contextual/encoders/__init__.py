@@ -27,7 +27,7 @@ from cidery.errors import DataError, SettingError
 from cidery.metrics.contextual.encoders.base import Encoder, Token, TokenStates
 from cidery.metrics.contextual.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
 from cidery.metrics.contextual.encoders.lens import Lens, find_lens
-from cidery.metrics.contextual.encoders.weights import hash_weights
+from cidery.metrics.contextual.encoders.weights import hash_file, hash_weights
 from cidery.plugins import LoadedPlugin, list_names, load_plugin
 from cidery.store import MODELS, find_model
 
@@ -42,24 +42,24 @@ def get_encoder(
     `device` is `cpu` (the native core), `torch` (torch, on a graphics card if it has one), or a
     device that torch knows, such as `cuda:1`. `keep` keeps vectors in the user's cache directory.
     """
-    if keep:
-        return _keep(get_encoder(encoder, device), device)
+    opened = _get_encoder(encoder, device)
+    return _cache(opened) if keep else opened
+
+
+def _get_encoder(encoder: EncoderLike, device: str) -> Encoder:
     if isinstance(encoder, Encoder):
         return encoder
-    if isinstance(encoder, str) and encoder in MODELS:
-        return _open(*_find_checked(encoder), encoder, device)
-    if isinstance(encoder, str) and (loaded := _load_foreign(encoder)) is not None:
-        return _read_foreign(loaded)
+    if isinstance(encoder, str) and encoder not in MODELS:
+        loaded = _load_foreign(encoder)
+        if loaded is not None:
+            return _read_foreign(loaded)
     if isinstance(encoder, str | os.PathLike):
-        folder = Path(encoder).resolve()
-        if not os.fspath(encoder) or not folder.is_dir():
-            raise SettingError(
-                f"no encoder {str(encoder)!r}: neither "
-                f"{' nor '.join(list_names('encoder', MODELS))} nor a folder"
-            )
-        return _open(folder, hash_weights(folder), f"folder:{folder.name}", device)
+        folder, name = _find_folder(encoder)
+        return _open(folder, _hash_files(folder), name, device)
     if callable(encoder) and isinstance(encoder, Hashable):
-        return _wrap(encoder)
+        from cidery.metrics.contextual.encoders.functions import FunctionEncoder
+
+        return FunctionEncoder(encoder)
     raise SettingError(
         f"an encoder is a name, a folder or a function that can be hashed, not {encoder!r}"
     )
@@ -105,8 +105,21 @@ def _read_foreign(loaded: LoadedPlugin) -> Encoder:
     )
 
 
-def _find_checked(name: str) -> tuple[Path, str]:
-    """Return the folder of a model that cidery knows, and the SHA-256 of its weights."""
+def _find_folder(encoder: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return a model's folder, and what signatures call it."""
+    if isinstance(encoder, str) and encoder in MODELS:
+        return _find_checked(encoder), encoder
+    folder = Path(encoder).resolve()
+    if not os.fspath(encoder) or not folder.is_dir():
+        raise SettingError(
+            f"no encoder {str(encoder)!r}: neither "
+            f"{' nor '.join(list_names('encoder', MODELS))} nor a folder"
+        )
+    return folder, f"folder:{folder.name}"
+
+
+def _find_checked(name: str) -> Path:
+    """Return the folder of a model that cidery knows; its weights must be those."""
     folder, source = find_model(name), MODELS[name]
     digest = hash_weights(folder)
     if digest != source.sums["model.safetensors"]:
@@ -114,34 +127,39 @@ def _find_checked(name: str) -> tuple[Path, str]:
             f"the weights in {folder} are not those of {name}: their SHA-256 is {digest}; fetch "
             f"them with: {source.command}"
         )
-    return folder, digest
+    return folder
 
 
+def _hash_files(folder: Path) -> tuple[str, ...]:
+    """Return the digests of all files that an encoder is made of, the weights' first."""
+    others = (folder / name for name in ("config.json", "tokenizer.json", "tokenizer_config.json"))
+    return (
+        hash_weights(folder),
+        *(hash_file(path) if path.is_file() else "none" for path in others),
+    )
+
+
+# Reading a model takes a second. The digests of its files, which are checked at every call, are
+# in the key.
 @lru_cache(maxsize=4)
-def _open(folder: Path, digest: str, name: str, device: str) -> Encoder:
+def _open(folder: Path, files: tuple[str, ...], name: str, device: str) -> Encoder:
     from cidery.metrics.contextual.encoders.transformer import TransformerEncoder
 
-    return TransformerEncoder(folder, digest, name, device)
+    return TransformerEncoder(folder, files, name, device)
 
 
-@lru_cache(maxsize=4)
-def _wrap(function: Callable[[list[str]], Any]) -> Encoder:
-    from cidery.metrics.contextual.encoders.functions import FunctionEncoder
+def _cache(encoder: Encoder) -> Encoder:
+    from cidery.metrics.contextual.encoders.transformer import TransformerEncoder
+    from cidery.metrics.contextual.encoders.vector_cache import CachedEncoder
 
-    return FunctionEncoder(function)
-
-
-@lru_cache(maxsize=4)
-def _keep(encoder: Encoder, device: str) -> Encoder:
-    from cidery.metrics.contextual.encoders.disk_cache import KeptEncoder
-    from cidery.metrics.contextual.encoders.functions import FunctionEncoder
-
-    if isinstance(encoder, FunctionEncoder):
+    if isinstance(encoder, CachedEncoder):
+        return encoder
+    if not isinstance(encoder, TransformerEncoder):
         raise SettingError(
-            f"vectors of {encoder.name} cannot be kept: who changes a function changes them "
-            "unseen; leave keep out"
+            f"vectors of {encoder.name} cannot be kept: a function may change while its name stays "
+            "the same; leave keep out"
         )
-    return KeptEncoder(encoder, device)
+    return CachedEncoder(encoder, encoder.files)
 
 
 __all__ = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -40,13 +40,15 @@ class TokenStates:
     states: Floats32
     """float32[tokens, width], not normalised"""
     ids: Integers
-    """int64[tokens], places in the encoder's vocabulary"""
+    """int64[tokens]: equal for equal tokens, in any captions of the same encoder"""
     special: NDArray[np.bool_]
     """bool[tokens]: what the encoder adds itself, such as [CLS] and [SEP]"""
     starts: Integers
     ends: Integers
     cut: Callable[[str], list[Token]]
     """How the encoder cuts a caption."""
+    vocabulary: Mapping[int, str]
+    """The tokens' texts by id: `the`, `##ing`; a piece that continues a word says so."""
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -77,14 +79,14 @@ class Encoder(ABC):
         """A digest of its weights, for signatures."""
 
     @property
+    @abstractmethod
+    def kernel(self) -> str:
+        """What computes, for signatures: last digits differ between kinds of processors."""
+
+    @property
     def layers(self) -> int:
         """The number of its last layer; layer 0 are the embeddings below the first."""
         return 0
-
-    @property
-    @abstractmethod
-    def vocabulary(self) -> Sequence[str]:
-        """The tokens' texts by id: `the`, `##ing`; a piece that continues a word says so."""
 
     @abstractmethod
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
-from threading import Lock
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,6 @@ from cidery.errors import InputError, SettingError
 from cidery.metrics.contextual.encoders.base import (
     Encoder,
     Floats32,
-    Integers,
     Token,
     TokenStates,
     normalise,
@@ -23,22 +23,20 @@ EncodeFunction: TypeAlias = Callable[[list[str]], Any]
 """`f(captions)` -> an array [captions, width], or for each caption its words and [words, width]."""
 
 
+@dataclass(frozen=True)
 class FunctionEncoder(Encoder):
     """A function that embeds captions as wholes, or word by word; it sees each caption once."""
 
-    def __init__(self, function: EncodeFunction, name: str | None = None) -> None:
-        self._function = function
-        self._name = name
-        self._places: dict[str, int] = {}
-        self._learning = Lock()
+    function: EncodeFunction
+    given_name: str | None = None
 
     @property
     def name(self) -> str:
         """The name it was given, or `callable:` and the function's own."""
-        if self._name is not None:
-            return self._name
-        module = getattr(self._function, "__module__", "?")
-        name = getattr(self._function, "__qualname__", type(self._function).__qualname__)
+        if self.given_name is not None:
+            return self.given_name
+        module = getattr(self.function, "__module__", "?")
+        name = getattr(self.function, "__qualname__", type(self.function).__qualname__)
         return f"callable:{module}.{name}"
 
     @property
@@ -47,9 +45,9 @@ class FunctionEncoder(Encoder):
         return "unknown"
 
     @property
-    def vocabulary(self) -> Sequence[str]:
-        """The words that it has returned so far, by id."""
-        return list(self._places)
+    def kernel(self) -> str:
+        """`unknown`: nor can what computes it."""
+        return "unknown"
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:  # noqa: ARG002
         """Return float32[captions, width], of length 1; zeros for a caption without words."""
@@ -76,14 +74,16 @@ class FunctionEncoder(Encoder):
         offsets = np.cumsum([0, *(len(one) for one, _ in found)], dtype=np.int64)
         states = np.concatenate([np.zeros((0, _width(found)), np.float32), *(s for _, s in found)])
         special = np.fromiter((word == "" for word in words), bool, len(words))
+        numbers = {word: _number(word) for word in dict.fromkeys(words)}
         return TokenStates(
             captions,
             states,
-            self._number(words),
+            np.fromiter((numbers[word] for word in words), np.int64, len(words)),
             special,
             offsets[:-1][places],
             offsets[1:][places],
             self.cut,
+            {number: word for word, number in numbers.items()},
         )
 
     def cut(self, caption: str) -> list[Token]:
@@ -98,7 +98,7 @@ class FunctionEncoder(Encoder):
 
     def _call(self, captions: list[str]) -> Any:
         """Return what the function gives, once for each caption."""
-        given = self._function(captions)
+        given = self.function(captions)
         if not isinstance(given, np.ndarray):
             try:
                 given = list(given)
@@ -150,12 +150,11 @@ class FunctionEncoder(Encoder):
             raise InputError(f"{self.name} must return {expected}, but it holds NaN or infinity")
         return array
 
-    def _number(self, words: Sequence[str]) -> Integers:
-        """Return the words' ids; new words get the next ones, one thread at a time."""
-        known = self._places
-        with self._learning:
-            numbers = (known.setdefault(word, len(known)) for word in words)
-            return np.fromiter(numbers, np.int64, len(words))
+
+def _number(word: str) -> int:
+    """Return a word's id, 64 bits of a digest: the same in every call, with nothing remembered."""
+    digest = hashlib.blake2b(word.encode(errors="surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
 
 
 _NOTHING: Floats32 = np.zeros((0, 0), np.float32)

@@ -21,6 +21,10 @@ TOKENS_AT_ONCE = 1 << 14
 class Layers(Protocol):
     """The layers of a model, ready to run."""
 
+    @property
+    def kernel(self) -> str:
+        """What computes, for signatures."""
+
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:
         """Take states through `count` layers; caption i has tokens [offsets[i], offsets[i + 1])."""
 
@@ -37,6 +41,11 @@ class NativeLayers:
         except ValueError as error:
             raise DataError(f"{model.folder}: {error}") from error
         self._distances = model.distances
+
+    @property
+    def kernel(self) -> str:
+        """`avx2` or `portable`: what the native core has chosen for this processor."""
+        return self._encoder.kernel
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:
         """Take states through `count` layers."""
@@ -96,6 +105,19 @@ class TorchLayers:
         except (RuntimeError, AssertionError) as error:
             raise SettingError(f"torch cannot use the device {device!r}: {error}") from error
         self._heads, self._epsilon, self._distances = model.heads, model.epsilon, model.distances
+
+    @property
+    def kernel(self) -> str:
+        """`torch-avx512` on a processor with that, `torch-cuda-…` with the graphics card's name."""
+        import torch
+
+        if self._device.type == "cpu":
+            kind = torch.backends.cpu.get_cpu_capability()
+        elif self._device.type == "cuda":
+            kind = f"cuda-{torch.cuda.get_device_name(self._device)}"
+        else:
+            kind = self._device.type
+        return "-".join(f"torch-{kind}".lower().split())
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:  # noqa: ARG002
         """Take states through `count` layers."""

@@ -36,9 +36,9 @@ class Lens:
         return sha256(self.inward.tobytes() + self.outward.tobytes()).hexdigest()[:12]
 
     def __call__(self, states: Floats) -> Floats:
-        """Return the states as seen through it, float64[states, width]; lengths change."""
-        seen: Floats = states + (states @ self.inward) @ self.outward.T
-        return seen
+        """Return the mapped states, float64[states, width]; lengths change."""
+        mapped: Floats = states + (states @ self.inward) @ self.outward.T
+        return mapped
 
 
 def find_lens(encoder: Encoder) -> Lens | None:
@@ -46,6 +46,7 @@ def find_lens(encoder: Encoder) -> Lens | None:
     return _read_lens(encoder.fingerprint)
 
 
+# The shipped lenses are part of the package, which does not change while the process runs.
 @lru_cache(maxsize=8)
 def _read_lens(weights: str) -> Lens | None:
     for file in FOLDER.glob("*.npy"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,9 +35,16 @@ AT_ONCE = 1024
 class TransformerEncoder(Encoder):
     """A model folder, read once; every distinct caption goes through it once per call."""
 
-    def __init__(self, folder: Path, digest: str, name: str, device: str) -> None:
-        """Read a folder whose weights have this SHA-256; `device` is as for `get_encoder`."""
-        self._folder, self._digest, self._name = folder, digest, name
+    def __init__(self, folder: Path, files: tuple[str, ...], name: str, device: str) -> None:
+        """Read a folder.
+
+        Args:
+            folder: As Hugging Face lays it out.
+            files: The SHA-256 of each of its files, the weights' first.
+            name: What signatures call it.
+            device: As for `get_encoder`.
+        """
+        self._folder, self._files, self._name = folder, files, name
         self._model: Model = read_model(folder)
         self._layers: Layers = (
             NativeLayers(self._model) if device == "cpu" else TorchLayers(self._model, device)
@@ -50,7 +59,17 @@ class TransformerEncoder(Encoder):
     @property
     def fingerprint(self) -> str:
         """The beginning of its weights' SHA-256."""
-        return self._digest[:12]
+        return self._files[0][:12]
+
+    @property
+    def files(self) -> str:
+        """A digest of all files: states depend on the settings and the tokenizer, too."""
+        return sha256("\n".join(self._files).encode()).hexdigest()
+
+    @property
+    def kernel(self) -> str:
+        """What computes: `avx2`, `portable`, or what torch uses."""
+        return self._layers.kernel
 
     @property
     def layers(self) -> int:
@@ -58,14 +77,14 @@ class TransformerEncoder(Encoder):
         return len(self._model.layers)
 
     @cached_property
-    def vocabulary(self) -> Sequence[str]:
+    def vocabulary(self) -> Mapping[int, str]:
         """The tokens' texts by id, as BERT's vocabulary has them."""
-        texts = [""] * len(self._model.words)
+        texts = {}
         for text, place in self._tokenizer.get_vocab().items():
             # RoBERTa marks the blank before a word, not that there is none.
             continues = self._model.naming.blank and text[:1].isalnum() and text[0] != "Ġ"
             texts[place] = f"##{text}" if continues else text.removeprefix("Ġ")
-        return texts
+        return MappingProxyType(texts)
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
         """Return float32[captions, width]: the mean of each caption's states, of length 1."""
@@ -92,7 +111,14 @@ class TransformerEncoder(Encoder):
         for first, last, part in self._run(ids, offsets, count, threads):
             states[offsets[first] : offsets[last]] = part
         return TokenStates(
-            captions, states, ids, special, offsets[:-1][places], offsets[1:][places], self.cut
+            captions,
+            states,
+            ids,
+            special,
+            offsets[:-1][places],
+            offsets[1:][places],
+            self.cut,
+            self.vocabulary,
         )
 
     def cut(self, caption: str) -> list[Token]:

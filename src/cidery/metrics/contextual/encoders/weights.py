@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import mmap
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from cidery.errors import DataError, MissingExtraError
 
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
-_KINDS = {"F32": "<f4", "F16": "<f2", "F64": "<f8", "BF16": "<u2"}
+_KINDS = {"F32": "<f4", "F16": "<f2", "F64": "<f8"}
+"""What can be a weight; other arrays, such as lists of positions, are left out."""
 
 
 def find_weights(folder: Path) -> Path:
@@ -36,24 +34,34 @@ def read_arrays(folder: Path) -> Mapping[str, np.ndarray]:
 
 
 def _read_safe(path: Path) -> dict[str, np.ndarray]:
-    """Map a safetensors file: the length of a JSON header, the header, then the numbers."""
     try:
-        with path.open("rb") as file:
-            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-        begin = 8 + int.from_bytes(content[:8], "little")
-        header: dict[str, Any] = json.loads(content[8:begin])
-        arrays = {}
-        for name, entry in header.items():
-            if name == "__metadata__" or entry["dtype"] not in _KINDS:
-                continue
-            first, last = entry["data_offsets"]
-            numbers = np.frombuffer(memoryview(content)[begin + first : begin + last], np.uint8)
-            array = numbers.view(_KINDS[entry["dtype"]])
-            if entry["dtype"] == "BF16":  # the upper half of a float32
-                array = (array.astype("<u4") << 16).view("<f4")
-            arrays[name] = array.reshape(entry["shape"])
-    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
+        from safetensors import SafetensorError, safe_open
+    except ImportError:
+        raise MissingExtraError.to(
+            f"read {path.name}", package="safetensors", extra="contextual"
+        ) from None
+    try:
+        with safe_open(path, "np") as file:
+            kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+            if "BF16" in kinds.values():
+                return _widen_brain_floats(path)
+            return {name: file.get_tensor(name) for name in kinds if kinds[name] in _KINDS}
+    except (SafetensorError, TypeError, ValueError) as error:
         raise DataError(f"{path} is damaged: {error}") from error
+
+
+def _widen_brain_floats(path: Path) -> dict[str, np.ndarray]:
+    """Read a file with bfloat16, which NumPy does not have: it is the upper half of a float32."""
+    from safetensors import deserialize
+
+    arrays = {}
+    for name, entry in deserialize(path.read_bytes()):  # type: ignore[no-untyped-call]
+        if entry["dtype"] == "BF16":
+            upper = np.frombuffer(entry["data"], "<u2").astype("<u4")
+            arrays[name] = (upper << 16).view("<f4").reshape(entry["shape"])
+        elif entry["dtype"] in _KINDS:
+            array = np.frombuffer(entry["data"], _KINDS[entry["dtype"]])
+            arrays[name] = array.reshape(entry["shape"])
     return arrays
 
 
@@ -73,13 +81,21 @@ def _read_pickled(path: Path) -> dict[str, np.ndarray]:
 
 def hash_weights(folder: Path) -> str:
     """Return the SHA-256 of the weights."""
-    path = find_weights(folder)
+    return hash_file(find_weights(folder))
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file; it is read again only when it has changed."""
     status = path.stat()
-    return _hash_unchanged(path, status.st_mtime_ns, status.st_size)
+    return _hash_unchanged(
+        path, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
+    )
 
 
-@lru_cache(maxsize=8)
-def _hash_unchanged(path: Path, modified: int, size: int) -> str:  # noqa: ARG001
+# Weights may be gigabytes. Whoever writes a file, or puts another in its place, changes its times,
+# its size or its number, all of which are in the key.
+@lru_cache(maxsize=32)
+def _hash_unchanged(path: Path, *status: int) -> str:  # noqa: ARG001
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cidery.metrics.contextual.encoders.base import Encoder, Floats32, TokenStates, number_distinct
-from cidery.store.shelf import Shelf
+from cidery.store.disk_cache import DiskCache
 
-SHELF = "embeddings"
+VECTORS = DiskCache("embeddings")
 AT_ONCE = 4096
 """Captions that are encoded, then kept: what is lost when the work is stopped."""
 
@@ -19,8 +19,8 @@ _TOKEN = np.dtype([("id", "<i8"), ("special", "?")])
 
 
 @dataclass(frozen=True)
-class KeptEncoder(Encoder):
-    """An encoder whose vectors are kept: a caption goes through it once, on this machine.
+class CachedEncoder(Encoder):
+    """An encoder whose vectors are kept on disk: it sees each caption once on this machine.
 
     ```python
     get_encoder("minilm", keep=True).embed(["a dog runs"])   # the second time, from the disk
@@ -28,8 +28,8 @@ class KeptEncoder(Encoder):
     """
 
     encoder: Encoder
-    device: str
-    """The device is part of the key: last digits differ between them."""
+    files: str
+    """A digest of all of the model's files: vectors depend on its tokenizer, too."""
 
     @property
     def name(self) -> str:
@@ -47,9 +47,9 @@ class KeptEncoder(Encoder):
         return self.encoder.layers
 
     @property
-    def vocabulary(self) -> Sequence[str]:
-        """The tokens' texts by id."""
-        return self.encoder.vocabulary
+    def kernel(self) -> str:
+        """What the encoder computes with."""
+        return self.encoder.kernel
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
         """Return float32[captions, width]: the mean of each caption's states, of length 1."""
@@ -97,25 +97,25 @@ class KeptEncoder(Encoder):
             (ends - counts)[places],
             ends[places],
             model.cut,
+            model.vocabulary,
         )
 
     def _find(
         self, captions: list[str], what: str, encode: Callable[[list[str]], Iterator[bytes]]
     ) -> list[bytes]:
         """Return what is kept of each caption; what is not is made, and kept."""
-        model = "\n".join((self.name, self.fingerprint, self.device, what))
+        model = "\n".join((self.name, self.files, self.kernel, what))
         keys = [
             hashlib.sha256(f"{model}\n{caption}".encode(errors="surrogatepass")).digest()
             for caption in captions
         ]
-        shelf = Shelf(SHELF)
-        found = shelf.load(keys)
+        found = VECTORS.load(keys)
         missing = [place for place, key in enumerate(keys) if key not in found]
         for start in range(0, len(missing), AT_ONCE):
             part = missing[start : start + AT_ONCE]
             contents = encode([captions[place] for place in part])
             made = {keys[place]: content for place, content in zip(part, contents, strict=True)}
-            shelf.save(made)
+            VECTORS.save(made)
             found |= made
         return [found[key] for key in keys]
 

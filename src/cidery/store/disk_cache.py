@@ -26,18 +26,18 @@ _PATIENCE = 30.0
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """Contents that are costly to make and depend on their key alone.
+class DiskCache:
+    """A cache on disk: contents that are costly to compute and depend on their key alone.
 
-    Processes may share it. Nothing depends on it: a damaged file is replaced, and where
-    none can be written, nothing is kept; a DataWarning tells.
+    Processes may share it. No result depends on it: a damaged file is replaced by an empty one, and
+    where none can be written, nothing is kept; a DataWarning says so.
     """
 
     name: str
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The file."""
         return cache_directory() / f"{self.name}-v1.sqlite"
 
     def load(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
@@ -72,7 +72,7 @@ class Shelf:
             )
         except sqlite3.DatabaseError as error:
             self.path.unlink(missing_ok=True)
-            self._warn(f"was damaged ({error}) and was replaced by an empty one")
+            self._warn(f"was damaged ({error}) and is replaced by an empty one")
         return None
 
     def _warn(self, problem: str) -> None:

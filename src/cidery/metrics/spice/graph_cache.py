@@ -1,0 +1,42 @@
+"""Scene graphs in the user's cache directory, by caption and parser."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+
+from cidery.metrics.spice.graph import SceneGraph
+from cidery.store.disk_cache import DiskCache
+
+GRAPHS = DiskCache("scene-graphs")
+
+
+def load_graphs(
+    parser: str, captions: Iterable[tuple[str, ...]]
+) -> dict[tuple[str, ...], SceneGraph]:
+    """Return the graphs of these captions that one version of one parser made and that are kept."""
+    by_key = {_key(parser, caption): caption for caption in captions}
+    found = {key: _decode(content) for key, content in GRAPHS.load(by_key).items()}
+    return {by_key[key]: graph for key, graph in found.items() if graph is not None}
+
+
+def save_graphs(parser: str, graphs: Mapping[tuple[str, ...], SceneGraph]) -> None:
+    """Keep graphs by their captions."""
+    GRAPHS.save({_key(parser, caption): _encode(graph) for caption, graph in graphs.items()})
+
+
+def _key(parser: str, caption: tuple[str, ...]) -> bytes:
+    return hashlib.sha256("\n".join((parser, *caption)).encode()).digest()
+
+
+def _encode(graph: SceneGraph) -> bytes:
+    return json.dumps(graph.tuples, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _decode(content: bytes) -> SceneGraph | None:
+    """Return the graph; None where bytes were damaged, which SQLite does not notice."""
+    try:
+        return SceneGraph.from_tuples(map(tuple, json.loads(content)))
+    except (TypeError, ValueError):
+        return None
