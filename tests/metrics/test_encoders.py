@@ -321,7 +321,7 @@ def test_a_function_remembers_no_words():
     assert first == second
     second.tokens(["some other words"])
     assert first.tokens(["a dog"]).ids.tolist() == second.tokens(["a dog"]).ids.tolist()
-    assert vars(first) == {"function": spell}
+    assert vars(first) == {"function": spell, "given_name": None}
 
 
 def test_a_known_model_with_other_weights_is_refused(minilm, tmp_path, monkeypatch):
