@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import hypothesis
 import pytest
@@ -16,25 +17,54 @@ from cidery.errors import DataError, MissingExtraError
 from cidery.metrics.contextual.encoders import Encoder, get_encoder
 from cidery.metrics.spice.pipeline import Parser, load_parser
 from cidery.store.meteor_table import find_sources
-from support.attacking import World, attacked
-from support.browsing import find_chromium, opened_browser
 from support.example import BUNDLED, SHARED, Example
-from support.serving import (
-    Installation,
-    PostgreSQL,
-    choose_database,
-    running,
-    running_postgresql,
-)
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
-
+from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
+from support.reaper import Reaper
 
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
+
+
+REAPER = pytest.StashKey[Reaper]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """See to it that whatever this run starts ends with it; its processes inherit the mark."""
+    for marker, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
+    if sys.platform == "linux" and not hasattr(config, "workerinput"):
+        config.stash[REAPER] = Reaper.start()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End what still runs."""
+    if REAPER in config.stash:
+        config.stash[REAPER].stop()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the web app's tests out where its packages are not installed."""
+    is_app = collection_path == config.rootpath / "tests" / "app"
+    return True if is_app and not has_app_packages() else None
+
+
+def pytest_report_header() -> str:
+    """Say what was left out."""
+    return "" if has_app_packages() else "tests/app is left out: Django is not installed"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test with what it needs, so that `-m` can select."""
+    for item in items:
+        mark_needs(item)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here, and say why."""
+    skip_without_extras(item)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -112,65 +142,3 @@ def java() -> str:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
     return found
-
-
-@pytest.fixture(scope="session")
-def postgresql() -> Iterator[PostgreSQL]:
-    """A real PostgreSQL, for as long as the tests run."""
-    programs = PostgreSQL.find()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
-    with running_postgresql(programs) as server:
-        yield server
-
-
-@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database: nothing for SQLite, then PostgreSQL's."""
-    return choose_database(request)
-
-
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
-def installation(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Installation]:
-    """The real app, running on either database; all tests that need no other share it."""
-    folder = tmp_path_factory.mktemp("installation")
-    with running(folder, choose_database(request)) as app:
-        yield app
-
-
-@pytest.fixture(scope="session")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    """An installation with teams, judges and hidden references, for attacks."""
-    with attacked(tmp_path_factory.mktemp("world")) as made:
-        yield made
-
-
-@pytest.fixture(scope="session")
-def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Django in this process, on an SQLite of its own: for what needs no server."""
-    from cidery.app.web.database import migrate
-    from cidery.app.web.environment import Environment, set_up
-
-    # A browser of other tests may have an event loop running in this thread; Django need not mind.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
-            patch.setenv(name, "")  # so that it is unset afterwards
-        set_up(Environment(data=tmp_path_factory.mktemp("local")))
-        migrate()
-    yield
-    from django.db import connections
-
-    connections.close_all()
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, for as long as the tests run."""
-    if find_chromium() is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
-    with opened_browser() as opened:
-        yield opened

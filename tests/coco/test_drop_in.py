@@ -57,7 +57,7 @@ def assert_equal(ours: Any, theirs: Any, where: str = "$") -> None:
 
 # --- four scripts in the manner of real users --------------------------------------------------
 
-THROUGH_DOORS = """
+DROPPED_IN = """
 import runpy, sys
 import cidery.coco
 cidery.coco.install()
@@ -132,7 +132,7 @@ def script_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     "script", ["harness.py", "evaluate_files.py", "plain_dicts.py", "rewards.py"]
 )
 def test_unmodified_scripts_find_the_same_numbers(script: str, script_folder: Path) -> None:
-    ours, our_lines = run_script(THROUGH_DOORS, script, script_folder)
+    ours, our_lines = run_script(DROPPED_IN, script, script_folder)
     theirs, their_lines = run_script(ORIGINAL.format(tests=str(TESTS)), script, script_folder)
     if script == "evaluate_files.py":
         for found in (ours, theirs):
@@ -175,7 +175,7 @@ class RandomCorpus:
     def __init__(self, seed: int, breaks: bool = True) -> None:
         self.rng = random.Random(seed)
         self.splitters = SPLITTERS + (LINE_BREAKS if breaks else [])
-        count = self.rng.choice([1, 2, 3, 5, 10, 30, 100, self.rng.randint(1, 300)])
+        count = self.rng.choice([1, 2, 3, 5, 10, 20, 30, self.rng.randint(1, 60)])
         ids: list[Any] = self.rng.sample(range(10**6), count)
         if seed % 2:
             ids = [f"image {i}" for i in ids]
@@ -282,7 +282,7 @@ def test_tokenizer_on_random_corpora() -> None:
         for seed in range(CORPORA)
         for image, captions in RandomCorpus(seed, breaks=False).references.items()
     }
-    assert len(document) > 5000
+    assert len(document) > 2000
     assert coco.PTBTokenizer().tokenize(document) == PTBTokenizer().tokenize(document)
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 import cidery
 from cidery.metrics import METRICS
-from support.available import what_is_missing
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -56,15 +55,6 @@ FEWER = {"contextual": 150, "spice": 600}
 """Images for metrics of an extra that are slow: a language model or a parser comes first."""
 
 
-MISSING = {extra: what_is_missing(extra) for extra in {m.extra for m in METRICS.values()}}
-HERE = [
-    pytest.param(
-        name, marks=pytest.mark.skipif(bool(MISSING[m.extra]), reason=MISSING[m.extra] or "here")
-    )
-    for name, m in METRICS.items()
-]
-
-
 @st.composite
 def corpora(draw, captions=any_caption, least=2):
     size = draw(st.integers(least, 6))
@@ -90,7 +80,7 @@ def fixed(name, references):
     return {"frequencies": (stemmed_frequencies if stems else frequencies)(references)}
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 @settings(max_examples=40)
 @given(corpus=corpora())
 def test_scores_are_finite_and_in_range(name, corpus):
@@ -102,7 +92,7 @@ def test_scores_are_finite_and_in_range(name, corpus):
         assert (values <= high * (1 + 1e-9)).all()
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 @settings(max_examples=25)
 @given(corpus=corpora())
 def test_split_equals_whole(name, corpus):
@@ -119,7 +109,7 @@ def test_split_equals_whole(name, corpus):
         assert alone.each[name][0] == whole.each[name][position]
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 @settings(max_examples=25)
 @given(corpus=corpora(), seed=st.randoms(use_true_random=False))
 def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
@@ -136,7 +126,7 @@ def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
     assert after.corpus[name] == pytest.approx(before.corpus[name], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 @settings(max_examples=25)
 @given(corpus=corpora(captions=caption), other=caption)
 def test_identity_scores_highest(name, corpus, other):
@@ -148,7 +138,7 @@ def test_identity_scores_highest(name, corpus, other):
     assert (same.each[name] >= different.each[name] * (1 - 1e-9) - 1e-12).all()
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 def test_threads_do_not_change_the_bits(name, example):
     candidates, references = example.many(FEWER.get(METRICS[name].extra, 3000))
     one = cidery.score(candidates, references, metrics=[name], threads=1)
@@ -158,7 +148,7 @@ def test_threads_do_not_change_the_bits(name, example):
         assert more.corpus == one.corpus
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 def test_several_candidates_of_one_image_are_rows(name, example):
     candidates, references = example.many(150)
     twice = {image: [caption, caption] for image, caption in candidates.items()}
@@ -169,7 +159,7 @@ def test_several_candidates_of_one_image_are_rows(name, example):
     assert table.corpus[name] == pytest.approx(once.corpus[name], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 def test_very_long_captions(name, example):
     candidates, references = example.many(120)
     rng = np.random.default_rng(0)
@@ -182,7 +172,7 @@ def test_very_long_captions(name, example):
     assert np.isfinite(values).all()
 
 
-@pytest.mark.parametrize("name", HERE)
+@pytest.mark.parametrize("name", METRICS)
 def test_one_word_and_empty_captions(name):
     references = {"a": ["dog", "a dog"], "b": ["", "cat"], "c": [""]}
     table = cidery.score({"a": "dog", "b": "", "c": ""}, references, metrics=[name])

@@ -144,7 +144,6 @@ def test_a_run_gives_the_bits_of_each_metric_alone(jobs: list[Job], example: Exa
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_run_with_metrics_of_an_extra(extra: str, example: Example) -> None:
-    skip_unless_available(extra)
     rng = random.Random(extra)
     for _ in range(2):
         metrics = [*EXTRAS[extra], cidery.CiderD(), cidery.RougeL()]
@@ -224,6 +223,7 @@ def test_drop_in_classes_give_their_own_scores_in_any_mix(
     assert together == alone
 
 
+@pytest.mark.model
 def test_drop_in_classes_of_extras_in_a_mix(example: Example) -> None:
     for extra, _ in OPTIONAL.values():
         skip_unless_available(extra)

@@ -344,6 +344,7 @@ def test_lemmas(word: str, tag: str, lemma: str, parser: Parser) -> None:
     assert parser.lemmatize(word, tag) == lemma
 
 
+@pytest.mark.model
 def test_lemmas_without_tables() -> None:
     from spacy.lookups import Lookups
 
@@ -457,6 +458,7 @@ def test_counts_without_tuples() -> None:
 # --- loading -----------------------------------------------------------------------------------
 
 
+@pytest.mark.model
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

@@ -20,6 +20,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from filelock import FileLock
+
+from support.commands import run_cidery
+from support.reaper import MARK, postgresql_folder
 
 CIDERY = str(Path(sys.executable).parent / "cidery")
 PATIENCE_SECONDS = 180
@@ -106,6 +110,7 @@ class Installation:
     port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
     visitors: list[Visitor] = field(default_factory=list)
+    has_owner: bool = False
 
     @property
     def url(self) -> str:
@@ -155,22 +160,19 @@ class Installation:
     def owner(self) -> Visitor:
         """Return the owner, signed in; the first call uses the one-time link."""
         visitor = self.visitor()
+        if self.has_owner:
+            visitor.sign_in("owner")
+            return visitor
         link = self.run("serve", "--owner-link", "owner").strip()
         answer = visitor.post("/api/" + link.split("/", 3)[3], json={"password": PASSWORD})
         assert answer.status_code == 200, answer.text
+        self.has_owner = True
         return visitor
 
-    def run(self, *arguments: str, status: int = 0, **settings: Any) -> str:
+    def run(self, *arguments: str, status: int = 0, folder: Path | None = None) -> str:
         """Run a `cidery` command on this installation and return what it prints."""
-        done = subprocess.run(
-            [CIDERY, *arguments],
-            env=self.environment,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-            **settings,
-        )
-        assert done.returncode == status, done.stderr
+        done = run_cidery(arguments, environment=self.environment, folder=folder)
+        assert done.status == status, done.stderr
         return done.stdout if status == 0 else done.stderr
 
 
@@ -193,7 +195,6 @@ class PostgreSQL:
     programs: Path
     folder: Path
     port: int = field(default_factory=free_port)
-    databases: int = 0
 
     @staticmethod
     def find() -> Path | None:
@@ -236,8 +237,7 @@ class PostgreSQL:
 
     def new_database(self) -> str:
         """Make an empty database and return its URL."""
-        self.databases += 1
-        name = f"test{self.databases}"
+        name = f"test_{secrets.token_hex(6)}"
         self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "cidery", name)
         return f"postgresql://cidery@127.0.0.1:{self.port}/{name}"
 
@@ -248,6 +248,23 @@ def choose_database(request: Any) -> str:
         return ""
     server: PostgreSQL = request.getfixturevalue("postgresql")
     return server.new_database()
+
+
+def share_postgresql(programs: Path) -> PostgreSQL:
+    """Return the PostgreSQL of this test run, which the first that needs it starts.
+
+    All processes of the run share it; the run's reaper ends it.
+    """
+    folder = postgresql_folder(os.environ[MARK])
+    folder.mkdir(exist_ok=True)
+    server, chosen = PostgreSQL(programs, folder), folder / "port"
+    with FileLock(f"{folder}.lock"):
+        if chosen.exists():
+            server.port = int(chosen.read_text())
+        else:
+            server.start()
+            chosen.write_text(str(server.port))
+    return server
 
 
 @contextmanager

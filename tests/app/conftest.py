@@ -1,0 +1,104 @@
+"""Fixtures of the app's tests: databases, running installations, a browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from cidery.captions import bundled
+from support.attacking import World, attacked
+from support.browsing import find_chromium, opened_browser
+from support.serving import (
+    Installation,
+    PostgreSQL,
+    choose_database,
+    running,
+    share_postgresql,
+)
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> PostgreSQL:
+    """A real PostgreSQL, one for all processes of the run."""
+    programs = PostgreSQL.find()
+    if programs is None:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    return share_postgresql(programs)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database: nothing for SQLite, then PostgreSQL's."""
+    return choose_database(request)
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def installation(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
+    """The real app, running on either database; all tests that need no other share it."""
+    folder = tmp_path_factory.mktemp("installation")
+    with running(folder, choose_database(request)) as app:
+        yield app
+
+
+@pytest.fixture(scope="session")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    """An installation with teams, judges and hidden references, for attacks."""
+    with attacked(tmp_path_factory.mktemp("world")) as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Django in this process, on an SQLite of its own: for what needs no server."""
+    from cidery.app.web.database import migrate
+    from cidery.app.web.environment import Environment, set_up
+
+    # A browser of other tests may have an event loop running in this thread; Django need not mind.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
+            patch.setenv(name, "")  # so that it is unset afterwards
+        set_up(Environment(data=tmp_path_factory.mktemp("local")))
+        migrate()
+    yield
+    from django.db import connections
+
+    connections.close_all()
+
+
+@pytest.fixture(scope="session")
+def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """The app for tests in a browser, with a challenge and the bundled captions in its folder."""
+    folder = tmp_path_factory.mktemp("browsed")
+    for name in bundled.NAMES:
+        shutil.copy(bundled.path(name), folder)
+    challenge = {
+        "slug": "orchard",
+        "title": "Orchard captions",
+        "metrics": ["rouge-l", "bleu-4"],
+        "references": {"c5": "references.json"},
+    }
+    (folder / "challenge.json").write_text(json.dumps(challenge))
+    with running(folder) as app:
+        app.run("challenge", "create", str(folder / "challenge.json"))
+        yield app
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for as long as the tests run."""
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
+    with opened_browser() as opened:
+        yield opened
