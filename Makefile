@@ -5,6 +5,9 @@ VENV := .venv
 CHECK := .venv-check
 BIN := $(VENV)/bin
 
+# Tests start hundreds of processes: what Python compiles is kept.
+export PYTHONDONTWRITEBYTECODE :=
+
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
@@ -15,7 +18,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-QUICK := not (app or browser or java or model or sanitizer or service)
+QUICK := not (app or browser or java or model or sanitizer or service or shared)
 FORMATTED := src tests tools benchmarks examples
 
 .PHONY: demo check check-types check-tests test clean
@@ -32,7 +35,7 @@ check-types:
 	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
 
 check-tests:
-	$(CHECK)/bin/pytest -n 2 -q -m "$(QUICK)"
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "$(QUICK)"
 
 # Everything, what fails fast first.
 test: $(VENV)/.test $(VENV)/.services

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
 from cidery.metrics import METRICS
+from support.captions import at_most
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -51,7 +52,7 @@ LONG = {"meteor": 2_000}
 """Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
 
 
-FEWER = {"contextual": 150, "spice": 600}
+FEWER = {"contextual": 60, "spice": 300}
 """Images for metrics of an extra that are slow: a language model or a parser comes first."""
 
 
@@ -81,7 +82,7 @@ def fixed(name, references):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@settings(max_examples=40)
+@at_most(40)
 @given(corpus=corpora())
 def test_scores_are_finite_and_in_range(name, corpus):
     table = cidery.score(*corpus, metrics=[name])
@@ -93,7 +94,7 @@ def test_scores_are_finite_and_in_range(name, corpus):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@settings(max_examples=25)
+@at_most(25)
 @given(corpus=corpora())
 def test_split_equals_whole(name, corpus):
     candidates, references = corpus
@@ -110,7 +111,7 @@ def test_split_equals_whole(name, corpus):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@settings(max_examples=25)
+@at_most(25)
 @given(corpus=corpora(), seed=st.randoms(use_true_random=False))
 def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
     candidates, references = corpus
@@ -127,7 +128,7 @@ def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@settings(max_examples=25)
+@at_most(25)
 @given(corpus=corpora(captions=caption), other=caption)
 def test_identity_scores_highest(name, corpus, other):
     _, references = corpus

@@ -13,6 +13,7 @@ import pytest
 import cidery
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.metrics.spice import misreadings, repairs
+from cidery.metrics.spice.edits import Repair
 from cidery.metrics.spice.crew import Crew, Helper
 from cidery.metrics.spice.disk_cache import SHELF
 from cidery.metrics.spice.graph import SceneGraph, categories_of
@@ -224,7 +225,7 @@ REPAIRED = {
 
 
 @pytest.mark.parametrize("mend", REPAIRED, ids=lambda mend: mend.__name__)
-def test_repairs(mend: repairs.Repair) -> None:
+def test_repairs(mend: Repair) -> None:
     before, after = REPAIRED[mend]
     tokens = read(before)
     mend(tokens)
@@ -300,7 +301,7 @@ def test_every_repair_has_an_example() -> None:
     ],
     ids=["a participle it knows", "a person", "no auxiliary"],
 )
-def test_what_is_read_right(mend: repairs.Repair, text: str) -> None:
+def test_what_is_read_right(mend: Repair, text: str) -> None:
     tokens = read(text)
     mend(tokens)
     assert tokens == read(text)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 
 import numpy as np
 import pytest
@@ -74,9 +75,12 @@ def test_live_on_5000_images_of_a_real_model(java, karpathy):
     assert_same(ours(*karpathy), reference_tools.score(*karpathy))
 
 
-def test_live_on_all_of_val2014(java):
+def test_live_on_val2014(java):
+    """A quarter of the images; all of them, a minute of the original's time, with new examples."""
     captions = reference_tools.coco_captions("val2014")
     assert len(captions) == 40504
+    if os.environ.get("CIDERY_EXAMPLES") != "new":
+        captions = dict(list(captions.items())[::4])
     candidates = {image: listed[-1] for image, listed in captions.items()}
     references = {image: listed[:-1] for image, listed in captions.items()}
     assert_same(ours(candidates, references), reference_tools.score(candidates, references))

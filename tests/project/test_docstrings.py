@@ -53,7 +53,7 @@ BY_ITSELF = {"install"}
 """Examples that change what others import."""
 LEFT_OUT = {
     "app.challenges.client.Client": "needs a server that has this challenge",
-    "meta.reproduce.reproduce": "reads the published data sets, whose licences forbid shipping them",
+    "meta.reproduce.reproduce": "reads the published data sets",
     "store": "downloads a model",
 }
 

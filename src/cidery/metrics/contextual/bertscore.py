@@ -40,7 +40,8 @@ class BertScore(ByToken):
     the highest value, as the package bert_score does, or the mean.
 
     ```python
-    cidery.score(candidates, references, metrics=[BertScore(), BertScore(measure="recall", idf=True)])
+    metrics = [BertScore(), BertScore(measure="recall", idf=True)]
+    cidery.score(candidates, references, metrics=metrics)
     ```
     """
 
