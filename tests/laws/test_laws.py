@@ -1,8 +1,11 @@
 """Laws that every metric obeys; none can escape, since they run over METRICS."""
 
+from __future__ import annotations
+
 import os
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 import cidery
 from cidery.metrics import METRICS
 from support.captions import at_most
+from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -57,23 +61,23 @@ FEWER = {"contextual": 60, "spice": 300}
 
 
 @st.composite
-def corpora(draw, captions=any_caption, least=2):
+def corpora(draw: Any, captions: Any = any_caption, least: Any = 2) -> Any:
     size = draw(st.integers(least, 6))
     references = {f"i{n}": draw(st.lists(captions, min_size=1, max_size=4)) for n in range(size)}
     candidates = {image: draw(captions) for image in references}
     return candidates, references
 
 
-def frequencies(references):
+def frequencies(references: Any) -> Any:
     extra = {f"more{n}": [" ".join(WORDS[n : n + 5])] for n in range(10)}
     return cidery.DocumentFrequencies.from_references(references | extra)
 
 
-def stemmed_frequencies(references):
+def stemmed_frequencies(references: Any) -> Any:
     return cidery.DocumentFrequencies.from_references(references, stemmer="english")
 
 
-def fixed(name, references):
+def fixed(name: Any, references: Any) -> Any:
     """Settings that do not depend on which images are scored together."""
     if not METRICS[name].uses_frequencies:
         return {}
@@ -84,7 +88,7 @@ def fixed(name, references):
 @pytest.mark.parametrize("name", METRICS)
 @at_most(40)
 @given(corpus=corpora())
-def test_scores_are_finite_and_in_range(name, corpus):
+def test_scores_are_finite_and_in_range(name: Any, corpus: Any) -> None:
     table = cidery.score(*corpus, metrics=[name])
     low, high = METRICS[name].range
     for values in (table.each[name], np.asarray([table.corpus[name]])):
@@ -96,7 +100,7 @@ def test_scores_are_finite_and_in_range(name, corpus):
 @pytest.mark.parametrize("name", METRICS)
 @at_most(25)
 @given(corpus=corpora())
-def test_split_equals_whole(name, corpus):
+def test_split_equals_whole(name: Any, corpus: Any) -> None:
     candidates, references = corpus
     metric = METRICS[name]
     if hasattr(metric, "idf"):
@@ -113,7 +117,7 @@ def test_split_equals_whole(name, corpus):
 @pytest.mark.parametrize("name", METRICS)
 @at_most(25)
 @given(corpus=corpora(), seed=st.randoms(use_true_random=False))
-def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
+def test_order_of_images_and_references_does_not_matter(name: Any, corpus: Any, seed: Any) -> None:
     candidates, references = corpus
     before = cidery.score(candidates, references, metrics=[name])
     images = list(references)
@@ -130,7 +134,7 @@ def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
 @pytest.mark.parametrize("name", METRICS)
 @at_most(25)
 @given(corpus=corpora(captions=caption), other=caption)
-def test_identity_scores_highest(name, corpus, other):
+def test_identity_scores_highest(name: Any, corpus: Any, other: Any) -> None:
     _, references = corpus
     single = {image: captions[:1] for image, captions in references.items()}
     options = fixed(name, single)
@@ -140,7 +144,7 @@ def test_identity_scores_highest(name, corpus, other):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_threads_do_not_change_the_bits(name, example):
+def test_threads_do_not_change_the_bits(name: Any, example: Example) -> None:
     candidates, references = example.many(FEWER.get(METRICS[name].extra, 3000))
     one = cidery.score(candidates, references, metrics=[name], threads=1)
     for threads in (2, 3, 7):
@@ -150,7 +154,7 @@ def test_threads_do_not_change_the_bits(name, example):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_several_candidates_of_one_image_are_rows(name, example):
+def test_several_candidates_of_one_image_are_rows(name: Any, example: Example) -> None:
     candidates, references = example.many(150)
     twice = {image: [caption, caption] for image, caption in candidates.items()}
     once = cidery.score(candidates, references, metrics=[name])
@@ -161,7 +165,7 @@ def test_several_candidates_of_one_image_are_rows(name, example):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_very_long_captions(name, example):
+def test_very_long_captions(name: Any, example: Example) -> None:
     candidates, references = example.many(120)
     rng = np.random.default_rng(0)
     first, second = list(candidates)[:2]
@@ -174,21 +178,21 @@ def test_very_long_captions(name, example):
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_one_word_and_empty_captions(name):
+def test_one_word_and_empty_captions(name: Any) -> None:
     references = {"a": ["dog", "a dog"], "b": ["", "cat"], "c": [""]}
     table = cidery.score({"a": "dog", "b": "", "c": ""}, references, metrics=[name])
     assert np.isfinite(table.each[name]).all()
     assert table.each[name][0] > 0 or name in ("rouge-2", "rouge-s")
 
 
-def test_metrics_are_values():
+def test_metrics_are_values() -> None:
     for metric in METRICS.values():
         assert pickle.loads(pickle.dumps(metric)) == metric
         assert hash(metric) == hash(type(metric)(**vars(metric)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_scores_in_a_forked_process(example):
+def test_scores_in_a_forked_process(example: Example) -> None:
     candidates, references = example.many(2000)
     expected = cidery.score(candidates, references, metrics=["cider-d"]).corpus["cider-d"]
     child = os.fork()

@@ -13,9 +13,9 @@ import pytest
 import cidery
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.metrics.spice import misreadings, repairs
-from cidery.metrics.spice.edits import Repair
 from cidery.metrics.spice.crew import Crew, Helper
 from cidery.metrics.spice.disk_cache import SHELF
+from cidery.metrics.spice.edits import Repair
 from cidery.metrics.spice.graph import SceneGraph, categories_of
 from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
