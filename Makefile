@@ -1,39 +1,83 @@
-# `make demo` and `make test` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
+# `make demo`, `make check` and `make test` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
 
 PYTHON ?= python3
 VENV := .venv
+CHECK := .venv-check
 BIN := $(VENV)/bin
+
+# Tests start hundreds of processes: what Python compiles is kept.
+export PYTHONDONTWRITEBYTECODE :=
 
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
-BUILD := pyproject.toml CMakeLists.txt $(NATIVE)
+BUILD := pyproject.toml CMakeLists.txt $(NATIVE) build/modules.txt
 
 # apt-get, where there is one and we may call it.
 INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
-.PHONY: demo test clean
+# What `make check` leaves out: tests that need more than Python packages.
+QUICK := not (app or browser or java or model or sanitizer or service or shared)
+FORMATTED := src tests tools benchmarks examples
+
+.PHONY: demo check check-types check-tests test clean
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
 
-test: $(VENV)/.test $(VENV)/.services
-	$(BIN)/ruff format --check src tests tools benchmarks examples
-	$(BIN)/ruff check src tests tools benchmarks examples
-	$(BIN)/clang-format --dry-run --Werror $(CPP)
-	$(BIN)/mypy
-	$(BIN)/pytest -n 2
+# The loop of development: a venv of its own, without torch, spaCy or Django.
+check: $(CHECK)/.check
+	@$(MAKE) --no-print-directory lint BIN=$(CHECK)/bin
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target check-types check-tests
 
-$(VENV)/.pip:
+check-types:
+	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
+
+check-tests:
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "$(QUICK)"
+
+# Everything, what fails fast first.
+test: $(VENV)/.test $(VENV)/.services
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
+	$(BIN)/pytest -n 2 -m "not ($(QUICK))"
+
+.PHONY: lint types quick-tests
+
+lint:
+	$(BIN)/ruff format --check --quiet $(FORMATTED)
+	$(BIN)/ruff check --quiet $(FORMATTED)
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+types:
+	$(BIN)/mypy
+
+quick-tests:
+	$(BIN)/pytest -n 2 -q -m "$(QUICK)"
+
+# An editable install knows its modules by name: it is made again when one is added, moved or removed.
+.PHONY: FORCE
+build/modules.txt: FORCE
+	@mkdir -p build
+	@find src/cidery -name '*.py' | LC_ALL=C sort > $@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(VENV)/.pip $(CHECK)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; set PYTHON=")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --upgrade pip
 	touch $@
 
 # ninja and cmake come along if the machine lacks them, as the build's own requirements.
 $(VENV)/.demo: $(VENV)/.pip $(BUILD)
 	$(BIN)/python -m pip install --quiet --editable .
+	touch $@
+
+# Its build has a folder of its own, so that the two venvs do not make each other compile.
+$(CHECK)/.check: $(CHECK)/.pip $(BUILD)
+	$(CHECK)/bin/python -m pip install --quiet --editable '.[check]' \
+	    --config-settings=cmake.define.CIDERY_WERROR=ON --config-settings=build-dir=build/check
 	touch $@
 
 # Warnings of the compiler are errors here, and only here: other compilers know other warnings.
@@ -56,4 +100,4 @@ $(VENV)/.services: $(VENV)/.pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(CHECK) build .mypy_cache .ruff_cache .pytest_cache

@@ -18,10 +18,12 @@ from cidery.metrics.contextual.encoders import Encoder, get_encoder
 from cidery.metrics.spice.pipeline import Parser, load_parser
 from cidery.store.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example
+from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
 from support.reaper import Reaper
 
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("few", derandomize=True, deadline=None, max_examples=20)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
 
@@ -31,6 +33,8 @@ REAPER = pytest.StashKey[Reaper]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """See to it that whatever this run starts ends with it; its processes inherit the mark."""
+    for marker, meaning in MARKERS.items():
+        config.addinivalue_line("markers", f"{marker}: {meaning}")
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
 
@@ -39,6 +43,29 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     """End what still runs."""
     if REAPER in config.stash:
         config.stash[REAPER].stop()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the web app's tests out where its packages are not installed."""
+    is_app = collection_path == config.rootpath / "tests" / "app"
+    return True if is_app and not has_app_packages() else None
+
+
+def pytest_report_header() -> str:
+    """Say what was left out."""
+    return "" if has_app_packages() else "tests/app is left out: Django is not installed"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test with what it needs, so that `-m` can select."""
+    for item in items:
+        mark_needs(item)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip what cannot run here, and say why."""
+    skip_without_extras(item)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -69,7 +69,7 @@ def start(*arguments: str, **settings: Any) -> subprocess.Popen[bytes]:
 def finish(*arguments: str, given: bytes = b"") -> Ran:
     """Run the installed executable to its end."""
     with start(*arguments) as process:
-        out, err = process.communicate(given, timeout=120)
+        out, err = process.communicate(given)
     return Ran(process.returncode, out.decode(), err.decode())
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
@@ -14,6 +14,7 @@ from cidery import DocumentFrequencies
 from cidery.errors import FrequenciesError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, load_shipped
 from support import oracle
+from support.captions import at_most
 
 caption = st.lists(st.sampled_from(["a", "b", "c", "d e", "ü"]), max_size=8).map(" ".join)
 collections = st.dictionaries(
@@ -69,7 +70,7 @@ def test_merging_equals_counting_together(one, other):
     assert merged.fingerprint == build(one | other).fingerprint
 
 
-@settings(max_examples=30)
+@at_most(30)
 @given(collections, st.integers(1, 2))
 def test_saving_and_loading(tmp_path_factory, references, min_count):
     path = tmp_path_factory.mktemp("df") / "set.df"

@@ -1,17 +1,21 @@
 """Laws that every metric obeys; none can escape, since they run over METRICS."""
 
+from __future__ import annotations
+
 import os
 import pickle
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
 from cidery.metrics import METRICS
-from support.available import what_is_missing
+from support.captions import at_most
+from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -52,37 +56,28 @@ LONG = {"meteor": 2_000}
 """Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
 
 
-FEWER = {"contextual": 150, "spice": 600}
+FEWER = {"contextual": 60, "spice": 300}
 """Images for metrics of an extra that are slow: a language model or a parser comes first."""
 
 
-MISSING = {extra: what_is_missing(extra) for extra in {m.extra for m in METRICS.values()}}
-HERE = [
-    pytest.param(
-        name, marks=pytest.mark.skipif(bool(MISSING[m.extra]), reason=MISSING[m.extra] or "here")
-    )
-    for name, m in METRICS.items()
-]
-
-
 @st.composite
-def corpora(draw, captions=any_caption, least=2):
+def corpora(draw: Any, captions: Any = any_caption, least: Any = 2) -> Any:
     size = draw(st.integers(least, 6))
     references = {f"i{n}": draw(st.lists(captions, min_size=1, max_size=4)) for n in range(size)}
     candidates = {image: draw(captions) for image in references}
     return candidates, references
 
 
-def frequencies(references):
+def frequencies(references: Any) -> Any:
     extra = {f"more{n}": [" ".join(WORDS[n : n + 5])] for n in range(10)}
     return cidery.DocumentFrequencies.from_references(references | extra)
 
 
-def stemmed_frequencies(references):
+def stemmed_frequencies(references: Any) -> Any:
     return cidery.DocumentFrequencies.from_references(references, stemmer="english")
 
 
-def fixed(name, references):
+def fixed(name: Any, references: Any) -> Any:
     """Settings that do not depend on which images are scored together."""
     if not METRICS[name].uses_frequencies:
         return {}
@@ -90,10 +85,10 @@ def fixed(name, references):
     return {"frequencies": (stemmed_frequencies if stems else frequencies)(references)}
 
 
-@pytest.mark.parametrize("name", HERE)
-@settings(max_examples=40)
+@pytest.mark.parametrize("name", METRICS)
+@at_most(40)
 @given(corpus=corpora())
-def test_scores_are_finite_and_in_range(name, corpus):
+def test_scores_are_finite_and_in_range(name: Any, corpus: Any) -> None:
     table = cidery.score(*corpus, metrics=[name])
     low, high = METRICS[name].range
     for values in (table.each[name], np.asarray([table.corpus[name]])):
@@ -102,10 +97,10 @@ def test_scores_are_finite_and_in_range(name, corpus):
         assert (values <= high * (1 + 1e-9)).all()
 
 
-@pytest.mark.parametrize("name", HERE)
-@settings(max_examples=25)
+@pytest.mark.parametrize("name", METRICS)
+@at_most(25)
 @given(corpus=corpora())
-def test_split_equals_whole(name, corpus):
+def test_split_equals_whole(name: Any, corpus: Any) -> None:
     candidates, references = corpus
     metric = METRICS[name]
     if hasattr(metric, "idf"):
@@ -119,10 +114,10 @@ def test_split_equals_whole(name, corpus):
         assert alone.each[name][0] == whole.each[name][position]
 
 
-@pytest.mark.parametrize("name", HERE)
-@settings(max_examples=25)
+@pytest.mark.parametrize("name", METRICS)
+@at_most(25)
 @given(corpus=corpora(), seed=st.randoms(use_true_random=False))
-def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
+def test_order_of_images_and_references_does_not_matter(name: Any, corpus: Any, seed: Any) -> None:
     candidates, references = corpus
     before = cidery.score(candidates, references, metrics=[name])
     images = list(references)
@@ -136,10 +131,10 @@ def test_order_of_images_and_references_does_not_matter(name, corpus, seed):
     assert after.corpus[name] == pytest.approx(before.corpus[name], rel=1e-12)
 
 
-@pytest.mark.parametrize("name", HERE)
-@settings(max_examples=25)
+@pytest.mark.parametrize("name", METRICS)
+@at_most(25)
 @given(corpus=corpora(captions=caption), other=caption)
-def test_identity_scores_highest(name, corpus, other):
+def test_identity_scores_highest(name: Any, corpus: Any, other: Any) -> None:
     _, references = corpus
     single = {image: captions[:1] for image, captions in references.items()}
     options = fixed(name, single)
@@ -148,8 +143,8 @@ def test_identity_scores_highest(name, corpus, other):
     assert (same.each[name] >= different.each[name] * (1 - 1e-9) - 1e-12).all()
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_threads_do_not_change_the_bits(name, example):
+@pytest.mark.parametrize("name", METRICS)
+def test_threads_do_not_change_the_bits(name: Any, example: Example) -> None:
     candidates, references = example.many(FEWER.get(METRICS[name].extra, 3000))
     one = cidery.score(candidates, references, metrics=[name], threads=1)
     for threads in (2, 3, 7):
@@ -158,8 +153,8 @@ def test_threads_do_not_change_the_bits(name, example):
         assert more.corpus == one.corpus
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_several_candidates_of_one_image_are_rows(name, example):
+@pytest.mark.parametrize("name", METRICS)
+def test_several_candidates_of_one_image_are_rows(name: Any, example: Example) -> None:
     candidates, references = example.many(150)
     twice = {image: [caption, caption] for image, caption in candidates.items()}
     once = cidery.score(candidates, references, metrics=[name])
@@ -169,8 +164,8 @@ def test_several_candidates_of_one_image_are_rows(name, example):
     assert table.corpus[name] == pytest.approx(once.corpus[name], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_very_long_captions(name, example):
+@pytest.mark.parametrize("name", METRICS)
+def test_very_long_captions(name: Any, example: Example) -> None:
     candidates, references = example.many(120)
     rng = np.random.default_rng(0)
     first, second = list(candidates)[:2]
@@ -182,22 +177,22 @@ def test_very_long_captions(name, example):
     assert np.isfinite(values).all()
 
 
-@pytest.mark.parametrize("name", HERE)
-def test_one_word_and_empty_captions(name):
+@pytest.mark.parametrize("name", METRICS)
+def test_one_word_and_empty_captions(name: Any) -> None:
     references = {"a": ["dog", "a dog"], "b": ["", "cat"], "c": [""]}
     table = cidery.score({"a": "dog", "b": "", "c": ""}, references, metrics=[name])
     assert np.isfinite(table.each[name]).all()
     assert table.each[name][0] > 0 or name in ("rouge-2", "rouge-s")
 
 
-def test_metrics_are_values():
+def test_metrics_are_values() -> None:
     for metric in METRICS.values():
         assert pickle.loads(pickle.dumps(metric)) == metric
         assert hash(metric) == hash(type(metric)(**vars(metric)))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-def test_scores_in_a_forked_process(example):
+def test_scores_in_a_forked_process(example: Example) -> None:
     candidates, references = example.many(2000)
     expected = cidery.score(candidates, references, metrics=["cider-d"]).corpus["cider-d"]
     child = os.fork()

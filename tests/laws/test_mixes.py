@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
@@ -33,6 +33,7 @@ from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import TokenizedCandidates
 from cidery.scoring.scorer import tokenize_references
 from support.available import skip_unless_available
+from support.captions import at_most
 from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
@@ -136,7 +137,7 @@ def check_mix(jobs: Sequence[Job], example: Example) -> None:
     assert run(jobs[::-1], example) == alone[::-1]
 
 
-@settings(max_examples=60)
+@at_most(60)
 @given(jobs=jobs_of(VARIANTS))
 def test_a_run_gives_the_bits_of_each_metric_alone(jobs: list[Job], example: Example) -> None:
     check_mix(jobs, example)
@@ -144,7 +145,6 @@ def test_a_run_gives_the_bits_of_each_metric_alone(jobs: list[Job], example: Exa
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_a_run_with_metrics_of_an_extra(extra: str, example: Example) -> None:
-    skip_unless_available(extra)
     rng = random.Random(extra)
     for _ in range(2):
         metrics = [*EXTRAS[extra], cidery.CiderD(), cidery.RougeL()]
@@ -156,7 +156,7 @@ def test_a_run_with_metrics_of_an_extra(extra: str, example: Example) -> None:
         check_mix(jobs, example)
 
 
-@settings(max_examples=15)
+@at_most(15)
 @given(metrics=st.lists(st.sampled_from(VARIANTS), min_size=2, max_size=8, unique=True))
 def test_score_gives_the_bits_of_each_metric_alone(metrics: list[Metric], example: Example) -> None:
     candidates, references = example.many(IMAGES)
@@ -212,7 +212,7 @@ def evaluate(names: Sequence[str], example: Example) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=12)
+@at_most(12)
 @given(names=st.permutations(list(DROP_IN)).flatmap(lambda order: st.just(order[:5])))
 def test_drop_in_classes_give_their_own_scores_in_any_mix(
     names: list[str], example: Example
@@ -224,6 +224,7 @@ def test_drop_in_classes_give_their_own_scores_in_any_mix(
     assert together == alone
 
 
+@pytest.mark.model
 def test_drop_in_classes_of_extras_in_a_mix(example: Example) -> None:
     for extra, _ in OPTIONAL.values():
         skip_unless_available(extra)
@@ -245,7 +246,7 @@ def test_two_frequencies_in_one_evaluation(example: Example) -> None:
         }
 
 
-@settings(max_examples=15)
+@at_most(15)
 @given(metrics=st.lists(st.sampled_from(VARIANTS), min_size=2, max_size=5, unique=True))
 def test_a_reward_adds_the_bits_of_each_metric_alone(
     metrics: list[Metric], example: Example

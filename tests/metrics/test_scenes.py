@@ -225,7 +225,7 @@ REPAIRED = {
 
 
 @pytest.mark.parametrize("mend", REPAIRED, ids=lambda mend: mend.__name__)
-def test_repairs(mend: repairs.Repair) -> None:
+def test_repairs(mend: Repair) -> None:
     before, after = REPAIRED[mend]
     tokens = read(before)
     mend(tokens)
@@ -301,7 +301,7 @@ def test_every_repair_has_an_example() -> None:
     ],
     ids=["a participle it knows", "a person", "no auxiliary"],
 )
-def test_what_is_read_right(mend: repairs.Repair, text: str) -> None:
+def test_what_is_read_right(mend: Repair, text: str) -> None:
     tokens = read(text)
     mend(tokens)
     assert tokens == read(text)
@@ -345,6 +345,7 @@ def test_lemmas(word: str, tag: str, lemma: str, parser: Parser) -> None:
     assert parser.lemmatizer.find(word, tag) == lemma
 
 
+@pytest.mark.model
 def test_lemmas_without_tables() -> None:
     from spacy.lookups import Lookups
 
@@ -460,6 +461,7 @@ def test_counts_without_tuples() -> None:
 # --- loading -----------------------------------------------------------------------------------
 
 
+@pytest.mark.model
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 

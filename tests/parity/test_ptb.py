@@ -1,6 +1,10 @@
 """The PTB tokenizer against the original's answers: kept ones, and live from the jar."""
 
+from __future__ import annotations
+
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,31 +14,31 @@ from support import jar, ptb_fuzz, reference_tools
 FOLLOWING = {"The": "The zzend", "Cap": "Zork zzend", "num": "5 zzend"}
 
 
-def assert_same(captions, ours, theirs, allowed=0):
+def assert_same(captions: Any, ours: Any, theirs: Any, allowed: Any = 0) -> None:
     wrong = [case for case in zip(captions, ours, theirs, strict=True) if case[1] != case[2]]
     assert len(wrong) <= allowed, f"{len(wrong)} of {len(captions)} differ: {wrong[:10]}"
 
 
-def straight(captions):
+def straight(captions: Any) -> Any:
     """Without the captions that make the original shift lines."""
     return [c for c in captions if not any(sign in c for sign in jar.LINE_BREAKS)]
 
 
 @pytest.fixture(scope="module")
-def golden(shared):
+def golden(shared: Path) -> Any:
     with (shared / "golden" / "ptb_open.jsonl").open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 @pytest.mark.parametrize("kind", ["tokens", "clean"])
-def test_golden_captions_by_themselves(golden, kind):
+def test_golden_captions_by_themselves(golden: Any, kind: Any) -> None:
     texts = [entry["text"] for entry in golden]
     ours = _native.ptb_tokens(texts, clean=kind == "clean")
     assert_same(texts, ours, [entry[kind] for entry in golden])
 
 
 @pytest.mark.parametrize("context", ["eof", *FOLLOWING])
-def test_golden_captions_before_other_captions(golden, context):
+def test_golden_captions_before_other_captions(golden: Any, context: Any) -> None:
     texts = [entry["text"] for entry in golden]
     after = [FOLLOWING[context]] if context in FOLLOWING else []
     ours = [_native.ptb_tokens([text, *after], document=True, clean=False)[0] for text in texts]
@@ -42,7 +46,7 @@ def test_golden_captions_before_other_captions(golden, context):
     assert_same(texts, ours, theirs)
 
 
-def test_golden_documents(shared):
+def test_golden_documents(shared: Path) -> None:
     compared = 0
     with (shared / "golden" / "ptb_docs.jsonl").open(encoding="utf-8") as file:
         for entry in map(json.loads, file):
@@ -56,7 +60,7 @@ def test_golden_documents(shared):
     assert compared >= 60
 
 
-def test_captions_stay_aligned_where_the_original_shifts_lines():
+def test_captions_stay_aligned_where_the_original_shifts_lines() -> None:
     captions = ["a dog\rruns.", "two\u2028cats", "a\x0bb\x0cc", "the end"]
     expected = [["a", "dog", "runs"], ["two", "cats"], ["a", "b", "c"], ["the", "end"]]
     assert _native.ptb_tokens(captions, document=True) == expected
@@ -64,7 +68,7 @@ def test_captions_stay_aligned_where_the_original_shifts_lines():
 
 
 @pytest.mark.parametrize("part", ["val2014", "train2014"])
-def test_live_on_every_caption_of_coco(java, part):
+def test_live_on_every_caption_of_coco(java: str, part: Any) -> None:
     listed = reference_tools.coco_captions(part).values()
     captions = [caption.replace("\n", " ") for group in listed for caption in group]
     ours = _native.ptb_tokens(captions, document=True, clean=False)
@@ -73,7 +77,7 @@ def test_live_on_every_caption_of_coco(java, part):
 
 
 @pytest.mark.parametrize("seed", [2026, 2027])
-def test_live_on_mutated_captions(java, seed):
+def test_live_on_mutated_captions(java: str, seed: Any) -> None:
     listed = reference_tools.coco_captions("val2014").values()
     captions = ptb_fuzz.mutated_captions([c for group in listed for c in group], seed, 20_000)
     ours = _native.ptb_tokens(captions, clean=False)
@@ -86,7 +90,7 @@ def test_live_on_mutated_captions(java, seed):
 @pytest.mark.parametrize(
     "sign", ["-", ".", "'", '"', "<", "a@", "a.", "a-", "&", "(", "‘", "5 ", "a/"]
 )
-def test_long_runs_take_linear_time(sign):
+def test_long_runs_take_linear_time(sign: Any) -> None:
     """A quadratic scan of 400,000 characters would take minutes."""
     tokens = _native.ptb_tokens([sign * 400_000], clean=False)[0]
     assert tokens

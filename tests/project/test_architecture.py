@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -12,22 +14,24 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "cidery"
 MODULES = sorted(path for path in SOURCE.rglob("*.py"))
 PRIVATE = {"_native", "_version"}
-"""Below every room."""
+"""Below every package."""
+MOST_PACKAGES = 16
+"""A stranger should see the whole at one glance."""
 
 
-def listed_rooms() -> list[str]:
-    """Return the rooms in the order of ARCHITECTURE.md's table, from the ground up."""
+def listed_packages() -> list[str]:
+    """Return packages and modules in the order of ARCHITECTURE.md's table, from the lowest up."""
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     return re.findall(r"^\| `(\w+)(?:\.py|/)` \|", text, flags=re.MULTILINE)
 
 
-def room_of(path: Path) -> str:
-    """Return the room of a file: its module, or its package."""
+def package_of(path: Path) -> str:
+    """Return the package of a file, or its name if it lies in none."""
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
 
-def imported_rooms(path: Path) -> set[str]:
-    """Return the rooms that a module imports anywhere, but for type checkers."""
+def imported_packages(path: Path) -> set[str]:
+    """Return the packages that a module imports anywhere, but for type checkers."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for_checkers = {
         inner
@@ -35,7 +39,7 @@ def imported_rooms(path: Path) -> set[str]:
         if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
         for inner in ast.walk(node)
     }
-    rooms: set[str] = set()
+    packages: set[str] = set()
     for node in ast.walk(tree):
         if node in for_checkers:
             continue
@@ -49,27 +53,56 @@ def imported_rooms(path: Path) -> set[str]:
             continue
         for name in names:
             if name == "cidery":
-                rooms.add("cidery")
+                packages.add("cidery")
             elif name.startswith("cidery."):
                 found = name.split(".")[1]
                 exists = (SOURCE / f"{found}.py").exists() or (SOURCE / found).is_dir()
-                rooms.add(found if exists or found in PRIVATE else "cidery")
-    return rooms - PRIVATE
+                packages.add(found if exists or found in PRIVATE else "cidery")
+    return packages - PRIVATE
 
 
-def test_every_room_is_listed() -> None:
-    rooms = {room_of(path) for path in MODULES} - PRIVATE - {"__init__"}
-    assert sorted(listed_rooms()) == sorted(rooms)
+def test_every_package_is_listed() -> None:
+    packages = {package_of(path) for path in MODULES} - PRIVATE - {"__init__"}
+    assert sorted(listed_packages()) == sorted(packages)
+
+
+def test_the_packages_are_few() -> None:
+    packages = [path for path in SOURCE.iterdir() if (path / "__init__.py").exists()]
+    assert len(packages) <= MOST_PACKAGES, sorted(path.name for path in packages)
+
+
+def find_public_names(init: Path) -> set[str]:
+    """Return the names that a package offers: `__all__`, else what it defines or imports."""
+    module = importlib.import_module(
+        ".".join(("cidery", *init.parent.relative_to(SOURCE).parts)),
+    )
+    names = getattr(module, "__all__", None) or dir(module)
+    return {name for name in names if not isinstance(getattr(module, name, None), ModuleType)}
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        pytest.param(init, marks=[pytest.mark.app] if "app" in init.parts else [])
+        for init in SOURCE.rglob("__init__.py")
+    ],
+    ids=lambda init: str(init.parent.relative_to(SOURCE)),
+)
+def test_no_name_is_a_module_and_something_else(init: Path) -> None:
+    """`import cidery.diversity as d` gives a module, whatever was imported before."""
+    modules = {path.stem for path in init.parent.iterdir() if path.suffix == ".py"}
+    modules |= {path.parent.name for path in init.parent.glob("*/__init__.py")}
+    assert not find_public_names(init) & modules
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_point_down(path: Path) -> None:
-    rooms, room = listed_rooms(), room_of(path)
-    if room == "__init__" or room in PRIVATE:
+    packages, package = listed_packages(), package_of(path)
+    if package == "__init__" or package in PRIVATE:
         return
-    # The command line comes in by the front door, like everyone else; no other room may.
-    allowed = {*rooms[: rooms.index(room) + 1], *(["cidery"] if room == "cli" else [])}
-    assert imported_rooms(path) <= allowed
+    # The command line imports `cidery` as its users do; nothing else may.
+    allowed = {*packages[: packages.index(package) + 1], *(["cidery"] if package == "cli" else [])}
+    assert imported_packages(path) <= allowed
 
 
 def test_the_check_sees_imports(tmp_path: Path) -> None:
@@ -80,7 +113,7 @@ def test_the_check_sees_imports(tmp_path: Path) -> None:
         "def late():\n    import cidery\n    from cidery import score\n",
         encoding="utf-8",
     )
-    assert imported_rooms(module) == {"captions", "cidery"}
+    assert imported_packages(module) == {"captions", "cidery"}
 
 
 @pytest.mark.parametrize(

@@ -14,17 +14,28 @@ from typing import Any
 import pytest
 
 from cidery.captions import bundled
+from support.available import skip_unless_available
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 OURS = re.compile(r"(^|\| )cidery ")
 ANYTHING = "…"
-NEED_MODEL = {"bertscore.md", "irv.md", "encoders.md"}
-"""Pages whose examples encode captions."""
+NEEDS: dict[str, list[pytest.MarkDecorator]] = {
+    "bertscore.md": [pytest.mark.model],
+    "command-line.md": [pytest.mark.app, pytest.mark.model],
+    "encoders.md": [pytest.mark.model],
+    "irv.md": [pytest.mark.model],
+    "server.md": [pytest.mark.app],
+    "spice.md": [pytest.mark.model],
+    "studies.md": [pytest.mark.app],
+}
+"""Pages whose examples parse or encode captions, or use the web app."""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.name, marks=NEEDS.get(page.name, ())) for page in PAGES]
+)
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 def test_examples(
     page: Path,
@@ -32,7 +43,10 @@ def test_examples(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    if page.name in NEED_MODEL:
+    if pytest.mark.app in NEEDS.get(page.name, []):
+        pytest.importorskip("django", reason="Django is not installed")
+    if pytest.mark.model in NEEDS.get(page.name, []):
+        skip_unless_available("spice")
         request.getfixturevalue("minilm")
     for name in bundled.NAMES:
         shutil.copy(bundled.path(name), tmp_path)

@@ -158,6 +158,7 @@ def test_every_kind_of_array_reads_alike(metric: str) -> None:
         np.testing.assert_array_equal(reward(images, captions), expected)
 
 
+@pytest.mark.model
 def test_tensors_read_as_arrays_do() -> None:
     torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
     reward = small_reward(**SPECIAL)

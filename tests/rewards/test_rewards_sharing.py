@@ -122,7 +122,7 @@ def test_memory_does_not_grow(
             reward(ids[:4], rows[:4])
             reward(ids[:2], [f"{strings[0]} word{number}", strings[1]])  # always a new word
 
-    call(1000)
+    call(500)
     before = resident_kilobytes()
-    call(6000)
-    assert resident_kilobytes() - before < 1000  # 100 bytes a call would show
+    call(3000)
+    assert resident_kilobytes() - before < 500  # 100 bytes a call would show

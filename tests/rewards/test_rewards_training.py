@@ -99,6 +99,7 @@ def test_what_does_not_fit_is_refused(
         call()
 
 
+@pytest.mark.model
 def test_the_example_trains(tmp_path: Path) -> None:
     pytest.importorskip("torch", reason="the extra `train` is not installed")
     ran = subprocess.run(
@@ -106,7 +107,6 @@ def test_the_example_trains(tmp_path: Path) -> None:
         cwd=EXAMPLES,
         capture_output=True,
         text=True,
-        timeout=120,
     )
     assert ran.returncode == 0, ran.stderr
     results = json.loads((tmp_path / "figures.json").read_text())

@@ -46,7 +46,7 @@ def test_as_scipy(levels: int, seed: int) -> None:
 
 def test_intervals_hold_the_truth_and_draw_whole_groups() -> None:
     rng = np.random.default_rng(3)
-    truth, held, rounds = 0.6, 0, 60
+    truth, held, rounds = 0.6, 0, 30
     for _ in range(rounds):
         human = rng.normal(size=150)
         scores = truth * human + np.sqrt(1 - truth**2) * rng.normal(size=150)

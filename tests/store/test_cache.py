@@ -94,7 +94,7 @@ def start(program=PROGRAM, *arguments, **environment):
 
 
 def finish(process):
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate()
     assert process.returncode == 0, err
     return out
 
@@ -429,7 +429,7 @@ with store.report_to(lambda what, share: os._exit(3) if share == 1 else None):
 """
     environment = {"CIDERY_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(sources.parents[1])}
     process = start(program, **environment)
-    process.communicate(timeout=300)
+    process.communicate()
     assert process.returncode == 3
     assert not list((tmp_path / "cache").glob("*.table"))
     program = "import cidery\nprint(cidery.Meteor().align('a dog', 'a dog').score)"

@@ -13,6 +13,12 @@ from hypothesis import strategies as st
 # Every example writes its file anew, so one directory serves all.
 in_one_directory = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
+
+def at_most(count: int) -> settings:
+    """Draw so many examples where each takes long, and no more than the profile says."""
+    return settings(max_examples=min(count, settings.default.max_examples))
+
+
 REFERENCES: dict[str, list[str]] = {
     "kitchen": ["a cat sleeps on the stove", "the cat is warm"],
     "garden": ["two dogs dig a hole", "dogs, digging", "a hole in the lawn"],

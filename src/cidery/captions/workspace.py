@@ -19,8 +19,11 @@ class Workspace:
     several runs use, is only read.
 
     ```python
+    def count_words(work: Workspace, captions: tuple[str, ...]) -> int:
+        return sum(len(caption.split()) for caption in captions)
+
     work = Workspace(threads=2)
-    index = work.once(index_ngrams, captions, offsets, 4)   # index_ngrams(work, captions, …)
+    work.once(count_words, ("a dog", "two cats"))   # 4
     ```
     """
 

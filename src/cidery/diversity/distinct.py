@@ -53,7 +53,8 @@ class Unique(Measure):
     """Share of an image's captions that are different from each other as words; in [0, 1].
 
     ```python
-    cidery.measure_diversity({"a": ["a dog", "A dog.", "a cat"]}, measures=["unique"])   # 2/3
+    table = cidery.measure_diversity({"a": ["a dog", "A dog.", "a cat"]}, measures=["unique"])
+    table.corpus["unique"]   # 0.666…
     ```
     """
 
@@ -100,7 +101,8 @@ class Vocabulary(Measure):
     """How many different words the captions use; for a corpus, those of all images together.
 
     ```python
-    cidery.measure_diversity({"a": ["a dog", "a cat"]}, measures=["vocabulary"])   # 3
+    table = cidery.measure_diversity({"a": ["a dog", "a cat"]}, measures=["vocabulary"])
+    table.corpus["vocabulary"]   # 3
     ```
     """
 

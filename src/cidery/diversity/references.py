@@ -110,7 +110,7 @@ def rank_references(
 
     ```python
     ranking = rank_references(references, "cider", frequencies="coco-val2014")
-    ranking["391895"][0].caption
+    ranking[1][0].caption
     ```
     """
     table = score_references(

@@ -49,7 +49,7 @@ class ScoreTable:
     """Scores of one system: per corpus, per caption, with signatures and intervals.
 
     ```python
-    table = score({"a": "a dog"}, {"a": ["a dog runs"]}, metrics=["rouge-l"])
+    table = cidery.score({"a": "a dog"}, {"a": ["a dog runs"]}, metrics=["rouge-l"])
     table.corpus["rouge-l"], table.each["rouge-l"], table.signatures["rouge-l"]
     ```
     """

@@ -1,0 +1,73 @@
+"""What a test needs beyond Python packages: its markers, from the fixtures that it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.machinery import PathFinder
+
+import pytest
+
+from cidery.metrics import METRICS
+from support.available import skip_unless_available
+
+MARKERS = {
+    "app": "needs the packages of the web app (Django and others)",
+    "browser": "needs Chromium",
+    "java": "needs Java and the reference tools that run on it",
+    "model": "needs a language model or a spaCy pipeline, and the packages that run it",
+    "sanitizer": "compiles the native core with a sanitizer and runs it",
+    "service": "starts the web app, its workers or PostgreSQL",
+    "shared": "needs the folder ../shared with real captions and judgments",
+}
+FIXTURES = {
+    "browser": "browser",
+    "browsed": "service",
+    "database": "service",
+    "installation": "service",
+    "java": "java",
+    "minilm": "model",
+    "parser": "model",
+    "postgresql": "service",
+    "sanitized_core": "sanitizer",
+    "shared": "shared",
+    "torch": "model",
+    "torchmetrics": "model",
+    "world": "service",
+}
+
+
+MODELS = ("contextual", "spice")
+"""Extras whose metrics need a model."""
+
+
+def extras_of(item: pytest.Item) -> Iterator[str]:
+    """Yield the extras of the metrics that are a test's parameters, and those named by `extra`."""
+    call = getattr(item, "callspec", None)
+    for name, value in call.params.items() if call else ():
+        metric = METRICS.get(value) if isinstance(value, str) else value
+        extra = value if name == "extra" else getattr(metric, "extra", None)
+        if isinstance(extra, str):
+            yield extra
+
+
+def skip_without_extras(item: pytest.Item) -> None:
+    """Skip a test whose metric cannot run here."""
+    for extra in extras_of(item):
+        skip_unless_available(extra)
+
+
+def mark_needs(item: pytest.Item) -> None:
+    """Add the markers that follow from a test's fixtures and folder."""
+    names = set(getattr(item, "fixturenames", ()))
+    found = {FIXTURES[name] for name in names & set(FIXTURES)}
+    if "app" in item.path.relative_to(item.config.rootpath / "tests").parts[:-1]:
+        found.add("app")
+    if set(extras_of(item)) & set(MODELS):
+        found.add("model")
+    for marker in sorted(found):
+        item.add_marker(marker)
+
+
+def has_app_packages() -> bool:
+    """Tell whether the tests of the web app can be imported here."""
+    return PathFinder.find_spec("django") is not None
