@@ -547,9 +547,9 @@ def test_the_command_compiles_other_paraphrases(run, tmp_path):
     assert status == 0
     assert json.loads(out)["matches"][0]["stage"] == "paraphrase"
     status, _, err = run("data", "build", "meteor", "-o", str(table))
-    assert status == 2 and "--paraphrases and --output go together" in err
+    assert status == 2 and "--paraphrases and --output must be given together" in err
     words = ("data", "build", "meteor-words", "--paraphrases", str(own), "-o", str(table))
-    assert "only meteor takes other paraphrases" in run(*words)[2]
+    assert "--paraphrases is for meteor only" in run(*words)[2]
     assert run("data", "build", "spoons")[2].startswith("error: no data named 'spoons'")
 
 

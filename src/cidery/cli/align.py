@@ -26,14 +26,20 @@ def align(
     ],
     reference: Annotated[
         str,
-        typer.Argument(help="What to align it with.", metavar="REFERENCE", show_default=False),
+        typer.Argument(
+            help="The caption to align it with.", metavar="REFERENCE", show_default=False
+        ),
     ],
     no_paraphrases: Annotated[
-        bool, typer.Option("--no-paraphrases", help="Leave out the fourth matcher.")
+        bool, typer.Option("--no-paraphrases", help="Match single words only, no paraphrases.")
     ] = False,
     table: Annotated[
         str | None,
-        typer.Option(help="A table file of your own.", metavar="FILE", show_default=False),
+        typer.Option(
+            help="A table made by `cidery data build --paraphrases`.",
+            metavar="FILE",
+            show_default=False,
+        ),
     ] = None,
     tokenizer: parsing.Tokenizer = "ptb",
     format: parsing.TableOrJson = "table",

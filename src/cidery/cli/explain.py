@@ -31,7 +31,7 @@ def explain(
     references: Annotated[
         list[str],
         typer.Argument(
-            help="What people said of the image.", metavar="REFERENCE…", show_default=False
+            help="The reference captions of the image.", metavar="REFERENCE…", show_default=False
         ),
     ],
     encoder: Annotated[
@@ -40,7 +40,9 @@ def explain(
     layer: Annotated[
         int | None,
         typer.Option(
-            help="Of the encoder; default: its best.", metavar="NUMBER", show_default=False
+            help="Layer of the encoder; default: its best one.",
+            metavar="NUMBER",
+            show_default=False,
         ),
     ] = None,
     beta: Annotated[

@@ -181,5 +181,5 @@ def _refuse_unknown(read: Any, *arrays: NDArray[Any]) -> Captions:
     try:
         captions: Captions = read(*arrays)
     except ValueError as error:
-        raise InputError(f"{error}; name ids that are no words with pad=, bos= and eos=") from None
+        raise InputError(f"{error}; name ids that are not words with pad=, bos= and eos=") from None
     return captions
