@@ -27,7 +27,7 @@ class CideryError(Exception):
 
 
 class InputError(CideryError, ValueError):
-    """What was given cannot be scored: a caption that is no text, an image without references."""
+    """What was given cannot be scored: a caption that is not text, an image without references."""
 
 
 class FormatError(InputError):

@@ -294,7 +294,7 @@ def test_collection(installation: Installation, owner: Visitor) -> None:
         ("There is a dog on the lawn", "without 'there is'"),
         ("dog dog dog dog dog dog", "repeats the same words"),
         ("see https://example.org for a dog", "links and addresses"),
-        ("1234 5678 91011 121314 a", "most of it are no letters"),
+        ("1234 5678 91011 121314 a", "too few of its characters are letters"),
     ):
         refused = one.try_answer(task, sentence)
         assert refused.status_code == 400

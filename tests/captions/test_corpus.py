@@ -269,7 +269,7 @@ def test_half_a_surrogate_pair_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         Corpus.build({"a": "x"}, references)
     assert str(caught.value) == (
-        "references: caption 3 of image 'a' has half of a surrogate pair, which is not a "
+        "references: caption 3 of image 'a' has half of a surrogate pair, which is not a valid "
         r"character: 'cut \ud83d'; the text was cut or decoded wrongly"
     )
 

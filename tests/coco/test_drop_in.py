@@ -653,7 +653,7 @@ def test_errors_explain_where_the_original_asserts(gts: Any, res: Any, message: 
 
 def test_more_refusals() -> None:
     for scorer in (coco.Bleu(), coco.Rouge(), coco.Cider(), coco.CiderR()):
-        with pytest.raises(InputError, match="nothing in it"):
+        with pytest.raises(InputError, match="there are no captions"):
             scorer.compute_score({}, {})
         with pytest.raises(InputError, match="expected a dict of captions"):
             scorer.compute_score([["a"]], {0: ["a"]})
@@ -662,9 +662,9 @@ def test_more_refusals() -> None:
     reward = coco.CiderD()
     with pytest.raises(InputError, match="entry 1 is"):
         reward.compute_score({1: ["a"]}, [{"image_id": 1}])
-    with pytest.raises(MismatchError, match="entry 1 is of image 2, which gts has not"):
+    with pytest.raises(MismatchError, match="entry 1 is of image 2, which is not in gts"):
         reward.compute_score({1: ["a"]}, [{"image_id": 2, "caption": ["a"]}])
-    with pytest.raises(InputError, match="nothing in it"):
+    with pytest.raises(InputError, match="there are no captions"):
         reward.compute_score({1: ["a"]}, [])
 
 

@@ -55,7 +55,7 @@ def test_compute_takes_single_references_and_settings() -> None:
     assert metrics.compute(predictions=["A b"], references=[["a b"]])["bleu-1"] < 0.6
     with pytest.raises(InputError, match="2 predictions, but references for 1"):
         metrics.compute(predictions=["a", "b"], references=["a"])
-    with pytest.raises(InputError, match="come together"):
+    with pytest.raises(InputError, match="pass predictions and references together"):
         metrics.compute(predictions=["a"])
 
 

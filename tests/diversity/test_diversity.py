@@ -368,7 +368,7 @@ class TestTable:
         [
             ({"a": ["x", "y"], "b": ["x"]}, "image 'b' has one caption; diversity compares"),
             ({"a": [], "b": ["x"]}, r"'a' has no captions \(and 1 more of 2 images\)"),
-            ({}, "captions: there is nothing in it"),
+            ({}, "captions: there are no captions"),
             ({"a": "xy"}, "image 'a' has a bare string"),
             ({"a": ["x", 3]}, "caption 2 of image 'a' is 3, expected text"),
             ("xy", "expected captions by image id, a list of lists"),

@@ -689,7 +689,7 @@ def test_judgments_in_a_table(tmp_path: Path) -> None:
     [
         (TABLE + 'a,"[""b""","[1]",', r"mine.csv, line 4: expected JSON in 'pair', found"),
         (TABLE + "a,b,c,d,e\n", "mine.csv, line 4: there are more cells than columns"),
-        (TABLE + 'a,"b"c,d,e\n', "mine.csv, after line 3: this is no CSV"),
+        (TABLE + 'a,"b"c,d,e\n', "mine.csv, after line 3: not valid CSV"),
     ],
 )
 def test_refused_tables(text: str, message: str, tmp_path: Path) -> None:

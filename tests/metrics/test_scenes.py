@@ -14,6 +14,7 @@ import pytest
 import cidery
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.metrics.spice import misreadings, repairs
+from cidery.metrics.spice.edits import Repair
 from cidery.metrics.spice.graph import SceneGraph, categories_of
 from cidery.metrics.spice.graph_cache import GRAPHS
 from cidery.metrics.spice.lemmas import Lemmatizer

@@ -283,7 +283,7 @@ def test_nothing_in_nothing_out() -> None:
         (["dogs"], [None], InputError, "caption 0 is None"),
         (["dogs"] * 2, ["a", ["dog"]], InputError, "caption 0 is 'a'.*one kind"),
         (["dogs"] * 2, [["a"], "dog"], InputError, "caption 1 is 'dog'"),
-        (["dogs"] * 2, [["a"], ["dog", 3]], InputError, "caption 1 has a token that is no text"),
+        (["dogs"] * 2, [["a"], ["dog", 3]], InputError, "caption 1 has a token that is not text"),
         (["dogs"], ["half \ud800 of"], InputError, "caption 0 has half of a surrogate pair"),
         (["dogs"], [["\ud800"]], InputError, "half of a surrogate pair"),
         (["dogs"], np.array([A, DOG]), InputError, r"shape \(2,\); expected \(captions, tokens\)"),
@@ -332,5 +332,5 @@ def test_token_ids_need_a_vocabulary_and_references_are_needed() -> None:
     for captions in (ROWS, ROWS.tolist()):
         with pytest.raises(SettingError, match=r"vocabulary=\{id: word\}"):
             small_reward()(["dogs", "cats"], captions)
-    with pytest.raises(InputError, match="nothing in it"):
+    with pytest.raises(InputError, match="references: there are no images"):
         cidery.Reward({})

@@ -152,5 +152,5 @@ class TestWhatItShows:
 
     def test_other_metrics_give_none(self, references: dict[str, list[str]]) -> None:
         reward = cidery.Reward(references, {"cider-d": 1.0, "bleu-4": 0.5})
-        with pytest.raises(SettingError, match="bleu-4 is no sum over n-grams"):
+        with pytest.raises(SettingError, match="not for bleu-4, which is not a sum over n-grams"):
             reward.credit(["dogs"], ["a dog"])

@@ -82,7 +82,7 @@ def test_mixing() -> None:
     ("call", "error", "message"),
     [
         (lambda: self_critical([1, 2, 3], [1, 2]), InputError, "3 sampled rewards .* 2 greedy"),
-        (lambda: self_critical([1], []), InputError, "over 0 greedy"),
+        (lambda: self_critical([1], []), InputError, "multiple of 0 greedy"),
         (lambda: leave_one_out([1.0, 2.0, 3.0], 2), InputError, "not a multiple of 2"),
         (lambda: leave_one_out([1.0], 1), SettingError, "at least 2 samples"),
         (lambda: group_normalise([1, 2], 2, epsilon=0.0), SettingError, "epsilon"),

@@ -467,7 +467,7 @@ def test_a_read_only_cache_directory():
     assert (first, second) == ("True", "1.0")
     assert warning == (
         f"DataWarning {folder / 'meteor-v1.table'} cannot be written (Permission denied), so the "
-        "data of meteor were built in memory, as every process will have to; set CIDERY_CACHE to a "
+        "data of meteor were built in memory, again in every process; set CIDERY_CACHE to a "
         "directory that can be written"
     )
 
@@ -547,9 +547,9 @@ def test_the_command_compiles_other_paraphrases(run, tmp_path):
     assert status == 0
     assert json.loads(out)["matches"][0]["stage"] == "paraphrase"
     status, _, err = run("data", "build", "meteor", "-o", str(table))
-    assert status == 2 and "--paraphrases and --output go together" in err
+    assert status == 2 and "--paraphrases and --output must be given together" in err
     words = ("data", "build", "meteor-words", "--paraphrases", str(own), "-o", str(table))
-    assert "only meteor takes other paraphrases" in run(*words)[2]
+    assert "--paraphrases is for meteor only" in run(*words)[2]
     assert run("data", "build", "spoons")[2].startswith("error: no data named 'spoons'")
 
 

@@ -120,7 +120,7 @@ def check_captions(captions: Sequence[str], owners: Iterable[ImageId], name: str
                 raise InputError(f"{place} is {_shorten(caption)!r}, expected text") from None
             if _SURROGATE.search(caption):
                 raise InputError(
-                    f"{place} has half of a surrogate pair, which is not a character: "
+                    f"{place} has half of a surrogate pair, which is not a valid character: "
                     f"{_shorten(caption)!a}; the text was cut or decoded wrongly"
                 ) from None
         raise

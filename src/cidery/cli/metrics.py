@@ -35,7 +35,9 @@ def metrics(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="Show this one in full, with its settings.", metavar="[NAME]", show_default=False
+            help="Show this metric in full, with its settings.",
+            metavar="[NAME]",
+            show_default=False,
         ),
     ] = None,
     format: parsing.TableOrJson = "table",

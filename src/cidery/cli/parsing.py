@@ -27,7 +27,7 @@ def new_app(**settings: Any) -> typer.Typer:
 def check_confidence(value: float | None) -> float | None:
     """Refuse a confidence that no interval can have."""
     if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(f"{value:g} does not lie between 0 and 1, both excluded")
+        raise typer.BadParameter(f"{value:g} must be greater than 0 and less than 1")
     return value
 
 

@@ -79,7 +79,7 @@ def match_captions(gts: Any, res: Any) -> Corpus:
                 f"{name}: expected a dict of captions by image id, not {type(given).__name__}"
             )
     if not gts:
-        raise InputError("gts: there is nothing in it")
+        raise InputError("gts: there are no captions")
     if gts.keys() != res.keys():
         raise mismatch(gts, res)
     candidates = {}
@@ -112,7 +112,7 @@ def match_entries(gts: Any, res: Any, *, merge: bool) -> Corpus:
     of its own, which is how the reward code counts document frequencies.
     """
     if not res:
-        raise InputError("res: there is nothing in it")
+        raise InputError("res: there are no captions")
     images: list[Hashable] = []
     candidates: list[str] = []
     for number, entry in enumerate(res, start=1):
@@ -123,7 +123,7 @@ def match_entries(gts: Any, res: Any, *, merge: bool) -> Corpus:
             )
         image = entry["image_id"]
         if image not in gts:
-            raise MismatchError(f"res: entry {number} is of image {image!r}, which gts has not")
+            raise MismatchError(f"res: entry {number} is of image {image!r}, which is not in gts")
         images.append(image)
         candidates.append(only_caption(image, entry["caption"]))
     for image in dict.fromkeys(images):
@@ -141,7 +141,7 @@ def match_entries(gts: Any, res: Any, *, merge: bool) -> Corpus:
 
 
 def check_references(image: Hashable, references: Any) -> None:
-    """Refuse what is no list of references, or an empty one."""
+    """Refuse what is not a list of references, and an empty list."""
     if not isinstance(references, list | tuple):
         raise InputError(
             f"gts: image {image!r} has {_shorten(references)}, expected a list of references"

@@ -61,7 +61,7 @@ class CaptionMetrics:
     ) -> dict[str, float]:
         """Return the corpus scores by name of what was kept and of what is given, and forget it."""
         if (predictions is None) != (references is None):
-            raise InputError("predictions and references come together")
+            raise InputError("pass predictions and references together")
         if predictions is not None and references is not None:
             self.add_batch(predictions=predictions, references=references)
         kept = self._predictions, self._references

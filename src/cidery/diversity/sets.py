@@ -40,7 +40,7 @@ class CaptionSets:
             raise SettingError(f'missing is "error" or "skip", not {missing!r}')
         groups = as_groups(sets, name)
         if not groups:
-            raise InputError(f"{name}: there is nothing in it")
+            raise InputError(f"{name}: there are no captions")
         small = {image: len(group) for image, group in groups.items() if _is_small(group)}
         if small and missing == "error":
             raise InputError(_explain_small(small, len(groups), name))

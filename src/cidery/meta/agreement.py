@@ -42,7 +42,7 @@ class Agreement:
         }
 
     def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON; a value that is no number (nan) becomes null."""
+        """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
         content = self.to_dict()
         for found in content["results"].values():
             for name, value in found.items():

@@ -143,8 +143,8 @@ def check_frequencies(
         )
     if frequencies.tokenizer not in ("unknown", tokenizer.family):
         raise FrequenciesError(
-            f"{frequencies.name} was counted with the tokenizer {frequencies.tokenizer!r}, the "
-            f"captions are cut by {tokenizer.id!r}: the words would not meet"
+            f"{frequencies.name} was counted with the tokenizer {frequencies.tokenizer!r}, but "
+            f"the captions are cut by {tokenizer.id!r}; use the same tokenizer for both"
         )
     if frequencies.stemmer != stemmer:
         raise FrequenciesError(

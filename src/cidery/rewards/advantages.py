@@ -28,8 +28,8 @@ def self_critical(sampled: ArrayLike, greedy: ArrayLike) -> Floats:
     rewards, baseline = _flat(sampled, "sampled"), _flat(greedy, "greedy")
     if len(baseline) == 0 or len(rewards) % len(baseline):
         raise InputError(
-            f"{len(rewards)} sampled rewards cannot be shared out over {len(baseline)} greedy ones;"
-            " give as many samples for every image"
+            f"{len(rewards)} sampled rewards are not a multiple of {len(baseline)} greedy ones;"
+            " give every image the same number of samples"
         )
     return rewards - np.repeat(baseline, len(rewards) // len(baseline))
 

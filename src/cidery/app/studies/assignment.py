@@ -105,7 +105,7 @@ def _take_sentence(judge: Judge, ticket: int, sentence: str) -> bool:
     same = others.filter(item__in=mine.values("item")) | others.filter(judge=judge)
     problem = judge.study.rules.refuse(sentence, list(same.values_list("sentence", flat=True)))
     if problem:
-        raise RefusedAnswerError(f"Not taken: {problem}.")
+        raise RefusedAnswerError(f"Not accepted: {problem}.")
     taken = mine.filter(state=GIVEN).update(
         state=ANSWERED,
         answered=timezone.now(),

@@ -1,7 +1,8 @@
 """Counting: from answers to judgments, agreement, winners and what is known of each judge.
 
-An answer counts if its judge is not excluded, its item is no attention check, and, of sentences, if
-no reviewer has rejected it. Everything here is computed anew from the answers that count.
+An answer counts if its judge is not excluded, its item is not an attention check, and, for
+sentences, if no reviewer has rejected it. Everything here is computed again from the
+answers that count.
 """
 
 from __future__ import annotations

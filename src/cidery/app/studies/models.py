@@ -63,7 +63,7 @@ class Study(models.Model):
     title = models.CharField(max_length=200, help_text="What judges see above everything.")
     design = models.CharField(max_length=20, choices=Design.choices)
     question = models.CharField(
-        max_length=500, blank=True, help_text="Empty: the usual one of the design."
+        max_length=500, blank=True, help_text="Empty: the default of the design."
     )
     instructions = models.TextField(max_length=10_000, default=INSTRUCTIONS)
     consent = models.TextField(max_length=10_000, default=CONSENT)
@@ -75,7 +75,7 @@ class Study(models.Model):
     timeout_minutes = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)],
-        help_text="After so long an unanswered item goes to someone else.",
+        help_text="An item without an answer goes to someone else after this time.",
     )
     items_per_judge = models.PositiveIntegerField(
         null=True,
@@ -86,20 +86,20 @@ class Study(models.Model):
     check_every = models.PositiveSmallIntegerField(
         default=20,
         validators=[MinValueValidator(2), MaxValueValidator(1000)],
-        help_text="Among so many items one is an attention check, as long as there are any.",
+        help_text="One of this many items is an attention check, while there are any left.",
     )
     images = models.CharField(
         max_length=500,
         blank=True,
         help_text="https://example.org/{image}.jpg; empty: no images are shown.",
     )
-    scale_low = models.FloatField(default=1, help_text="Of a rating.")
+    scale_low = models.FloatField(default=1, help_text="Lowest step, for ratings.")
     scale_high = models.FloatField(default=5)
     scale_step = models.FloatField(default=1, validators=[MinValueValidator(1e-6)])
     scale_low_label = models.CharField(max_length=60, blank=True, default="worst")
     scale_high_label = models.CharField(max_length=60, blank=True, default="best")
     fewest_words = models.PositiveSmallIntegerField(
-        default=8, validators=[MaxValueValidator(1000)], help_text="Of a collected sentence."
+        default=8, validators=[MaxValueValidator(1000)], help_text="For collected sentences."
     )
     most_words = models.PositiveSmallIntegerField(default=100, validators=[MaxValueValidator(1000)])
     forbidden = models.TextField(
@@ -111,7 +111,7 @@ class Study(models.Model):
         help_text='[{"sentence": "A dog.", "accepted": false, "why": "too short"}]',
     )
     completion_code = models.CharField(
-        max_length=60, blank=True, help_text="Empty: one of each judge's own."
+        max_length=60, blank=True, help_text="Empty: each judge gets a different code."
     )
     completion_url = models.URLField(
         max_length=500, blank=True, help_text="Where judges go when they are done."

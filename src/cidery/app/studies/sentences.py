@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 _LINK = re.compile(r"https?://|www\.|\S+@\S+\.\S+", flags=re.IGNORECASE)
 FEWEST_LETTERS = 0.6
-"""The share of letters below which a text is no sentence."""
+"""The share of letters below which a text is not taken as a sentence."""
 
 
 def fold(sentence: str) -> str:
@@ -49,7 +49,7 @@ class SentenceRules:
             return "links and addresses are not part of a description"
         letters = sum(character.isalpha() for character in sentence)
         if letters < FEWEST_LETTERS * len(sentence.replace(" ", "")):
-            return "this does not look like a sentence: most of it are no letters"
+            return "this does not look like a sentence: too few of its characters are letters"
         if len(set(folded.split())) <= count // 3:
             return "this does not look like a sentence: it repeats the same words"
         if folded in {fold(other) for other in known}:

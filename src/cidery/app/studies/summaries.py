@@ -42,7 +42,7 @@ class ShortSummary:
         return f"{self.answered} of {self.needed}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields, ready for JSON: what is no number (nan) becomes null."""
+        """Return the fields, ready for JSON: a value that is not a number (nan) becomes null."""
         return {name: _without_nan(value) for name, value in asdict(self).items()}
 
 

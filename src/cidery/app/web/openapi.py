@@ -19,7 +19,7 @@ class Problem(serializers.Serializer[Any]):
 
     detail = serializers.CharField()
     errors = serializers.DictField(  # type: ignore[assignment]  # fields leave the class
-        required=False, help_text="By field, where a form was not understood."
+        required=False, help_text="Problems by field, if a form is not valid."
     )
 
 

@@ -90,7 +90,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, str]]:
                 if line.strip():
                     yield f"{path}, line {number}", line.rstrip("\r\n")
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: this is no UTF-8 text ({error.reason})") from None
+        raise FormatError(f"{path}: not UTF-8 text ({error.reason})") from None
 
 
 def read_records(path: Path) -> Iterator[Record]:
@@ -117,10 +117,10 @@ def read_table(path: Path) -> Iterator[Record]:
                 yield Record(cells, place)
     except csv.Error as error:
         raise FormatError(
-            f"{path}, after line {reader.line_num}: this is no CSV ({error})"
+            f"{path}, after line {reader.line_num}: not valid CSV ({error})"
         ) from None
     except UnicodeDecodeError as error:
-        raise FormatError(f"{path}: this is no UTF-8 text ({error.reason})") from None
+        raise FormatError(f"{path}: not UTF-8 text ({error.reason})") from None
 
 
 def _read_cell(column: str, cell: str, place: str) -> Any:
@@ -137,4 +137,4 @@ def read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise FormatError(f"{path}: this is no JSON ({error})") from None
+        raise FormatError(f"{path}: not valid JSON ({error})") from None

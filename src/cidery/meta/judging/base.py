@@ -45,7 +45,7 @@ def count_hits(preferred: Floats, votes: Indexes, undecided: Undecided) -> tuple
 
     Args:
         preferred: score of the first minus score of the second.
-        votes: of people; where it is 0 people are tied, and the pair is no trial.
+        votes: of people; where it is 0 people are tied, and the pair is not a trial.
         undecided: how equal scores count: as `wrong`, as `half` a hit, or as no trial (`drop`).
     """
     trials = (votes != 0).astype(np.float64)

@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
                 (
                     "question",
                     models.CharField(
-                        blank=True, help_text="Empty: the usual one of the design.", max_length=500
+                        blank=True, help_text="Empty: the default of the design.", max_length=500
                     ),
                 ),
                 (
@@ -88,7 +88,7 @@ class Migration(migrations.Migration):
                     "timeout_minutes",
                     models.PositiveIntegerField(
                         default=30,
-                        help_text="After so long an unanswered item goes to someone else.",
+                        help_text="An item without an answer goes to someone else after this time.",
                         validators=[
                             django.core.validators.MinValueValidator(1),
                             django.core.validators.MaxValueValidator(43200),
@@ -111,7 +111,7 @@ class Migration(migrations.Migration):
                     "check_every",
                     models.PositiveSmallIntegerField(
                         default=20,
-                        help_text="Among so many items one is an attention check, as long as there are any.",
+                        help_text="One of this many items is an attention check, while there are any left.",
                         validators=[
                             django.core.validators.MinValueValidator(2),
                             django.core.validators.MaxValueValidator(1000),
@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
                         max_length=500,
                     ),
                 ),
-                ("scale_low", models.FloatField(default=1, help_text="Of a rating.")),
+                ("scale_low", models.FloatField(default=1, help_text="Lowest step, for ratings.")),
                 ("scale_high", models.FloatField(default=5)),
                 (
                     "scale_step",
@@ -140,7 +140,7 @@ class Migration(migrations.Migration):
                     "fewest_words",
                     models.PositiveSmallIntegerField(
                         default=8,
-                        help_text="Of a collected sentence.",
+                        help_text="For collected sentences.",
                         validators=[django.core.validators.MaxValueValidator(1000)],
                     ),
                 ),
@@ -167,7 +167,9 @@ class Migration(migrations.Migration):
                 (
                     "completion_code",
                     models.CharField(
-                        blank=True, help_text="Empty: one of each judge's own.", max_length=60
+                        blank=True,
+                        help_text="Empty: each judge gets a different code.",
+                        max_length=60,
                     ),
                 ),
                 (

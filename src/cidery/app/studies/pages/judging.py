@@ -123,7 +123,9 @@ class StepData(serializers.Serializer[Any]):
     """A step of a scale."""
 
     value = serializers.CharField()
-    meaning = serializers.CharField(help_text="Of the lowest and of the highest.")
+    meaning = serializers.CharField(
+        help_text="Label of the lowest and of the highest step; otherwise empty."
+    )
 
 
 class TaskData(serializers.Serializer[Any]):
@@ -136,7 +138,7 @@ class TaskData(serializers.Serializer[Any]):
     state = serializers.CharField(help_text="task, done or closed.")
     assignment = serializers.IntegerField(allow_null=True)
     image = serializers.CharField(help_text="Its address; empty where none is shown.")
-    reference = serializers.CharField(help_text="A, of a triplet.")
+    reference = serializers.CharField(help_text="Sentence A of a triplet.")
     sentences = serializers.ListField(child=serializers.CharField())
     steps = StepData(many=True)
     examples = ExampleData(many=True)
@@ -144,7 +146,7 @@ class TaskData(serializers.Serializer[Any]):
     answered = serializers.IntegerField()
     goal = serializers.IntegerField()
     can_undo = serializers.BooleanField()
-    code = serializers.CharField(help_text="To show that one is done.")
+    code = serializers.CharField(help_text="Completion code: shows that the judge has finished.")
     completion_url = serializers.CharField()
 
 

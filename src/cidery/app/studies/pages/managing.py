@@ -169,7 +169,7 @@ class InviteForm(serializers.Serializer[Any]):
         default=False,
         required=False,
         label="A link for each person",
-        help_text="Otherwise one link for all whom a crowdsourcing site sends.",
+        help_text="Otherwise one link for all workers of a crowdsourcing site.",
     )
     count = serializers.IntegerField(
         default=1, required=False, min_value=1, max_value=MOST_INVITES, help_text="Personal links."
@@ -225,7 +225,11 @@ class JudgeForm(serializers.Serializer[Any]):
 
     excluded = serializers.BooleanField()
     reason = serializers.CharField(
-        max_length=200, allow_blank=True, required=False, default="", help_text="For the record."
+        max_length=200,
+        allow_blank=True,
+        required=False,
+        default="",
+        help_text="Why; for your own notes.",
     )
 
 
