@@ -134,7 +134,7 @@ def find_package(module: str) -> str | None:
     """Return the installed package, `name-version`, that a module belongs to, if one can be told.
 
     ```python
-    find_package("numpy.linalg")   # "numpy-2.1.0"
+    find_package("numpy.linalg")   # "numpy-…"
     ```
     """
     return _find_package(module.partition(".")[0], tuple(sys.path))

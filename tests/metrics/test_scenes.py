@@ -574,6 +574,7 @@ def test_equal_captions_are_parsed_once_and_not_remembered(parser: Parser) -> No
     }  # fmt: skip
 
 
+@pytest.mark.model
 def test_both_ways_of_reading_share_a_pipeline() -> None:
     meant, misread = load_parser(), load_parser(misread=True)
     assert meant.language is misread.language

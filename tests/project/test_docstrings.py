@@ -104,6 +104,8 @@ def prepare(folder: Path) -> dict[str, Any]:
     few = dict(list(references.items())[:12])
     write_pairs(folder / "mine.jsonl", few)
     write_ratings(folder / "rated.jsonl", few)
+    (folder / "photos.jsonl").write_text('{"photo": "a", "human": ["a dog", "the dog"]}')
+    (folder / "outputs.jsonl").write_text('{"image_id": "a", "prediction": "a dog"}')
     candidates = dict(read_candidates(BUNDLED / "system_a.json"))
     sampled = json.loads((BUNDLED / "sampled_a.json").read_text(encoding="utf-8"))
     sets = {row["image_id"]: row["captions"] for row in sampled}

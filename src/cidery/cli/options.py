@@ -19,7 +19,7 @@ def with_settings(settings: type[Any], **shared: Any) -> Callable[[F], F]:
     A field is `name: Annotated[type, Help("what it does")] = default`. `shared` are annotations of
     options that other commands have too, by the name of the field.
 
-    ```python
+    ```py
     @with_settings(Settings, tokenizer=parsing.Tokenizer)
     def meta(dataset: str, **settings: Any) -> None: ...
     ```

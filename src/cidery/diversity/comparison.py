@@ -65,7 +65,7 @@ class DiversityComparison:
     """Diversity of several systems, the first one first, and of humans.
 
     ```python
-    print(compare_diversity({"ours": ours, "theirs": theirs}, references=references))
+    print(compare_diversity({"ours": sets}, references=references))
     ```
     """
 
@@ -149,7 +149,7 @@ def compare_diversity(
         settings: as in `measure_diversity`.
 
     ```python
-    comparison = compare_diversity({"ours": ours, "theirs": theirs}, references=references)
+    comparison = compare_diversity({"ours": sets}, references=references)
     comparison.tables["humans"].corpus["self-cider"]
     ```
     """

@@ -42,7 +42,8 @@ class Settings:
     """How metrics are judged; everything that changes a result is here.
 
     ```python
-    evaluate(dataset, ["cider-d"], Settings(protocol="wins", seed=1))
+    dataset = read_dataset("judgments", "mine.jsonl")
+    evaluate(dataset, ["cider-d"], Settings(undecided="half", seed=1))
     ```
     """
 

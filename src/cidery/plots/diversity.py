@@ -34,7 +34,7 @@ def plot_diversity(comparison: DiversityComparison) -> dict[str, Figure]:
     `tradeoff`, `f` and `counts` need references and Self-CIDEr.
 
     ```python
-    save_figures(plot_diversity(compare_diversity(systems, details=True)), "diversity.pdf")
+    save_figures(plot_diversity(compare_diversity({"ours": sets}, details=True)), "ours.pdf")
     ```
     """
     details = comparison.details

@@ -73,7 +73,8 @@ def read_references(
             files have no fields: their keys are the ids.
 
     ```python
-    read_references("references.jsonl", caption_field="human", id_field="photo")
+    read_references("references.json")
+    read_references("photos.jsonl", caption_field="human", id_field="photo")
     read_references(b'{"kitchen": ["a cat", "the cat"]}', name="upload.json")
     ```
     """
