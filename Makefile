@@ -18,10 +18,10 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-QUICK := not (app or browser or java or model or sanitizer or service or shared)
+NEEDS := app or browser or java or model or sanitizer or service or shared
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check check-types check-tests test clean
+.PHONY: demo check test clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -35,15 +35,13 @@ check-types:
 	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
 
 check-tests:
-	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "$(QUICK)"
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "not ($(NEEDS))"
 
 # Everything, what fails fast first.
 test: $(VENV)/.test $(VENV)/.services
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
-	$(BIN)/pytest -n 2 -m "not ($(QUICK))"
-
-.PHONY: lint types quick-tests
+	$(BIN)/pytest -n 2 -m "$(NEEDS)"
 
 lint:
 	$(BIN)/ruff format --check --quiet $(FORMATTED)
@@ -54,10 +52,9 @@ types:
 	$(BIN)/mypy
 
 quick-tests:
-	$(BIN)/pytest -n 2 -q -m "$(QUICK)"
+	$(BIN)/pytest -n 2 -q -m "not ($(NEEDS))"
 
 # An editable install knows its modules by name: it is made again when one is added, moved or removed.
-.PHONY: FORCE
 build/modules.txt: FORCE
 	@mkdir -p build
 	@find src/cidery -name '*.py' | LC_ALL=C sort > $@.new

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -55,25 +54,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """An installation with teams, judges and hidden references, for attacks."""
     with attacked(tmp_path_factory.mktemp("world")) as made:
         yield made
-
-
-@pytest.fixture(scope="session")
-def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Django in this process, on an SQLite of its own: for what needs no server."""
-    from cidery.app.web.database import migrate
-    from cidery.app.web.environment import Environment, set_up
-
-    # A browser of other tests may have an event loop running in this thread; Django need not mind.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
-            patch.setenv(name, "")  # so that it is unset afterwards
-        set_up(Environment(data=tmp_path_factory.mktemp("local")))
-        migrate()
-    yield
-    from django.db import connections
-
-    connections.close_all()
 
 
 @pytest.fixture(scope="session")

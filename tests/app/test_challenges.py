@@ -8,7 +8,6 @@ import io
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,9 +81,7 @@ class Orchard:
 
 
 @pytest.fixture(scope="module")
-def orchard(
-    installation: Installation, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Orchard]:
+def orchard(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Orchard:
     folder = tmp_path_factory.mktemp("orchard")
     for name in bundled.NAMES:
         shutil.copy(bundled.path(name), folder)

@@ -28,8 +28,13 @@ COMMANDS = (
     "challenge export orchard",
     "serve --backup copy",
 )
-UNCHANGING = ("study list", "study status closer", "study export closer", "challenge list")
-UNCHANGING += ("challenge export orchard",)
+UNCHANGING = (
+    "study list",
+    "study status closer",
+    "study export closer",
+    "challenge list",
+    "challenge export orchard",
+)
 HOW_TO = "cidery serve, cidery study create FILE or cidery challenge create FILE"
 
 

@@ -7,7 +7,6 @@ import io
 import json
 import threading
 from collections import Counter
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -29,7 +28,7 @@ from support.studying import (
 
 
 @pytest.fixture(scope="module")
-def owner(installation: Installation) -> Iterator[Visitor]:
+def owner(installation: Installation) -> Visitor:
     return installation.owner()
 
 
