@@ -44,6 +44,7 @@ class Waiting:
     begun: Path
 
     def __call__(self, number: int) -> Result:
+        self.begun.with_suffix(".here").touch()
         while not self.begun.exists():
             time.sleep(0.01)
         return square(number)
@@ -55,9 +56,13 @@ class Helping:
 
     begun: Path
     work: Callable[[int], Result] = square
+    waits: bool = False
+    """Whether it waits until the first process has begun too."""
 
     def __call__(self, number: int) -> Result:
         self.begun.touch()
+        while self.waits and not self.begun.with_suffix(".here").exists():
+            time.sleep(0.01)
         return self.work(number)
 
 
