@@ -1,3 +1,7 @@
+from __future__ import annotations
+
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,19 +11,19 @@ from cidery.captions.tokenizers import TOKENIZERS, get_tokenizer, split_words
 from cidery.errors import InputError, SettingError
 
 
-def test_the_contract():
+def test_the_contract() -> None:
     assert cidery.tokenize(["A dog's bone."]) == [["a", "dog", "'s", "bone"]]
     assert cidery.tokenize(["Dogs running."], stemmer="english") == [["dog", "run"]]
     assert cidery.tokenize([]) == []
 
 
 @given(st.text())
-def test_whitespace_is_str_split(text):
+def test_whitespace_is_str_split(text: Any) -> None:
     assert cidery.tokenize([text], tokenizer="whitespace") == [text.split()]
 
 
 @given(st.lists(st.text(), max_size=4))
-def test_one_list_of_words_per_caption(texts):
+def test_one_list_of_words_per_caption(texts: Any) -> None:
     for tokenizer in TOKENIZERS:
         tokens = cidery.tokenize(texts, tokenizer=tokenizer)
         assert len(tokens) == len(texts)
@@ -27,29 +31,29 @@ def test_one_list_of_words_per_caption(texts):
 
 
 @given(st.lists(st.text(), min_size=2, max_size=4))
-def test_ptb_sees_one_caption_at_a_time(texts):
+def test_ptb_sees_one_caption_at_a_time(texts: Any) -> None:
     assert cidery.tokenize(texts) == [cidery.tokenize([text])[0] for text in texts]
 
 
-def test_ptb_coco_looks_into_the_next_caption():
+def test_ptb_coco_looks_into_the_next_caption() -> None:
     captions = ["he likes plan b.", "The dog"]
     assert cidery.tokenize(captions, tokenizer="ptb-coco")[0] == ["he", "likes", "plan", "b"]
     assert cidery.tokenize(captions, tokenizer="ptb")[0] == ["he", "likes", "plan", "b."]
 
 
-def test_words_of_any_language():
+def test_words_of_any_language() -> None:
     assert split_words("Zwei Hunde, 犬が走る!") == ["zwei", "hunde", "犬", "が", "走", "る"]
     assert split_words("कुत्ता दौड़ता है") == ["कुत्ता", "दौड़ता", "है"]  # vowel signs are marks
     assert split_words("Собака бежит.") == ["собака", "бежит"]
     assert split_words("か\u3099くｶ") == ["が", "く", "ｶ"]
 
 
-def test_a_callable():
+def test_a_callable() -> None:
     assert cidery.tokenize(["a-b"], tokenizer=lambda text: text.split("-")) == [["a", "b"]]
     assert get_tokenizer(split_words).id == "callable:cidery.captions.tokenizers.split_words"
 
 
-def test_bad_input():
+def test_bad_input() -> None:
     with pytest.raises(InputError, match="caption 1 is int, not a string"):
         cidery.tokenize(["a", 5])
     with pytest.raises(InputError, match="half of a surrogate pair"):

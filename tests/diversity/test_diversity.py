@@ -6,6 +6,8 @@ import json
 import math
 import sys
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +33,7 @@ from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies, load_shipped
 from cidery.metrics import METRICS, Cider, CiderD
 from support import wang_chan
-from support.example import BUNDLED
+from support.example import BUNDLED, Example
 
 KERNELS = ["cider", "cider-d", "cider-r"]
 SPREADS = ["self-cider", "lsa", "mbleu-1", "mbleu-2", "mbleu-3", "mbleu-4", "mbleu-mix"]
@@ -42,7 +44,7 @@ caption = st.lists(words, min_size=1, max_size=9).map(" ".join)
 caption_sets = st.lists(caption, min_size=2, max_size=7)
 
 
-def measure(captions: list[str], measures=None, **settings) -> dict[str, float]:
+def measure(captions: list[str], measures: Any = None, **settings: Any) -> dict[str, float]:
     table = cidery.measure_diversity({"image": captions}, measures, **settings)
     return {name: float(values[0]) for name, values in table.each.items()}
 
@@ -54,23 +56,23 @@ def sampled() -> dict[int, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def references(example, sampled) -> dict[int, list[str]]:
+def references(example: Example, sampled: dict[int, list[str]]) -> dict[int, list[str]]:
     return {image: example.references[image] for image in sampled}
 
 
 @pytest.fixture(scope="module")
-def printed(shared) -> list[wang_chan.PrintedSet]:
+def printed(shared: Path) -> list[wang_chan.PrintedSet]:
     return wang_chan.read_sets(shared / "papers" / "self_cider_2019.txt")
 
 
 class TestPublished:
     """Wang and Chan 2019, figures 12-18, from the captions printed there."""
 
-    def test_sets(self, printed):
+    def test_sets(self, printed: list[wang_chan.PrintedSet]) -> None:
         assert len(printed) == 36
         assert [len(s.captions) for s in printed].count(10) == 29
 
-    def find(self, printed, start: str) -> wang_chan.PrintedSet:
+    def find(self, printed: Any, start: str) -> wang_chan.PrintedSet:
         return next(s for s in printed if s.captions[0].startswith(start))
 
     @pytest.mark.parametrize(
@@ -80,7 +82,7 @@ class TestPublished:
             ("white and orange flowers in a glass vase", [0.366, 0.626, 0.852, 1.000]),
         ],
     )
-    def test_mbleu(self, printed, start, expected):
+    def test_mbleu(self, printed: list[wang_chan.PrintedSet], start: Any, expected: Any) -> None:
         found = measure(self.find(printed, start).captions, ["mbleu"])
         assert [found[f"mbleu-{n}"] for n in (1, 2, 3, 4)] == pytest.approx(expected, abs=5e-4)
         assert found["mbleu-mix"] == pytest.approx(sum(expected) / 4, abs=5e-4)
@@ -93,16 +95,20 @@ class TestPublished:
             ("a group of people walking in the rain with umbrellas", 0.0, 0.0),
         ],
     )
-    def test_lsa_and_self_cider(self, printed, start, lsa, self_cider):
+    def test_lsa_and_self_cider(
+        self, printed: list[wang_chan.PrintedSet], start: Any, lsa: Any, self_cider: Any
+    ) -> None:
         found = measure(self.find(printed, start).captions, ["lsa", SelfCider("cider-d")])
         assert found == pytest.approx({"lsa": lsa, "self-cider": self_cider}, abs=5e-4)
 
-    def test_self_cider_of_the_train(self, printed):
+    def test_self_cider_of_the_train(self, printed: list[wang_chan.PrintedSet]) -> None:
         captions = self.find(printed, "a view of a train window in a airport").captions
         found = measure(captions, ["self-cider"], kernel="cider-d")["self-cider"]
         assert found == pytest.approx(0.775, abs=0.002)
 
-    def test_each_pair_once_gives_24_of_29_to_the_last_digit(self, printed):
+    def test_each_pair_once_gives_24_of_29_to_the_last_digit(
+        self, printed: list[wang_chan.PrintedSet]
+    ) -> None:
         """The authors compare each pair in one direction: the mean of both gives 12."""
         tens = {i: s.captions for i, s in enumerate(printed) if len(s.captions) == 10}
         expected = np.array([printed[i].values["self-cider"] for i in tens])
@@ -113,7 +119,7 @@ class TestPublished:
         assert np.count_nonzero(np.abs(once - expected) < 6e-4) == 24
         assert np.count_nonzero(np.abs(both - expected) < 6e-4) == 12
 
-    def test_all_mbleu_but_those_of_nic_ss(self, printed):
+    def test_all_mbleu_but_those_of_nic_ss(self, printed: list[wang_chan.PrintedSet]) -> None:
         for found in printed:
             if "mbleu-1" in found.values and found.name != "NIC-SS":
                 ours = measure(found.captions, ["mbleu"])
@@ -126,14 +132,14 @@ class TestPublished:
 class TestLaws:
     @pytest.mark.parametrize("kernel", KERNELS)
     @given(caption_sets, st.randoms(use_true_random=False))
-    def test_permutation_changes_nothing(self, kernel, captions, random):
+    def test_permutation_changes_nothing(self, kernel: Any, captions: Any, random: Any) -> None:
         shuffled = list(captions)
         random.shuffle(shuffled)
         before = measure(captions, kernel=kernel)
         assert measure(shuffled, kernel=kernel) == pytest.approx(before, abs=1e-12)
 
     @given(caption_sets)
-    def test_in_range(self, captions):
+    def test_in_range(self, captions: Any) -> None:
         found = measure(captions)
         for name, value in found.items():
             low, high = MEASURES[name].range
@@ -141,20 +147,22 @@ class TestLaws:
 
     @pytest.mark.parametrize("kernel", KERNELS)
     @given(caption, st.integers(2, 12))
-    def test_equal_captions_give_exactly_0(self, kernel, text, count):
+    def test_equal_captions_give_exactly_0(self, kernel: Any, text: Any, count: Any) -> None:
         found = measure([text] * count, SPREADS, kernel=kernel)
         assert found == dict.fromkeys(SPREADS, 0.0)
 
     @pytest.mark.parametrize("count", range(2, 14))
     @pytest.mark.parametrize("length", [1, 2, 3, 4, 9])
-    def test_nothing_in_common_gives_exactly_1(self, count, length):
+    def test_nothing_in_common_gives_exactly_1(self, count: Any, length: Any) -> None:
         captions = [" ".join(f"w{i}x{j}" for j in range(length)) for i in range(count)]
         for kernel in KERNELS:
             assert measure(captions, SPREADS, kernel=kernel) == dict.fromkeys(SPREADS, 1.0)
 
     @pytest.mark.parametrize("kernel", KERNELS)
     @given(caption_sets, st.integers(2, 4))
-    def test_repeating_the_set_leaves_r_unchanged(self, kernel, captions, times):
+    def test_repeating_the_set_leaves_r_unchanged(
+        self, kernel: Any, captions: Any, times: Any
+    ) -> None:
         m = len(captions)
         for name in ("self-cider", "lsa"):
             before = measure(captions, [name], kernel=kernel)[name] * math.log(m)
@@ -162,14 +170,14 @@ class TestLaws:
             assert after == pytest.approx(before, abs=1e-9)
 
     @pytest.mark.parametrize("name", [n for n in MEASURES if n != "novel"])
-    def test_threads_do_not_change_the_bits(self, name, example):
+    def test_threads_do_not_change_the_bits(self, name: Any, example: Example) -> None:
         _, references = example.many(800)
         sets = {image: captions * 2 for image, captions in references.items()}
         one, three = (cidery.measure_diversity(sets, [name], threads=t).each[name] for t in (1, 3))
         assert np.array_equal(one, three)
 
     @pytest.mark.parametrize("name", [n for n in MEASURES if n != "novel"])
-    def test_images_do_not_touch_each_other(self, name, example):
+    def test_images_do_not_touch_each_other(self, name: Any, example: Example) -> None:
         sets = {i: (c * 2)[: 2 + i % 4] for i, c in example.references.items()}
         together = cidery.measure_diversity(sets, [name])
         alone = [cidery.measure_diversity({i: c}, [name]).each[name][0] for i, c in sets.items()]
@@ -181,7 +189,7 @@ class TestKernels:
     @pytest.mark.parametrize("kernel", ["cider", "cider-d", "cider-r"])
     @pytest.mark.parametrize("pairs", ["both", "once"])
     @pytest.mark.filterwarnings("ignore:references has one caption per image and")
-    def test_pair_by_pair(self, kernel, pairs, sampled):
+    def test_pair_by_pair(self, kernel: Any, pairs: Any, sampled: dict[int, list[str]]) -> None:
         """The same from one call of score() per direction, as the definition says."""
         metric = {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": "cider-r"}[kernel]
         scale = 1 if kernel == "cider" else 10
@@ -203,7 +211,7 @@ class TestKernels:
             found = measure(captions, [SelfCider(kernel, pairs)])["self-cider"]
             assert found == pytest.approx(expected, abs=1e-9)
 
-    def test_settings_of_the_kernel_count(self):
+    def test_settings_of_the_kernel_count(self) -> None:
         captions = ["a dog runs over the grass", "a dog sleeps", "the red dog runs"]
         found = {
             measure(captions, [SelfCider(kernel)])["self-cider"]
@@ -211,7 +219,7 @@ class TestKernels:
         }
         assert len(found) == 5
 
-    def test_paper_counts_of_cider_d(self):
+    def test_paper_counts_of_cider_d(self) -> None:
         captions = ["a dog a dog a dog runs", "a dog runs here"]
         df = load_shipped("coco-train2014")
         found = measure(captions, [SelfCider(CiderD(faithful="paper"))])["self-cider"]
@@ -223,7 +231,7 @@ class TestKernels:
         roots = [math.sqrt(1 + k), math.sqrt(1 - k)]
         assert found == pytest.approx(math.log2(sum(roots) / roots[0]))
 
-    def test_live_against_pycocoevalcap(self, sampled):
+    def test_live_against_pycocoevalcap(self, sampled: dict[int, list[str]]) -> None:
         scorers = pytest.importorskip("pycocoevalcap.cider.cider_scorer")
         df = load_shipped("coco-train2014")
 
@@ -232,7 +240,7 @@ class TestKernels:
                 return int(df.image_count)
 
         class Frequencies(dict):
-            def __missing__(self, ngram):
+            def __missing__(self, ngram: Any) -> Any:
                 return float(df.count(ngram))
 
         for captions in list(sampled.values())[:5]:
@@ -249,7 +257,7 @@ class TestKernels:
             found = measure(captions, ["self-cider"], kernel="cider-d")["self-cider"]
             assert found == pytest.approx(expected, abs=1e-9)
 
-    def test_words_unknown_to_the_frequencies_and_empty_captions(self):
+    def test_words_unknown_to_the_frequencies_and_empty_captions(self) -> None:
         assert measure(["", ""], SPREADS) == dict.fromkeys(SPREADS, 0.0)
         found = measure(["", "a dog runs here"], SPREADS)
         assert found["self-cider"] == 1.0
@@ -257,7 +265,7 @@ class TestKernels:
 
 
 class TestMeasures:
-    def test_lsa_by_singular_values(self, sampled):
+    def test_lsa_by_singular_values(self, sampled: dict[int, list[str]]) -> None:
         for stop_words in (None, ("a", "of")):
             for captions in sampled.values():
                 cut = [
@@ -271,7 +279,7 @@ class TestMeasures:
                 found = measure(captions, [Lsa(stop_words)])["lsa"]
                 assert found == pytest.approx(expected, abs=1e-7)
 
-    def test_stop_words_by_name(self):
+    def test_stop_words_by_name(self) -> None:
         captions = ["a dog on the grass", "the dog of a cat"]
         assert measure(captions, ["lsa"], stop_words="english") == measure(
             ["dog grass", "dog cat"], ["lsa"]
@@ -280,7 +288,7 @@ class TestMeasures:
             Lsa("klingon")
 
     @given(st.lists(st.lists(words, min_size=4, max_size=9).map(" ".join), min_size=2, max_size=6))
-    def test_mbleu_by_score(self, captions):
+    def test_mbleu_by_score(self, captions: Any) -> None:
         """BLEU of each caption against the others; coco's tiny constants add at most 1e-3."""
         others = [captions[:i] + captions[i + 1 :] for i in range(len(captions))]
         metrics = [f"bleu-{n}:faithful=paper" for n in (1, 2, 3, 4)]
@@ -294,7 +302,7 @@ class TestMeasures:
         )
 
     @given(caption_sets)
-    def test_distinct_unique_and_vocabulary(self, captions):
+    def test_distinct_unique_and_vocabulary(self, captions: Any) -> None:
         cut = [c.split() for c in captions]
         total = sum(map(len, cut))
         found = measure(captions, ["distinct", "unique", "vocabulary"])
@@ -303,14 +311,14 @@ class TestMeasures:
         assert found["unique"] == len(set(captions)) / len(captions)
         assert found["vocabulary"] == len({w for c in cut for w in c})
 
-    def test_vocabulary_of_all_images_is_not_a_mean(self):
+    def test_vocabulary_of_all_images_is_not_a_mean(self) -> None:
         table = cidery.measure_diversity([["a dog", "a cat"], ["a cow", "a cat"]], ["vocabulary"])
         assert table.corpus["vocabulary"] == 4
         assert table.each["vocabulary"].tolist() == [3, 3]
         with pytest.raises(SettingError, match="no interval for 'vocabulary'"):
             table.interval("vocabulary")
 
-    def test_novel(self):
+    def test_novel(self) -> None:
         sets = {"a": ["A dog.", "a cat", "a cow"], "b": ["two dogs", "two dogs"]}
         for training in ({1: ["a dog", "x"], 2: ["Two dogs!"]}, ["a dog", "two dogs"]):
             table = cidery.measure_diversity(sets, ["novel"], training=training)
@@ -319,7 +327,7 @@ class TestMeasures:
             cidery.measure_diversity(sets, ["novel"])
         assert "novel" in cidery.measure_diversity(sets, training=["a dog"]).corpus
 
-    def test_names(self):
+    def test_names(self) -> None:
         assert list(get_measures("mbleu"))[-1] == "mbleu-mix"
         assert list(get_measures([Distinct(2), MBleu(None)])) == ["distinct-2", "mbleu-mix"]
         with pytest.raises(SettingError, match="unknown measure of diversity 'selfcider'; known: "):
@@ -329,14 +337,14 @@ class TestMeasures:
         with pytest.raises(SettingError, match="no measures"):
             get_measures([])
 
-    def test_words(self):
+    def test_words(self) -> None:
         found = count_words({1: ["a dog", "A dog."], 2: ["the cat", "a cat"]})
         assert found.words == ("a", "cat", "dog", "the")
         assert found.counts.tolist() == [3, 2, 2, 1]
 
 
 class TestTable:
-    def test_shapes_of_input_are_the_same(self):
+    def test_shapes_of_input_are_the_same(self) -> None:
         mapping = {7: ["a dog", "a cat"], 8: ["one", "two", "three"]}
         rows = [(7, "a dog"), (8, "one"), (7, "a cat"), (8, "two"), (8, "three")]
         first = cidery.measure_diversity(mapping)
@@ -347,7 +355,7 @@ class TestTable:
         assert third.ids == [0, 1]
         assert "|captions:2-3|" in first.signatures["self-cider"]
 
-    def test_signatures(self):
+    def test_signatures(self) -> None:
         found = cidery.measure_diversity([["a b", "c d"]], kernel="cider-d").signatures
         assert found["self-cider"].startswith(
             "self-cider|kernel:cider-d|n:4|sigma:6|faithful:coco|pairs:both|captions:2|"
@@ -355,7 +363,7 @@ class TestTable:
         )
         assert found["lsa"].startswith("lsa|stop_words:none|captions:2|tokenizer:ptb|version:")
 
-    def test_means_and_intervals(self, sampled):
+    def test_means_and_intervals(self, sampled: dict[int, list[str]]) -> None:
         table = cidery.measure_diversity(sampled)
         for name in ("self-cider", "distinct-2"):
             interval = table.interval(name)
@@ -374,11 +382,11 @@ class TestTable:
             ("xy", "expected captions by image id, a list of lists"),
         ],
     )
-    def test_refusals(self, sets, message):
+    def test_refusals(self, sets: Any, message: Any) -> None:
         with pytest.raises(InputError, match=message):
             cidery.measure_diversity(sets)
 
-    def test_skipping(self):
+    def test_skipping(self) -> None:
         sets = {"a": ["x", "y"], "b": ["x"], "c": ["z", "z"]}
         assert cidery.measure_diversity(sets, missing="skip").ids == ["a", "c"]
         table = cidery.measure_diversity(
@@ -390,7 +398,9 @@ class TestTable:
         with pytest.raises(SettingError, match='missing is "error" or "skip"'):
             cidery.measure_diversity(sets, missing="maybe")
 
-    def test_frequencies(self, sampled, references):
+    def test_frequencies(
+        self, sampled: dict[int, list[str]], references: dict[int, list[str]]
+    ) -> None:
         with pytest.raises(SettingError, match="counts on the references; pass references="):
             cidery.measure_diversity(sampled, frequencies="references")
         counted = DocumentFrequencies.from_references(references)
@@ -404,20 +414,26 @@ class TestTable:
 
 
 class TestAccuracy:
-    def test_mean_of_the_captions_scores(self, sampled, references):
+    def test_mean_of_the_captions_scores(
+        self, sampled: dict[int, list[str]], references: dict[int, list[str]]
+    ) -> None:
         table = cidery.measure_diversity(sampled, ["self-cider"], references=references)
         scored = cidery.score(sampled, references, "cider-d", frequencies="coco-train2014")
         expected = scored.each["cider-d"].reshape(len(sampled), -1).mean(axis=1)
         assert table.each["accuracy"] == pytest.approx(expected)
         assert table.signatures["accuracy"].startswith("accuracy|metric:cider-d|n:4|")
 
-    def test_rows_that_lie_apart(self, sampled, references):
+    def test_rows_that_lie_apart(
+        self, sampled: dict[int, list[str]], references: dict[int, list[str]]
+    ) -> None:
         rows = [(i, sampled[i][k]) for k in range(5) for i in sampled]
         apart = cidery.measure_diversity(rows, ["self-cider"], references=references)
         table = cidery.measure_diversity(sampled, ["self-cider"], references=references)
         assert np.array_equal(apart.each["accuracy"], table.each["accuracy"])
 
-    def test_f_is_of_the_means(self, sampled, references):
+    def test_f_is_of_the_means(
+        self, sampled: dict[int, list[str]], references: dict[int, list[str]]
+    ) -> None:
         table = cidery.measure_diversity(sampled, ["self-cider"], references=references)
         div, acc = table.corpus["self-cider"], table.corpus["accuracy"]
         assert table.corpus["f"] == pytest.approx(6 * div * acc / (5 * div + acc))
@@ -426,30 +442,36 @@ class TestAccuracy:
         assert interval.low < interval.score < interval.high
         assert table.signatures["f"] == "f|beta_squared:5|div:self-cider"
 
-    def test_f_measure(self):
+    def test_f_measure(self) -> None:
         assert f_measure(0.0, 0.0) == 0
         assert f_measure(0.7, 0.7, 3.0) == pytest.approx(0.7)
         assert f_measure(0.5, 0.9, 1e9) == pytest.approx(0.9)
         assert f_measure(0.5, 0.9, 0.0) == pytest.approx(0.5)
 
-    def test_humans_by_leave_one_out(self, references):
+    def test_humans_by_leave_one_out(self, references: dict[int, list[str]]) -> None:
         table = cidery.measure_diversity(references, ["self-cider"], references="leave-one-out")
         again = cidery.score_references(references, frequencies="coco-train2014")
         assert table.corpus["accuracy"] == pytest.approx(again.corpus["cider-d"])
         with pytest.raises(SettingError, match='captions or "leave-one-out"'):
             cidery.measure_diversity(references, references="none")
 
-    def test_mismatch_and_wrong_judges(self, sampled, example):
+    def test_mismatch_and_wrong_judges(
+        self, sampled: dict[int, list[str]], example: Example
+    ) -> None:
         with pytest.raises(MismatchError, match="references but no candidates"):
             cidery.measure_diversity(sampled, references=example.references)
         with pytest.raises(SettingError, match="accuracy is one metric, not bleu-1"):
             cidery.measure_diversity(sampled, references=example.references, accuracy="bleu")
 
-    def test_references_of_the_same_images(self, sampled, example, references):
+    def test_references_of_the_same_images(
+        self, sampled: dict[int, list[str]], example: Example, references: dict[int, list[str]]
+    ) -> None:
         found = match_references(sampled, example.references, "skip")
         assert found == references
 
-    def test_best_captions_first(self, sampled, references):
+    def test_best_captions_first(
+        self, sampled: dict[int, list[str]], references: dict[int, list[str]]
+    ) -> None:
         curve = diversity_by_count(sampled, references)
         assert list(curve) == [2, 5]
         whole = cidery.measure_diversity(sampled, ["self-cider"], references=references)
@@ -469,7 +491,9 @@ class TestConsensus:
     @pytest.mark.parametrize(
         "name", [name for name, metric in METRICS.items() if not getattr(metric, "idf", False)]
     )
-    def test_leave_one_out_with_any_metric(self, name, example, request):
+    def test_leave_one_out_with_any_metric(
+        self, name: Any, example: Example, request: pytest.FixtureRequest
+    ) -> None:
         if name == "meteor":
             request.getfixturevalue("java")
         references = {i: example.references[i] for i in list(example.references)[:4]}
@@ -484,7 +508,7 @@ class TestConsensus:
         assert table.image_count == 4
         assert "|refs:4|" in table.signatures[name]
 
-    def test_own_frequencies_count_images_once(self, example):
+    def test_own_frequencies_count_images_once(self, example: Example) -> None:
         table = cidery.score_references(example.references, ["cider", "cider-d", "bleu-4"])
         for stemmer, name in (("english", "cider"), (None, "cider-d")):
             df = DocumentFrequencies.from_references(example.references, stemmer=stemmer)
@@ -492,7 +516,7 @@ class TestConsensus:
             assert np.array_equal(table.each[name], again.each[name])
         assert list(table.corpus) == ["cider", "cider-d", "bleu-4"]
 
-    def test_batches_do_not_matter(self, example, monkeypatch):
+    def test_batches_do_not_matter(self, example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = cidery.score_references(example.references, ["cider-d", "bleu-4"])
         monkeypatch.setattr(sys.modules["cidery.diversity.references"], "_BATCH", 100)
         parts = cidery.score_references(example.references, ["cider-d", "bleu-4"])
@@ -501,7 +525,7 @@ class TestConsensus:
         assert whole.corpus == parts.corpus
         assert whole.signatures == parts.signatures
 
-    def test_ranking(self):
+    def test_ranking(self) -> None:
         group = ["a dog runs on the grass", "two dogs", "a dog runs on green grass", "xyzzy"]
         ranking = cidery.rank_references({"a": group}, frequencies="coco-val2014")["a"]
         assert {r.position for r in ranking[:2]} == {0, 2}
@@ -510,14 +534,14 @@ class TestConsensus:
         assert [r.score for r in ranking] == sorted((r.score for r in ranking), reverse=True)
         assert all(group[r.position] == r.caption for r in ranking)
 
-    def test_one_reference_is_refused(self):
+    def test_one_reference_is_refused(self) -> None:
         with pytest.raises(InputError, match="references: image 'a' has one caption"):
             cidery.score_references({"a": ["x"]})
 
 
 class TestLatent:
     @pytest.mark.parametrize("kernel", ["cider", "cider-d", "lsa"])
-    def test_decomposition(self, kernel, sampled):
+    def test_decomposition(self, kernel: Any, sampled: dict[int, list[str]]) -> None:
         captions = sampled[1]
         found = latent_semantics(captions, kernel, components=len(captions))
         rebuilt = (found.coordinates * found.strengths**2) @ found.coordinates.T
@@ -528,7 +552,7 @@ class TestLatent:
         expected = measure(captions, [name], kernel="cider" if kernel == "lsa" else kernel)[name]
         assert spread == pytest.approx(expected, abs=1e-7)
 
-    def test_five_components_and_signs(self, sampled):
+    def test_five_components_and_signs(self, sampled: dict[int, list[str]]) -> None:
         captions = sampled[1] + sampled[2]
         found = latent_semantics(captions)
         assert found.coordinates.shape == (10, 5)
@@ -540,7 +564,7 @@ class TestLatent:
         with pytest.raises(SettingError, match="no references here"):
             latent_semantics(captions, frequencies="references")
 
-    def test_map(self, sampled):
+    def test_map(self, sampled: dict[int, list[str]]) -> None:
         sets = {1: [*sampled[1], sampled[1][0]], 2: sampled[2], 7: sampled[7]}
         found = map_captions(sets)
         assert found.images == (1,) * 6 + (2,) * 5 + (7,) * 5
@@ -554,7 +578,7 @@ class TestLatent:
         inside = np.linalg.norm(found.coordinates[:6] - centre[1], axis=1).max()
         assert np.linalg.norm(centre[1] - centre[7]) > inside
 
-    def test_map_that_fits_exactly(self):
+    def test_map_that_fits_exactly(self) -> None:
         found = map_captions(
             {"a": ["one two three four", "five six seven eight"], "b": ["x y", "z"]}
         )
@@ -568,14 +592,14 @@ class TestLatent:
 
 
 @given(caption_sets)
-def test_self_cider_never_calls_near_copies_equal(captions):
+def test_self_cider_never_calls_near_copies_equal(captions: Any) -> None:
     """0 is for equal captions alone (as words)."""
     assume(len(set(captions)) > 1)
     assume(len({" ".join(sorted(c.split())) for c in captions}) > 1)
     assert measure(captions, ["self-cider"])["self-cider"] > 0
 
 
-def test_real_size(shared):
+def test_real_size(shared: Path) -> None:
     rows = json.loads((shared / "data" / "diversity" / "merge_results.json").read_text())
     sets = {row["image_id"]: row["captions"] for row in rows}
     table = cidery.measure_diversity(sets)

@@ -1,8 +1,12 @@
+from __future__ import annotations
+
 import math
 import pickle
 import shutil
 import struct
 from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +19,7 @@ from cidery.errors import FrequenciesError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, load_shipped
 from support import oracle
 from support.captions import at_most
+from support.example import Example
 
 caption = st.lists(st.sampled_from(["a", "b", "c", "d e", "ü"]), max_size=8).map(" ".join)
 collections = st.dictionaries(
@@ -22,16 +27,16 @@ collections = st.dictionaries(
 )
 
 
-def count(references, order=4):
+def count(references: Any, order: Any = 4) -> Any:
     split = [[text.split() for text in captions] for captions in references.values()]
     return oracle.frequencies(split, order)
 
 
-def build(references, **settings):
+def build(references: Any, **settings: Any) -> Any:
     return DocumentFrequencies.from_references(references, tokenizer="whitespace", **settings)
 
 
-def everything(frequencies):
+def everything(frequencies: Any) -> Any:
     """Return all n-grams with counts, by walking the levels."""
     grams = [(word,) for word in frequencies.words]
     found = dict(zip(grams, frequencies.levels[0].counts.tolist(), strict=True))
@@ -45,7 +50,7 @@ def everything(frequencies):
 
 
 @given(collections)
-def test_counts_images_not_captions(references):
+def test_counts_images_not_captions(references: Any) -> None:
     frequencies = build(references)
     expected = count(references)
     assert everything(frequencies) == dict(expected)
@@ -57,13 +62,13 @@ def test_counts_images_not_captions(references):
 
 
 @given(collections)
-def test_a_cut_set_keeps_what_weighs(references):
+def test_a_cut_set_keeps_what_weighs(references: Any) -> None:
     cut = build(references, min_count=2)
     assert everything(cut) == {g: n for g, n in count(references).items() if n >= 2}
 
 
 @given(collections, collections)
-def test_merging_equals_counting_together(one, other):
+def test_merging_equals_counting_together(one: Any, other: Any) -> None:
     other = {image + 100: captions for image, captions in other.items()}
     merged = build(one) | build(other)
     assert everything(merged) == dict(count(one | other))
@@ -72,7 +77,9 @@ def test_merging_equals_counting_together(one, other):
 
 @at_most(30)
 @given(collections, st.integers(1, 2))
-def test_saving_and_loading(tmp_path_factory, references, min_count):
+def test_saving_and_loading(
+    tmp_path_factory: pytest.TempPathFactory, references: Any, min_count: Any
+) -> None:
     path = tmp_path_factory.mktemp("df") / "set.df"
     saved = build(references, min_count=min_count, name="mine", source="written here")
     saved.save(path)
@@ -84,7 +91,7 @@ def test_saving_and_loading(tmp_path_factory, references, min_count):
     assert [p.name for p in path.parent.iterdir()] == ["set.df"]
 
 
-def test_counts_above_a_byte_survive(tmp_path):
+def test_counts_above_a_byte_survive(tmp_path: Path) -> None:
     references = {image: ["a dog", "a cat"] for image in range(300)} | {"x": ["a bird"]}
     build(references).save(tmp_path / "set.df")
     loaded = DocumentFrequencies.load(tmp_path / "set.df")
@@ -93,7 +100,7 @@ def test_counts_above_a_byte_survive(tmp_path):
     assert loaded.count(["a", "bird"]) == 1
 
 
-def test_a_vocabulary_too_large_for_two_bytes(tmp_path):
+def test_a_vocabulary_too_large_for_two_bytes(tmp_path: Path) -> None:
     references = {image: [f"w{image} v{image}"] for image in range(40_000)}
     build(references, n=2).save(tmp_path / "set.df")
     loaded = DocumentFrequencies.load(tmp_path / "set.df")
@@ -101,7 +108,7 @@ def test_a_vocabulary_too_large_for_two_bytes(tmp_path):
     assert loaded.count(["w39999", "v39998"]) == 0
 
 
-def test_damage_is_found_and_named(tmp_path):
+def test_damage_is_found_and_named(tmp_path: Path) -> None:
     path = tmp_path / "set.df"
     build({1: ["a dog runs"], 2: ["a cat"]}).save(path)
     whole = path.read_bytes()
@@ -124,7 +131,7 @@ def test_damage_is_found_and_named(tmp_path):
         DocumentFrequencies.load(path)
 
 
-def test_saving_never_leaves_half_a_file(tmp_path):
+def test_saving_never_leaves_half_a_file(tmp_path: Path) -> None:
     frequencies = build({1: ["a"]})
     with pytest.raises(FileNotFoundError):
         frequencies.save(tmp_path / "nowhere" / "set.df")
@@ -135,7 +142,7 @@ def test_saving_never_leaves_half_a_file(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["folder.df"]
 
 
-def test_import_of_a_pickle_scores_like_counting(tmp_path, example):
+def test_import_of_a_pickle_scores_like_counting(tmp_path: Path, example: Example) -> None:
     counted = DocumentFrequencies.from_references(example.references)
     content = {
         "document_frequency": Counter(everything(counted)),
@@ -153,14 +160,14 @@ def test_import_of_a_pickle_scores_like_counting(tmp_path, example):
     np.testing.assert_array_equal(*scores)
 
 
-def test_counts_without_their_prefixes_are_usable():
+def test_counts_without_their_prefixes_are_usable() -> None:
     frequencies = DocumentFrequencies.from_counts({("a", "b", "c"): 3.0, ("z",): 2.0}, 10)
     assert frequencies.count(["a", "b", "c"]) == 3
     assert frequencies.count(["a", "b"]) == 0
     assert frequencies.count(["z"]) == 2
 
 
-def test_own_references_and_the_same_set_give_the_same_bits(example):
+def test_own_references_and_the_same_set_give_the_same_bits(example: Example) -> None:
     counted = DocumentFrequencies.from_references(example.references)
     with pytest.warns(UnreliableWarning):
         own = cidery.score(example.system_a, example.references, ["cider-d", "cider-r"])
@@ -173,7 +180,7 @@ def test_own_references_and_the_same_set_give_the_same_bits(example):
 
 @pytest.mark.parametrize("name", SHIPPED)
 @pytest.mark.parametrize("stemmer", [None, "english"])
-def test_shipped_sets(name, stemmer):
+def test_shipped_sets(name: Any, stemmer: Any) -> None:
     shipped = load_shipped(name, stemmer)
     assert shipped.image_count == {"coco-val2014": 40504, "coco-train2014": 82783}[name]
     assert shipped.min_count == 2
@@ -187,7 +194,7 @@ def test_shipped_sets(name, stemmer):
         shipped | build({1: ["a"]})
 
 
-def test_shipped_sets_are_the_counts_of_the_captions(java):
+def test_shipped_sets_are_the_counts_of_the_captions(java: str) -> None:
     from support import reference_tools
 
     captions = reference_tools.coco_captions("val2014")
@@ -195,7 +202,7 @@ def test_shipped_sets_are_the_counts_of_the_captions(java):
     assert counted.fingerprint == load_shipped("coco-val2014").fingerprint
 
 
-def test_one_image_gets_a_meaningful_score():
+def test_one_image_gets_a_meaningful_score() -> None:
     table = cidery.score(
         {"a": "a dog runs on the grass"},
         {"a": ["a dog is running on grass", "the dog runs"]},
@@ -206,7 +213,7 @@ def test_one_image_gets_a_meaningful_score():
     assert 0.1 < table.corpus["cider"] < 1
 
 
-def test_few_images_are_called_unreliable():
+def test_few_images_are_called_unreliable() -> None:
     with pytest.warns(UnreliableWarning, match='2 images.*pass frequencies="coco-val2014"'):
         cidery.score(["a", "b"], [["a"], ["b"]], ["cider-d"])
     with pytest.warns(UnreliableWarning, match="only 1 image, so every CIDEr score is 0"):
@@ -222,13 +229,13 @@ def test_few_images_are_called_unreliable():
         ({"n": 2}, "cider-d", "holds n-grams up to 2; 4 are needed"),
     ],
 )
-def test_a_set_that_does_not_fit_is_refused(settings, metric, message):
+def test_a_set_that_does_not_fit_is_refused(settings: Any, metric: Any, message: Any) -> None:
     wrong = DocumentFrequencies.from_references({1: ["a dog"]}, **settings)
     with pytest.raises(FrequenciesError, match=message):
         cidery.score(["a dog"], [["a dog"]], [metric], frequencies=wrong)
 
 
-def test_unknown_names_and_files(tmp_path):
+def test_unknown_names_and_files(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="neither 'references', a shipped set"):
         cidery.score(["a"], [["a"]], ["cider-d"], frequencies="coco-2099")
     shutil.copy(__file__, tmp_path / "x.df")

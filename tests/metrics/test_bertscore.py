@@ -1,7 +1,11 @@
 """BERTScore is that of the package bert_score, with the same model and layer."""
 
+from __future__ import annotations
+
 import dataclasses
 import pickle
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ import cidery
 from cidery import BertScore, store
 from cidery.errors import DataError, SettingError
 from cidery.metrics import METRICS
+from support.example import Example
 
 NAMES = ("bertscore-precision", "bertscore-recall", "bertscore")
 ODD = {
@@ -26,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("minilm")
 
 
 @pytest.fixture(scope="module")
-def corpus(example):
+def corpus(example: Example) -> Any:
     images = list(example.references)[:12]
     candidates = {i: example.system_a[i] for i in images} | {k: c for k, (c, _) in ODD.items()}
     references = {i: example.references[i] for i in images} | {k: r for k, (_, r) in ODD.items()}
@@ -34,12 +39,12 @@ def corpus(example):
 
 
 @pytest.fixture(scope="module")
-def package_scores(corpus):
+def package_scores(corpus: Any) -> Any:
     """A function that gives precision, recall and F of the package, float64[captions, 3]."""
     bert_score = pytest.importorskip("bert_score", reason="bert_score is not installed")
     folder = str(store.find_model("minilm"))
 
-    def score(layer, idf, corpus=corpus, **options):
+    def score(layer: Any, idf: Any, corpus: Any = corpus, **options: Any) -> Any:
         candidates, references = corpus
         found = bert_score.score(
             list(candidates.values()),
@@ -57,26 +62,26 @@ def package_scores(corpus):
     return score
 
 
-def ours(corpus, **settings):
+def ours(corpus: Any, **settings: Any) -> Any:
     metrics = [BertScore(measure=m, **settings) for m in ("precision", "recall", "f")]
     table = cidery.score(*corpus, metrics=metrics)
     return np.stack([table.each[name] for name in NAMES], axis=1)
 
 
 @pytest.mark.parametrize(("layer", "idf"), [(6, False), (6, True), (3, True), (0, False)])
-def test_equal_to_the_package(corpus, package_scores, layer, idf):
+def test_equal_to_the_package(corpus: Any, package_scores: Any, layer: Any, idf: Any) -> None:
     expected = package_scores(layer, idf)
     np.testing.assert_allclose(ours(corpus, layer=layer, idf=idf), expected, atol=1e-5)
 
 
-def test_alone_the_package_does_not_pad():
+def test_alone_the_package_does_not_pad() -> None:
     """In company it counts a similarity below 0 as 0; so its score depends on other captions."""
     bert_score = pytest.importorskip("bert_score", reason="bert_score is not installed")
     folder = str(store.find_model("minilm"))
     pair = "A teenager slides down a handrail.", "Two donkeys wear straw hats."
     long = " ".join(["a very long caption of a dog"] * 8)
 
-    def score(*pairs):
+    def score(*pairs: Any) -> Any:
         candidates, references = map(list, zip(*pairs, strict=True))
         found = bert_score.score(candidates, references, folder, num_layers=6, device="cpu")
         return float(found[2][0])
@@ -87,7 +92,7 @@ def test_alone_the_package_does_not_pad():
 
 
 @pytest.mark.filterwarnings("ignore:The given NumPy array is not writable:UserWarning")
-def test_rescaling_is_that_of_the_package(corpus, package_scores, tmp_path):
+def test_rescaling_is_that_of_the_package(corpus: Any, package_scores: Any, tmp_path: Path) -> None:
     short = [key for key in corpus[0] if key != "long"][-10:]  # each score is rescaled by itself
     corpus = tuple({key: side[key] for key in short} for side in corpus)
     path = tmp_path / "baseline.tsv"
@@ -101,7 +106,7 @@ def test_rescaling_is_that_of_the_package(corpus, package_scores, tmp_path):
     assert BertScore(baseline=(0.5, 0.5, 0.5)).range == (-3.0, 1.0)
 
 
-def test_mean_and_max_over_references(corpus):
+def test_mean_and_max_over_references(corpus: Any) -> None:
     candidates, references = corpus
     by_hand = {"max": [], "mean": []}
     for key, caption in candidates.items():
@@ -117,7 +122,7 @@ def test_mean_and_max_over_references(corpus):
     assert BertScore(idf=True).over_references is None
 
 
-def test_the_three_share_their_rows(corpus):
+def test_the_three_share_their_rows(corpus: Any) -> None:
     table = cidery.score(*corpus, metrics=list(NAMES))
     assert list(table.corpus) == list(NAMES)
     assert METRICS["bertscore"].row_key == METRICS["bertscore-recall"].row_key
@@ -128,13 +133,13 @@ def test_the_three_share_their_rows(corpus):
     assert recall["bertscore-recall:layer=3"] != table.corpus["bertscore-recall"]
 
 
-def test_signatures_tell_model_and_layer(corpus):
+def test_signatures_tell_model_and_layer(corpus: Any) -> None:
     (signature,) = cidery.score(*corpus, metrics=["bertscore"]).signatures.values()
     assert signature.startswith("bertscore|encoder:minilm|device:cpu|layer:6|measure:f|over:max|")
     assert "|weights:53aa51172d14|kernel:" in signature
 
 
-def test_rewards_and_comparisons(corpus):
+def test_rewards_and_comparisons(corpus: Any) -> None:
     candidates, references = corpus
     scored = cidery.score(candidates, references, metrics="bertscore").each["bertscore"]
     reward = cidery.Reward(references, "bertscore")
@@ -152,8 +157,8 @@ def test_rewards_and_comparisons(corpus):
     assert pickle.loads(pickle.dumps(BertScore(encoder="mpnet"))) == BertScore(encoder="mpnet")
 
 
-def test_a_function_as_encoder(corpus):
-    def letters(captions):
+def test_a_function_as_encoder(corpus: Any) -> None:
+    def letters(captions: Any) -> Any:
         return [(c.split(), np.asarray([[ord(w[0]), len(w)] for w in c.split()])) for c in captions]
 
     metric = BertScore(encoder=letters, layer=None)
@@ -162,17 +167,17 @@ def test_a_function_as_encoder(corpus):
     assert table.each["bertscore"][list(corpus[0]).index("same")] == pytest.approx(1)
 
 
-def test_captions_that_share_nothing_score_0():
+def test_captions_that_share_nothing_score_0() -> None:
     places = {word: place for place, word in enumerate(["a", "dog", "runs", "two", "buses"])}
 
-    def name(captions):
+    def name(captions: Any) -> Any:
         return [(c.split(), np.eye(5)[[places[w] for w in c.split()]]) for c in captions]
 
     corpus = ({"1": "two buses", "2": "a dog"}, {"1": ["a dog runs"], "2": ["a dog runs"]})
     np.testing.assert_allclose(ours(corpus, encoder=name), [[0, 0, 0], [1, 2 / 3, 0.8]])
 
 
-def test_settings_that_cannot_be(tmp_path, corpus):
+def test_settings_that_cannot_be(tmp_path: Path, corpus: Any) -> None:
     with pytest.raises(
         SettingError, match=r"^measure must be one of f, precision, recall, not 'x'"
     ):

@@ -1,9 +1,12 @@
 """consensus: its cone, its parts, what it does not forgive, and how it agrees with people."""
 
+from __future__ import annotations
+
 import json
 from hashlib import sha256
 from itertools import chain, combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +20,7 @@ from cidery.captions.formats import read_references
 from cidery.errors import SettingError
 from cidery.meta import evaluate, read_dataset
 from cidery.metrics.contextual.consensus import PARTS, measure_cone
-from cidery.metrics.contextual.encoders import find_lens, get_encoder
+from cidery.metrics.contextual.encoders import Encoder, find_lens, get_encoder
 from cidery.metrics.contextual.encoders.lens import FOLDER
 from cidery.metrics.contextual.wording import Wording, is_odd
 from cidery.store import MODELS
@@ -30,15 +33,15 @@ CAPTION = st.lists(
 
 
 @pytest.fixture(scope="module")
-def consensus(minilm):
+def consensus(minilm: Encoder) -> Any:
     return Consensus(encoder=minilm)
 
 
-def score_one(metric, candidate, references):
+def score_one(metric: Any, candidate: Any, references: Any) -> Any:
     return cidery.score([candidate], [references], metrics=[metric]).each["consensus"][0]
 
 
-def score_faces(whole, references):
+def score_faces(whole: Any, references: Any) -> Any:
     """Return the highest cosine over all faces of the cone, each solved in closed form."""
     best = 0.0
     places = range(len(references))
@@ -53,7 +56,7 @@ def score_faces(whole, references):
 
 class TestCone:
     @pytest.mark.parametrize("count", [1, 2, 3, 5, 8])
-    def test_is_the_best_of_all_faces(self, count):
+    def test_is_the_best_of_all_faces(self, count: Any) -> None:
         rng = np.random.default_rng(count)
         for _ in range(20):
             vectors = rng.normal(size=(count + 1, 12)) + rng.normal(size=12)
@@ -62,7 +65,7 @@ class TestCone:
             assert found == pytest.approx(score_faces(vectors[0], vectors[1:]), abs=1e-12)
             assert (weights >= 0).all()
 
-    def test_no_blend_is_nearer(self):
+    def test_no_blend_is_nearer(self) -> None:
         rng = np.random.default_rng(0)
         vectors = rng.normal(size=(5, 6)) + 1
         whole = vectors[0] / np.linalg.norm(vectors[0])
@@ -71,14 +74,14 @@ class TestCone:
             blend = weights @ vectors[1:]
             assert whole @ blend / np.linalg.norm(blend) <= found + 1e-12
 
-    def test_of_opposite_references_is_0(self):
+    def test_of_opposite_references_is_0(self) -> None:
         found, weights = measure_cone(
             np.asarray([1.0, 0.0]), np.asarray([[-1.0, 0.0], [-0.6, -0.8]])
         )
         assert found == 0
         assert weights.tolist() == [0, 0]
 
-    def test_the_same_reference_twice_changes_nothing(self, consensus):
+    def test_the_same_reference_twice_changes_nothing(self, consensus: Any) -> None:
         once = score_one(consensus, "a puppy sleeps", DOG)
         parts = consensus.explain("a puppy sleeps", [*DOG, DOG[0]]).parts
         assert parts["cone"] == pytest.approx(
@@ -88,7 +91,7 @@ class TestCone:
 
 
 class TestScore:
-    def test_is_made_of_its_parts(self, consensus):
+    def test_is_made_of_its_parts(self, consensus: Any) -> None:
         found = consensus.explain("a puppy sleeps on the", DOG)
         assert tuple(found.parts) == PARTS
         parts = found.parts
@@ -98,16 +101,16 @@ class TestScore:
         assert found.score == pytest.approx(expected)
         assert found.score == score_one(consensus, "a puppy sleeps on the", DOG)
 
-    def test_meaning_counts_not_letters(self, consensus):
+    def test_meaning_counts_not_letters(self, consensus: Any) -> None:
         puppy = score_one(consensus, "a puppy is asleep on the sofa", DOG)
         horse = score_one(consensus, "a horse is eating in the field", DOG)
         assert puppy > 0.5 > horse
 
-    def test_a_caption_without_words_scores_0(self, consensus):
+    def test_a_caption_without_words_scores_0(self, consensus: Any) -> None:
         assert score_one(consensus, "", DOG) == 0
         assert score_one(consensus, "a dog", [""]) == 0
 
-    def test_many_references_in_any_order(self, consensus):
+    def test_many_references_in_any_order(self, consensus: Any) -> None:
         told = [text for group in list(read_example().values())[:3] for text in group]
         assert len(told) > 8
         forth, back = (score_one(consensus, "a dog shakes", order) for order in (told, told[::-1]))
@@ -115,7 +118,7 @@ class TestScore:
 
     @settings(max_examples=25)
     @given(words=CAPTION, data=st.data())
-    def test_repetition_never_helps(self, consensus, words, data):
+    def test_repetition_never_helps(self, consensus: Any, words: Any, data: Any) -> None:
         """A caption of its own image, with some of its words said again."""
         start = data.draw(st.integers(0, len(words) - 2))
         again = [*words, *words[start:] * 2]
@@ -123,7 +126,7 @@ class TestScore:
         intact, repeated = (score_one(consensus, " ".join(w), references) for w in (words, again))
         assert repeated < intact
 
-    def test_threads_do_not_change_the_bits(self, consensus):
+    def test_threads_do_not_change_the_bits(self, consensus: Any) -> None:
         references = dict(list(read_example().items())[:6])
         candidates = {image: group[0] + " and" for image, group in references.items()}
         one, two = (
@@ -131,12 +134,12 @@ class TestScore:
         )
         assert one.each["consensus"].tolist() == two.each["consensus"].tolist()
 
-    def test_signature_names_encoder_and_weights(self, minilm):
+    def test_signature_names_encoder_and_weights(self, minilm: Encoder) -> None:
         signature = cidery.score(["a dog"], [DOG], metrics=["consensus"]).signatures["consensus"]
         assert "encoder:minilm" in signature or "encoder=minilm" in signature
         assert minilm.fingerprint in signature
 
-    def test_as_a_reward(self, consensus):
+    def test_as_a_reward(self, consensus: Any) -> None:
         reward = cidery.Reward({"x": DOG}, metric=consensus)
         assert reward(["x"], ["a puppy sleeps"])[0] == score_one(consensus, "a puppy sleeps", DOG)
 
@@ -148,17 +151,17 @@ class TestScore:
             ({"dangling": float("nan")}, "dangling must lie between 0 and 1, not nan"),
         ],
     )
-    def test_refuses_settings(self, setting, message):
+    def test_refuses_settings(self, setting: Any, message: Any) -> None:
         with pytest.raises(SettingError, match=message):
             Consensus(**setting)
 
-    def test_an_encoder_that_is_nowhere(self):
+    def test_an_encoder_that_is_nowhere(self) -> None:
         with pytest.raises(SettingError, match="no encoder 'nowhere'"):
             cidery.score(["a dog"], [DOG], metrics=[Consensus(encoder="nowhere")])
 
 
 class TestLens:
-    def test_is_of_these_weights(self, minilm):
+    def test_is_of_these_weights(self, minilm: Encoder) -> None:
         """Each shipped lens belongs to a model that can be fetched, and is found for it alone."""
         assert {file.stem for file in FOLDER.glob("*.npy")} == {
             f"{name}-{model.sums['model.safetensors'][:12]}" for name, model in MODELS.items()
@@ -166,7 +169,7 @@ class TestLens:
         assert find_lens(minilm) is not None
         assert find_lens(get_encoder(spell)) is None
 
-    def test_changes_what_it_sees(self, minilm):
+    def test_changes_what_it_sees(self, minilm: Encoder) -> None:
         lens = find_lens(minilm)
         assert lens is not None
         states = np.random.default_rng(0).normal(size=(5, 384))
@@ -175,7 +178,7 @@ class TestLens:
         )
         assert 0.01 < np.linalg.norm(lens(states) - states) / np.linalg.norm(states) < 1
 
-    def test_can_be_left_out(self, consensus, minilm):
+    def test_can_be_left_out(self, consensus: Any, minilm: Encoder) -> None:
         raw = Consensus(encoder=minilm, lens=False)
         assert score_one(raw, "a puppy sleeps", DOG) != score_one(consensus, "a puppy sleeps", DOG)
         signatures = [
@@ -185,13 +188,13 @@ class TestLens:
         assert f"lens:{find_lens(minilm).fingerprint}" in signatures[0]
         assert all("lens:none" in signature for signature in signatures[1:])
 
-    def test_of_a_function_is_none(self):
+    def test_of_a_function_is_none(self) -> None:
         table = cidery.score(["a dog"], [["a dog"]], metrics=[Consensus(encoder=spell)])
         assert "lens:none" in table.signatures["consensus"]
         assert table.each["consensus"][0] == pytest.approx(1)
 
 
-def spell(captions):
+def spell(captions: Any) -> Any:
     """Return each caption's words with the counts of their letters."""
     words = [text.split() for text in captions]
     return [
@@ -203,36 +206,36 @@ def spell(captions):
 class TestWording:
     WORDING = Wording.read([["a", "dog", "and", "a", "cat"], ["the", "dog", "is", "in"]])
 
-    def test_repetition_beyond_any_reference(self):
+    def test_repetition_beyond_any_reference(self) -> None:
         assert self.WORDING.find_faults(["a", "dog", "a", "cat"]).repeated == ()
         faults = self.WORDING.find_faults(["a", "dog", "a", "dog", "a"])
         assert faults.repeated == ("a", "dog")
         assert faults.repetition == pytest.approx(2 / 5)
 
-    def test_an_end_that_has_to_go_on(self):
+    def test_an_end_that_has_to_go_on(self) -> None:
         assert self.WORDING.find_faults(["a", "dog", "on", "the"]).dangling == "the"
         assert self.WORDING.find_faults(["a", "dog"]).dangling is None
 
-    def test_an_end_that_a_reference_has(self):
+    def test_an_end_that_a_reference_has(self) -> None:
         assert self.WORDING.find_faults(["a", "cat", "in"]).dangling is None
 
-    def test_odd_neighbours(self):
+    def test_odd_neighbours(self) -> None:
         assert is_odd("the", "on")
         assert not is_odd("on", "the")
         assert not is_odd("qwx", "the")  # too rare to tell
         assert self.WORDING.find_faults(["the", "on", "dog"]).odd == (("the", "on"), ("on", "dog"))
 
-    def test_neighbours_that_a_reference_has_are_not_odd(self):
+    def test_neighbours_that_a_reference_has_are_not_odd(self) -> None:
         assert Wording.read([["the", "on"]]).find_faults(["the", "on"]).odd == ()
 
-    def test_short(self):
+    def test_short(self) -> None:
         assert self.WORDING.find_faults(["dog"]).short == pytest.approx(1 - 1 / 4.5)
         assert self.WORDING.find_faults(["dog"] * 9).short == 0
         assert self.WORDING.find_faults([]).short == 1
 
 
 class TestExplain:
-    def test_tells_faults_and_words(self, consensus):
+    def test_tells_faults_and_words(self, consensus: Any) -> None:
         found = consensus.explain("a puppy puppy sleeps on the", DOG[:1])
         assert found.faults.repeated == ("puppy",)
         assert [word.word for word in found.words.missing] == ["sofa"]
@@ -243,10 +246,10 @@ class TestExplain:
         assert "missing: sofa" in text
         assert json.dumps(found.to_dict())
 
-    def test_encodes_once_and_scores_as_score_does(self):
+    def test_encodes_once_and_scores_as_score_does(self) -> None:
         calls = []
 
-        def letters(captions):
+        def letters(captions: Any) -> Any:
             calls.append(list(captions))
             return [(c.split(), np.eye(26)[[ord(w[0]) - 97 for w in c.split()]]) for c in captions]
 
@@ -256,18 +259,18 @@ class TestExplain:
         table = cidery.score(["a puppy sleeps on the"], [DOG], metrics=[metric])
         assert found.score == table.corpus["consensus"]
 
-    def test_shares_of_the_blend(self, consensus):
+    def test_shares_of_the_blend(self, consensus: Any) -> None:
         weights = consensus.explain("a cat in a tree", [*DOG, "a cat sits in a tree"]).weights
         assert sum(weights) == pytest.approx(1)
         assert max(weights) == weights[3]
 
 
-def read_example():
+def read_example() -> Any:
     return read_references(str(bundled.path("references.json")))
 
 
 class TestAgreement:
-    def test_is_not_gamed(self, consensus, tmp_path):
+    def test_is_not_gamed(self, consensus: Any, tmp_path: Path) -> None:
         file = tmp_path / "judged.jsonl"
         lines = []
         for image, group in read_example().items():
@@ -282,7 +285,7 @@ class TestAgreement:
         assert found["accuracy_repeated"] == 1
 
     @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
-    def test_with_people_on_pascal_50s(self, minilm):
+    def test_with_people_on_pascal_50s(self, minilm: Encoder) -> None:
         """On every fourth pair of the half that the lens was not learnt from."""
         pairs = read_dataset("pascal-50s", SHARED)
         names = list(json.loads((SHARED / "pascal50s" / "refs50.json").read_text()))

@@ -1,8 +1,12 @@
 """Encoders: the same states as transformers, whatever runs the layers."""
 
+from __future__ import annotations
+
 import json
 import shutil
 import threading
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +15,8 @@ import safetensors.numpy
 import cidery
 from cidery import store
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError
-from cidery.metrics.contextual.encoders import choose_beta, choose_layer, get_encoder
+from cidery.metrics.contextual.encoders import Encoder, choose_beta, choose_layer, get_encoder
+from support.example import Example
 from support.tiny_models import KINDS, make_model
 
 CAPTIONS = [
@@ -25,7 +30,7 @@ CAPTIONS = [
 ]
 
 
-def hidden_states(model, ids, layer):
+def hidden_states(model: Any, ids: Any, layer: Any) -> Any:
     import torch
 
     with torch.no_grad():
@@ -35,7 +40,7 @@ def hidden_states(model, ids, layer):
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_states_are_those_of_transformers(kind, device, tmp_path):
+def test_states_are_those_of_transformers(kind: Any, device: Any, tmp_path: Path) -> None:
     model = make_model(kind, tmp_path / kind)
     encoder = get_encoder(tmp_path / kind, device)
     assert (encoder.layers, encoder.name) == (3, f"folder:{kind}")
@@ -51,7 +56,7 @@ def test_states_are_those_of_transformers(kind, device, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_embeddings_are_normalised_means(kind, tmp_path):
+def test_embeddings_are_normalised_means(kind: Any, tmp_path: Path) -> None:
     make_model(kind, tmp_path)
     encoder = get_encoder(tmp_path)
     tokens = encoder.tokens(CAPTIONS)
@@ -62,7 +67,7 @@ def test_embeddings_are_normalised_means(kind, tmp_path):
     assert encoder.tokens([]).states.shape == (0, 32)
 
 
-def test_minilm_is_what_transformers_makes_of_it(minilm):
+def test_minilm_is_what_transformers_makes_of_it(minilm: Encoder) -> None:
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     folder = store.find_model("minilm")
     model = transformers.AutoModel.from_pretrained(folder).eval()
@@ -80,7 +85,7 @@ def test_minilm_is_what_transformers_makes_of_it(minilm):
     assert near > 0.7 > 0.2 > far
 
 
-def test_a_caption_has_the_same_bits_in_any_company(minilm, example):
+def test_a_caption_has_the_same_bits_in_any_company(minilm: Encoder, example: Example) -> None:
     captions = [caption for group in example.references.values() for caption in group][:150]
     together = minilm.tokens(captions, threads=2)
     assert minilm.tokens(captions, threads=1).states.tobytes() == together.states.tobytes()
@@ -92,7 +97,7 @@ def test_a_caption_has_the_same_bits_in_any_company(minilm, example):
         )
 
 
-def test_threads_may_share_an_encoder(minilm):
+def test_threads_may_share_an_encoder(minilm: Encoder) -> None:
     expected = minilm.embed(CAPTIONS).tobytes()
     found = []
     workers = [
@@ -106,7 +111,7 @@ def test_threads_may_share_an_encoder(minilm):
     assert found == [expected] * 4
 
 
-def test_pickled_weights_are_read_without_running_them(tmp_path):
+def test_pickled_weights_are_read_without_running_them(tmp_path: Path) -> None:
     make_model("bert", tmp_path / "safe")
     make_model("bert", tmp_path / "pickled", pickled=True)
     safe, pickled = (get_encoder(tmp_path / name) for name in ("safe", "pickled"))
@@ -122,7 +127,7 @@ def test_pickled_weights_are_read_without_running_them(tmp_path):
         get_encoder(tmp_path / "evil")
 
 
-def test_tokens_know_their_characters(tmp_path):
+def test_tokens_know_their_characters(tmp_path: Path) -> None:
     for kind in KINDS:
         make_model(kind, tmp_path / kind)
         encoder = get_encoder(tmp_path / kind)
@@ -135,7 +140,7 @@ def test_tokens_know_their_characters(tmp_path):
         assert [word.strip() for word in words.values()] == ["The", "dogs", ",", "dog"]
 
 
-def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path):
+def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path: Path) -> None:
     for kind in ("bert", "roberta"):
         make_model(kind, tmp_path / kind)
         encoder = get_encoder(tmp_path / kind)
@@ -146,13 +151,13 @@ def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path):
         }[kind]
 
 
-def change(files, name, alter):
+def change(files: Any, name: Any, alter: Any) -> Any:
     """Return weights of which one array is altered."""
     arrays = safetensors.numpy.load(files["model.safetensors"])
     return safetensors.numpy.save(arrays | {name: alter(arrays[name])})
 
 
-def test_damaged_folders_are_named(tmp_path):
+def test_damaged_folders_are_named(tmp_path: Path) -> None:
     make_model("bert", tmp_path / "good")
     files = {path.name: path.read_bytes() for path in (tmp_path / "good").iterdir()}
     config, tokenizer = (json.loads(files[n]) for n in ("config.json", "tokenizer.json"))
@@ -233,7 +238,7 @@ def test_damaged_folders_are_named(tmp_path):
             get_encoder(folder)
 
 
-def test_weights_that_are_no_numbers(tmp_path):
+def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
     make_model("bert", tmp_path)
     path = tmp_path / "model.safetensors"
     name = "encoder.layer.1.output.dense.weight"
@@ -243,7 +248,7 @@ def test_weights_that_are_no_numbers(tmp_path):
         encoder.embed(["a dog"])
 
 
-def test_weights_of_sixteen_bits(tmp_path):
+def test_weights_of_sixteen_bits(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     model = make_model("bert", tmp_path)
     for kind in (torch.bfloat16, torch.float16):
@@ -254,7 +259,7 @@ def test_weights_of_sixteen_bits(tmp_path):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_weights_that_change_are_read_again(tmp_path):
+def test_weights_that_change_are_read_again(tmp_path: Path) -> None:
     make_model("bert", tmp_path)
     before = get_encoder(tmp_path)
     assert get_encoder(tmp_path) is before
@@ -269,7 +274,9 @@ def test_weights_that_change_are_read_again(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_settings_and_tokenizers_that_change_are_read_again(keep, tmp_path, monkeypatch):
+def test_settings_and_tokenizers_that_change_are_read_again(
+    keep: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A model is more than its weights: neither memory nor disk may give what is out of date."""
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "bert"
@@ -288,7 +295,7 @@ def test_settings_and_tokenizers_that_change_are_read_again(keep, tmp_path, monk
     assert not np.allclose(other_settings, other_tokens)
 
 
-def test_signatures_name_what_computes(tmp_path, example):
+def test_signatures_name_what_computes(tmp_path: Path, example: Example) -> None:
     make_model("bert", tmp_path)
     kernels = {device: get_encoder(tmp_path, device).kernel for device in ("cpu", "torch")}
     assert kernels["cpu"] in ("avx2", "portable")
@@ -306,15 +313,15 @@ def test_signatures_name_what_computes(tmp_path, example):
 @pytest.mark.parametrize(
     "metric", [cidery.BertScore, cidery.Irv, cidery.IrvUnigram, cidery.Consensus]
 )
-def test_settings_are_given_by_name(metric):
+def test_settings_are_given_by_name(metric: Any) -> None:
     with pytest.raises(TypeError, match="positional argument"):
         metric("recall")
 
 
-def test_a_function_remembers_no_words():
+def test_a_function_remembers_no_words() -> None:
     """Ids depend on the words alone, whatever was encoded before."""
 
-    def spell(captions):
+    def spell(captions: Any) -> Any:
         return [(c.split(), [[1.0, len(w)] for w in c.split()]) for c in captions]
 
     first, second = get_encoder(spell), get_encoder(spell)
@@ -324,7 +331,9 @@ def test_a_function_remembers_no_words():
     assert vars(first) == {"function": spell, "given_name": None}
 
 
-def test_a_known_model_with_other_weights_is_refused(minilm, tmp_path, monkeypatch):
+def test_a_known_model_with_other_weights_is_refused(
+    minilm: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Its scores would be others, without a lens, under the same name."""
     source = store.MODELS["minilm"]
     folder = tmp_path / source.path.name
@@ -339,7 +348,7 @@ def test_a_known_model_with_other_weights_is_refused(minilm, tmp_path, monkeypat
         get_encoder("minilm")
 
 
-def test_what_is_no_list_of_captions(tmp_path):
+def test_what_is_no_list_of_captions(tmp_path: Path) -> None:
     make_model("bert", tmp_path)
     for encoder in (get_encoder(tmp_path), get_encoder(np.ones)):
         with pytest.raises(InputError, match=r"^expected a list of captions, not one: 'a dog'$"):
@@ -348,7 +357,7 @@ def test_what_is_no_list_of_captions(tmp_path):
             encoder.embed(["a dog", 3])
 
 
-def test_layers_and_names_that_are_not(tmp_path):
+def test_layers_and_names_that_are_not(tmp_path: Path) -> None:
     make_model("bert", tmp_path)
     with pytest.raises(SettingError, match=r"has layers 0 to 3, not 4$"):
         get_encoder(tmp_path).tokens(["a"], layer=4)
@@ -367,10 +376,10 @@ def test_layers_and_names_that_are_not(tmp_path):
         get_encoder(tmp_path, "toaster")
 
 
-def test_functions_as_encoders():
+def test_functions_as_encoders() -> None:
     calls = []
 
-    def lengths(captions):
+    def lengths(captions: Any) -> Any:
         calls.append(list(captions))
         return np.asarray([[len(caption), 1.0] for caption in captions])
 
@@ -385,8 +394,8 @@ def test_functions_as_encoders():
         get_encoder(lambda _: [[1.0]]).embed(["a", "b"])
 
 
-def test_functions_word_by_word():
-    def letters(captions):
+def test_functions_word_by_word() -> None:
+    def letters(captions: Any) -> Any:
         return [(c.split(), np.asarray([[ord(w[0]), len(w)] for w in c.split()])) for c in captions]
 
     encoder = get_encoder(letters)
@@ -418,25 +427,25 @@ def test_functions_word_by_word():
         ),
     ],
 )
-def test_functions_that_return_something_else(give, message):
+def test_functions_that_return_something_else(give: Any, message: Any) -> None:
     with pytest.raises(InputError, match=rf"^callable:.*{message}"):
         get_encoder(give).tokens(["a dog", "cat"])
 
 
-def test_functions_that_embed_something_else():
+def test_functions_that_embed_something_else() -> None:
     with pytest.raises(InputError, match=r"an array \[captions, width\], not \[2, 1, 1\]$"):
         get_encoder(lambda _: np.ones((2, 1, 1))).embed(["a", "b"])
     with pytest.raises(InputError, match=r"but it holds NaN or infinity$"):
         get_encoder(lambda _: [[np.inf], [1.0]]).embed(["a", "b"])
 
-    def by_word(captions):  # pairs may come as lists, one after another
+    def by_word(captions: Any) -> Any:  # pairs may come as lists, one after another
         return ([c.split(), [[1.0, 2.0] for _ in c.split()]] for c in captions)
 
     found = get_encoder(by_word).embed(["a dog", ""])
     np.testing.assert_allclose(found, [[0.2**0.5, 0.8**0.5], [0, 0]], rtol=1e-6)
 
 
-def test_calibrated_values(tmp_path, minilm):
+def test_calibrated_values(tmp_path: Path, minilm: Encoder) -> None:
     assert choose_layer(minilm) == choose_layer(minilm, None) and choose_layer(minilm, 2) == 2
     assert 0 < choose_beta(minilm) < 1 and choose_beta(minilm, 0.7) == 0.7
     make_model("bert", tmp_path / "bert-base-uncased")
@@ -447,7 +456,9 @@ def test_calibrated_values(tmp_path, minilm):
     assert choose_layer(get_encoder(tmp_path / "mine")) == 3
 
 
-def test_without_tokenizers_the_extra_is_named(tmp_path, monkeypatch):
+def test_without_tokenizers_the_extra_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_model("bert", tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
     with pytest.raises(
@@ -456,7 +467,7 @@ def test_without_tokenizers_the_extra_is_named(tmp_path, monkeypatch):
         get_encoder(tmp_path)
 
 
-def test_encoding_is_reported(minilm):
+def test_encoding_is_reported(minilm: Encoder) -> None:
     told = []
     with store.report_to(lambda what, share: told.append((what, share))):
         minilm.embed(["a dog"])
@@ -466,14 +477,14 @@ def test_encoding_is_reported(minilm):
 class Refusing:
     """Stands where an encoder's layers were, and encodes nothing that it has not seen."""
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: Any) -> None:
         self.kernel = kernel
 
-    def run(self, *_arguments):
+    def run(self, *_arguments: Any) -> None:
         raise AssertionError("a caption went through the model a second time")
 
 
-def test_kept_vectors_are_the_same_bits(tmp_path, monkeypatch):
+def test_kept_vectors_are_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
     make_model("bert", tmp_path / "bert")
     plain = get_encoder(tmp_path / "bert")
@@ -493,12 +504,14 @@ def test_kept_vectors_are_the_same_bits(tmp_path, monkeypatch):
         kept.embed(["a caption that is new"])
 
 
-def test_vectors_of_functions_are_not_kept():
+def test_vectors_of_functions_are_not_kept() -> None:
     with pytest.raises(SettingError, match="cannot be kept"):
         get_encoder(lambda captions: np.ones((len(captions), 2)), keep=True)
 
 
-def test_keeping_vectors_changes_no_score_and_no_signature(example, minilm, tmp_path, monkeypatch):
+def test_keeping_vectors_changes_no_score_and_no_signature(
+    example: Example, minilm: Encoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
     tables = [
         cidery.score(example.system_a, example.references, metrics=[cidery.BertScore(keep=keep)])

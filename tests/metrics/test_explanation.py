@@ -1,6 +1,9 @@
 """explain(): what is near, what is missing, what is extra."""
 
+from __future__ import annotations
+
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,17 +12,18 @@ import cidery
 from cidery import Consensus
 from cidery.cli import main
 from cidery.errors import InputError, SettingError
+from cidery.metrics.contextual.encoders import Encoder
 
 CANDIDATE = "A puppy sleeps on the couch with a ball."
 REFERENCES = ["a dog is sleeping on a sofa", "the brown dog naps beside a pillow"]
 
 
 @pytest.fixture(scope="module")
-def found(minilm):
+def found(minilm: Encoder) -> Any:
     return cidery.explain(CANDIDATE, REFERENCES, minilm)
 
 
-def test_nearest_words(found):
+def test_nearest_words(found: Any) -> None:
     nearest = {word.word: (word.nearest, word.reference) for word in found.words}
     assert nearest["puppy"][0] == "dog"
     assert nearest["sleeps"] == ("sleeping", 0)
@@ -27,29 +31,29 @@ def test_nearest_words(found):
     assert [word.word for word in found.words] == CANDIDATE.rstrip(".").split()
 
 
-def test_missing_and_extra(found):
+def test_missing_and_extra(found: Any) -> None:
     assert [word.word for word in found.extra] == ["ball"]
     assert "brown" in [word.word for word in found.missing]
     assert all(word.similarity <= found.beta for word in (*found.extra, *found.missing))
     assert not {"the", "with", "a"} & {word.word for word in (*found.extra, *found.missing)}
 
 
-def test_other_thresholds_and_layers(minilm):
+def test_other_thresholds_and_layers(minilm: Encoder) -> None:
     strict = cidery.explain(CANDIDATE, REFERENCES, minilm, beta=0.95)
     assert "puppy" in [word.word for word in strict.extra]
     lower = cidery.explain(CANDIDATE, REFERENCES, minilm, layer=1)
     assert lower.words != strict.words
 
 
-def test_identity_lacks_nothing(minilm):
+def test_identity_lacks_nothing(minilm: Encoder) -> None:
     same = cidery.explain(REFERENCES[1], REFERENCES[1:], minilm)
     assert same.missing == same.extra == ()
     assert all(word.similarity == pytest.approx(1) for word in same.words)
     assert same.notes() == ["missing: nothing", "extra: nothing"]
 
 
-def test_any_encoder_and_odd_captions():
-    def letters(captions):
+def test_any_encoder_and_odd_captions() -> None:
+    def letters(captions: Any) -> Any:
         vectors = np.eye(128)
         return [(c.split(), np.asarray([vectors[ord(w[0])] for w in c.split()])) for c in captions]
 
@@ -67,10 +71,10 @@ def test_any_encoder_and_odd_captions():
         cidery.explain("dog", [])
 
 
-def test_a_word_that_matches_anywhere_is_not_missing():
+def test_a_word_that_matches_anywhere_is_not_missing() -> None:
     """`dog` of the second reference is far from everything, that of the first is not."""
 
-    def look_up(captions):
+    def look_up(captions: Any) -> Any:
         vectors = {"cat": [0.8, 0.6], "dog": [1, 0], "far dog": [0, 1]}
         return [([c.split()[-1]], np.asarray([vectors[c]])) for c in captions]
 
@@ -82,7 +86,7 @@ def test_a_word_that_matches_anywhere_is_not_missing():
     ]
 
 
-def test_what_is_no_caption_is_refused(minilm):
+def test_what_is_no_caption_is_refused(minilm: Encoder) -> None:
     for explain in (cidery.explain, Consensus(encoder=minilm).explain):
         with pytest.raises(InputError, match=r"^candidates: caption 1 of image 0 is 3, expected t"):
             explain(3, ["a dog"])
@@ -97,7 +101,7 @@ def test_what_is_no_caption_is_refused(minilm):
 
 
 @pytest.mark.usefixtures("minilm")
-def test_the_command(capsys, found):
+def test_the_command(capsys: pytest.CaptureFixture[str], found: Any) -> None:
     assert main(["explain", CANDIDATE, *REFERENCES]) == 0
     out = capsys.readouterr().out
     assert [line.split() for line in out.splitlines()[2:3]] == [["puppy", "dog", "0.70", "2"]]
@@ -108,7 +112,9 @@ def test_the_command(capsys, found):
     assert str(found).splitlines()[0].split() == found.header()
 
 
-def test_the_command_tells_what_consensus_is_made_of(capsys, minilm):
+def test_the_command_tells_what_consensus_is_made_of(
+    capsys: pytest.CaptureFixture[str], minilm: Encoder
+) -> None:
     told = Consensus(encoder=minilm).explain(CANDIDATE, REFERENCES, beta=0.6)
     assert main(["explain", CANDIDATE, *REFERENCES, "--consensus", "--beta", "0.6"]) == 0
     out = capsys.readouterr().out

@@ -1,10 +1,14 @@
 """tools/fit_lens.py: a lens learns what people look at, and shows it on captions it never saw."""
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import sys
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +21,7 @@ WIDTH, IMAGES, CAPTIONS = 24, 90, 4000
 
 
 @pytest.fixture(scope="module")
-def tool():
+def tool() -> Iterator[Any]:
     path = Path(__file__).parents[2] / "tools" / "fit_lens.py"
     spec = importlib.util.spec_from_file_location("fit_lens", path)
     module = importlib.util.module_from_spec(spec)
@@ -27,7 +31,7 @@ def tool():
     del sys.modules["fit_lens"]
 
 
-def make_material(tool, rng):
+def make_material(tool: Any, rng: Any) -> Any:
     """Return judgments by people who look at a third of the directions alone."""
     vectors = rng.normal(size=(IMAGES * 3 + CAPTIONS, WIDTH))
     matters = np.arange(WIDTH) < WIDTH // 3
@@ -56,7 +60,7 @@ def make_material(tool, rng):
     )
 
 
-def test_a_lens_carries_over_to_other_images(tool, monkeypatch):
+def test_a_lens_carries_over_to_other_images(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool, "BATCH", 256)
     material = make_material(tool, np.random.default_rng(0))
     rows, pairs = (
@@ -69,7 +73,7 @@ def test_a_lens_carries_over_to_other_images(tool, monkeypatch):
     assert won > won_raw + 0.03 * pairs_in_all
 
 
-def test_a_reference_that_is_not_there_counts_for_nothing(tool):
+def test_a_reference_that_is_not_there_counts_for_nothing(tool: Any) -> None:
     """Rows are padded; what stands in the padding must not matter."""
     chance = torch.Generator().manual_seed(0)
     vectors = torch.nn.functional.normalize(torch.randn(6, WIDTH, generator=chance), dim=1)
@@ -88,11 +92,11 @@ def test_a_reference_that_is_not_there_counts_for_nothing(tool):
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
-def test_nothing_that_is_reported_teaches(tool):
+def test_nothing_that_is_reported_teaches(tool: Any) -> None:
     crowd, pairs = tool.read_crowd(SHARED), tool.read_pairs(SHARED)
     expert = read_dataset("flickr8k-expert", SHARED)
 
-    def name(dataset):
+    def name(dataset: Any) -> Any:
         judged = dataset.judged
         names = list(zip(judged.image_of_caption.tolist(), judged.captions, strict=True))
         return {names[row] for row in dataset.rows.tolist()}

@@ -1,7 +1,11 @@
 """The metric of Yi, Deng and Hu 2020, checked by hand and by a plain version of its equations."""
 
+from __future__ import annotations
+
 import math
 from itertools import permutations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +15,9 @@ import cidery
 from cidery import Irv, IrvUnigram, meta
 from cidery.errors import SettingError
 from cidery.meta.scoring import CaptionScorer
-from cidery.metrics.contextual.encoders import choose_beta, get_encoder
+from cidery.metrics.contextual.encoders import Encoder, choose_beta, get_encoder
 from cidery.metrics.contextual.irv import TokenTable, combine, matched_recall
+from support.example import Example
 
 CORNERS = {
     "cat": (1.0, 0.0, 0.0),
@@ -23,17 +28,17 @@ CORNERS = {
 }
 
 
-def by_hand(captions):
+def by_hand(captions: Any) -> Any:
     """An encoder with vectors that can be multiplied in the head."""
     return [(c.split(), np.asarray([CORNERS[w] for w in c.split()])) for c in captions]
 
 
-def score(candidate, known, **settings):
+def score(candidate: Any, known: Any, **settings: Any) -> Any:
     metric = Irv(encoder=by_hand, **({"beta": 0.5, "idf": False, "seed": None} | settings))
     return cidery.score({"x": candidate}, {"x": known}, metrics=[metric]).corpus["irv"]
 
 
-def test_the_threshold():
+def test_the_threshold() -> None:
     # kitten is near cat (0.8) and, at β 0.5, also near sofa (0.6).
     assert score("kitten", ["cat"]) == pytest.approx(0.8 * 0.8)
     assert score("kitten", ["cat"], beta=0.8) == 0  # not above β
@@ -43,7 +48,7 @@ def test_the_threshold():
     assert score("cat", ["cat sofa"], remove=False) == pytest.approx(1)
 
 
-def test_stop_words_count_in_the_first_factor_only():
+def test_stop_words_count_in_the_first_factor_only() -> None:
     assert score("the cat", ["the cat"]) == pytest.approx(1)
     assert score("the", ["the cat"], remove=False) == pytest.approx(1)
     assert score("the", ["the cat"]) == 0
@@ -53,7 +58,7 @@ def test_stop_words_count_in_the_first_factor_only():
     assert score("cat", ["the"]) == 0  # nothing has content: the first factor alone
 
 
-def test_combination():
+def test_combination() -> None:
     vectors = np.asarray(
         [CORNERS[w] for w in ("cat", "kitten", "sofa", "couch", "the")], np.float32
     )
@@ -68,7 +73,7 @@ def test_combination():
     assert combine(numbered, groups, 0.0).tolist() == [0, 1, 3, 4]
 
 
-def test_ablations_of_table_2():
+def test_ablations_of_table_2() -> None:
     references = ["cat", "kitten sofa", "the couch"]
     combined = ["cat sofa the"]  # what combine() keeps of them
     assert score("sofa", references) == pytest.approx(score("sofa", combined))
@@ -79,7 +84,7 @@ def test_ablations_of_table_2():
     assert score("sofa", references, over="mean") == pytest.approx(np.mean(singles))
 
 
-def test_idf_is_counted_on_reference_captions():
+def test_idf_is_counted_on_reference_captions() -> None:
     captions = {"x": ["cat sofa"], "y": ["cat cat"], "z": ["the", "kitten"]}
     metric = Irv(encoder=by_hand, beta=0.7, remove=False)
     found = cidery.score(dict.fromkeys(captions, "kitten couch"), captions, metrics=[metric])
@@ -89,7 +94,7 @@ def test_idf_is_counted_on_reference_captions():
     np.testing.assert_allclose(matched_recall(np.asarray([0.8, 0.0]), np.zeros(2)), 0.8)
 
 
-def plain_unigram(candidate, references):
+def plain_unigram(candidate: Any, references: Any) -> Any:
     """Equations (1) to (6) for words, one by one, without idf."""
     from cidery.metrics.contextual.irv import _STOPPED
 
@@ -104,7 +109,7 @@ def plain_unigram(candidate, references):
     return first * sum(word in candidate for word in content) / len(content)
 
 
-def test_unigrams_against_a_plain_version(example):
+def test_unigrams_against_a_plain_version(example: Example) -> None:
     table = cidery.score(
         example.system_a, example.references, metrics=[IrvUnigram(idf=False, seed=None)]
     )
@@ -116,7 +121,7 @@ def test_unigrams_against_a_plain_version(example):
         )
 
 
-def test_the_order_of_references():
+def test_the_order_of_references() -> None:
     references = ["cat", "kitten sofa", "the couch"]
     orders = list(permutations(references))
     given = {round(score("sofa couch", list(order), beta=0.55), 9) for order in orders}
@@ -126,7 +131,7 @@ def test_the_order_of_references():
     assert len(seeds) > 1
 
 
-def test_words_that_no_reference_has_are_no_match():
+def test_words_that_no_reference_has_are_no_match() -> None:
     """They share a number, which is none of the references'."""
     candidates = {"1": "two dogs", "2": "dogs two two", "3": "two a zebra"}
     references = {key: ["a zebra", "a zebra runs"] for key in candidates}
@@ -134,7 +139,7 @@ def test_words_that_no_reference_has_are_no_match():
     assert table.each["irv-unigram"].tolist() == [0, 0, 0.5]
 
 
-def test_signature_and_settings(minilm):
+def test_signature_and_settings(minilm: Encoder) -> None:
     table = cidery.score({"x": "a dog"}, {"x": ["a dog", "a puppy"]}, metrics=["irv"])
     assert table.signatures["irv"].startswith(
         "irv|encoder:minilm|device:cpu|layer:6|over:combine|remove:yes|idf:yes|seed:0|"
@@ -149,7 +154,7 @@ def test_signature_and_settings(minilm):
     assert get_encoder(by_hand) == get_encoder(by_hand)
 
 
-def test_flickr8k_expert_as_the_paper_scores_it(shared):
+def test_flickr8k_expert_as_the_paper_scores_it(shared: Path) -> None:
     """0.471 is published for the unigram version: τ with the mean of three ratings."""
     dataset = meta.read_dataset("flickr8k-expert", shared / "data")
     ratings = dataset.ratings.reshape(-1, 3).mean(axis=1)

@@ -1,10 +1,14 @@
 """METEOR: the golden files, live against the jar, the real model, alignments, settings."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import pickle
 import random
 import zipfile
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,25 +24,26 @@ from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedR
 from cidery.store import load
 from cidery.store.meteor_table import JAR, METEOR, PARAPHRASES
 from support import meteor_jar, reference_tools
+from support.example import Example
 from support.meteor_segments import SegmentMaker
 
 CHUNKS = 20
 pytestmark = pytest.mark.usefixtures("meteor_data")
 
 
-def split_at_blanks(text):
+def split_at_blanks(text: Any) -> Any:
     """Cut as METEOR itself does, so that its normaliser sees any other blank."""
     return text.split(" ")
 
 
-def meteor_captions(texts, paraphrases=True):
+def meteor_captions(texts: Any, paraphrases: Any = True) -> Any:
     tokens = get_tokenizer(split_at_blanks)(texts).form("words")
     return _native.MeteorCaptions.from_tokens(
         load(METEOR), tokens, get_stemmer("english"), paraphrases
     )
 
 
-def statistics(segments, paraphrases=True):
+def statistics(segments: Any, paraphrases: Any = True) -> Any:
     """Return the 23 statistics of each (candidate, references) segment."""
     references = [text for _, group in segments for text in group]
     offsets = np.cumsum([0, *(len(group) for _, group in segments)]).astype(np.uint64)
@@ -51,7 +56,7 @@ def statistics(segments, paraphrases=True):
     )
 
 
-def score(segments, **settings):
+def score(segments: Any, **settings: Any) -> Any:
     """Score segments as they stand through the front door."""
     return cidery.score(
         [candidate for candidate, _ in segments],
@@ -62,13 +67,13 @@ def score(segments, **settings):
 
 
 @pytest.fixture(scope="module")
-def golden(shared):
+def golden(shared: Path) -> Any:
     lines = (shared / "golden" / "meteor.jsonl").read_text().splitlines()
     *segments, last = [json.loads(line) for line in lines]
     return segments, last["corpus_score"]
 
 
-def test_golden_statistics(golden):
+def test_golden_statistics(golden: Any) -> None:
     segments, _ = golden
     assert len(segments) == 3000
     rows = statistics([(segment["cand"], segment["refs"]) for segment in segments])
@@ -76,7 +81,7 @@ def test_golden_statistics(golden):
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_golden_scores(golden):
+def test_golden_scores(golden: Any) -> None:
     segments, corpus = golden
     table = score([(segment["cand"], segment["refs"]) for segment in segments])
     expected = [segment["score"] for segment in segments]
@@ -84,7 +89,7 @@ def test_golden_scores(golden):
     assert table.corpus["meteor"] == pytest.approx(corpus, abs=1e-12)
 
 
-def test_golden_normaliser(shared):
+def test_golden_normaliser(shared: Path) -> None:
     lines = (shared / "golden" / "meteor_normalised.jsonl").read_text().splitlines()
     pairs = [json.loads(line) for line in lines]
     captions = meteor_captions([pair["text"] for pair in pairs])
@@ -92,14 +97,14 @@ def test_golden_normaliser(shared):
     assert found == [pair["norm"] for pair in pairs]
 
 
-def read_paraphrases(path, rng, share):
+def read_paraphrases(path: Any, rng: Any, share: Any) -> Any:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
         lines = (line.rstrip("\n") for line in file)
         entries = zip(lines, lines, lines, strict=True)
         return [(first, second) for _, first, second in entries if rng.random() < share]
 
 
-def test_live_on_5000_segments(java, meteor_data):
+def test_live_on_5000_segments(java: str, meteor_data: Path) -> None:
     """Real captions as they are, doubled, shuffled, joined, rewritten, up to 200 words, unicode."""
     rng = random.Random(3)
     groups = [
@@ -117,7 +122,7 @@ def test_live_on_5000_segments(java, meteor_data):
     assert table.corpus["meteor"] == pytest.approx(corpus, abs=1e-12)
 
 
-def test_the_real_model_gets_the_score_that_the_community_reports(shared):
+def test_the_real_model_gets_the_score_that_the_community_reports(shared: Path) -> None:
     folder = shared / "data" / "coco_karpathy"
     references = read_references(folder / "captions_test5k.json")
     candidates = dict(read_candidates(folder / "tden_karpathy_test_result.json"))
@@ -126,7 +131,7 @@ def test_the_real_model_gets_the_score_that_the_community_reports(shared):
     assert table.corpus["meteor"] == pytest.approx(0.297, abs=5e-4)
 
 
-def test_live_through_the_wrapper_on_the_example(java, example):
+def test_live_through_the_wrapper_on_the_example(java: str, example: Example) -> None:
     candidates = example.system_b | {next(iter(example.system_b)): "a cat ||| on a mat"}
     corpus, each = reference_tools.meteor(candidates, example.references)
     table = cidery.score(candidates, example.references, ["meteor"], tokenizer="ptb-coco")
@@ -139,14 +144,14 @@ GOLDEN_EXAMPLE = {"system_a": 0.2696879863774527, "system_b": 0.1468467707459380
 
 
 @pytest.mark.parametrize("system", GOLDEN_EXAMPLE)
-def test_the_example_gets_the_number_of_the_original(example, system):
+def test_the_example_gets_the_number_of_the_original(example: Example, system: Any) -> None:
     table = cidery.score(
         getattr(example, system), example.references, ["meteor"], tokenizer="ptb-coco"
     )
     assert table.corpus["meteor"] == pytest.approx(GOLDEN_EXAMPLE[system], abs=1e-12)
 
 
-def test_a_sum_of_rows_pools_to_the_corpus_score(example):
+def test_a_sum_of_rows_pools_to_the_corpus_score(example: Example) -> None:
     """Parts summed apart give the whole: intervals, tests and sharding rest on it."""
     metric = cidery.Meteor()
     cut = get_tokenizer("ptb")
@@ -169,14 +174,14 @@ def test_a_sum_of_rows_pools_to_the_corpus_score(example):
     assert stacked.tolist() == [whole, metric.each(rows)[0]]
 
 
-def test_a_perfect_caption_counts_no_chunk():
+def test_a_perfect_caption_counts_no_chunk() -> None:
     """Pooled, one perfect caption stays perfect; METEOR's own sum would see a chunk otherwise."""
     table = score([("a dog runs", ["a dog runs"]), ("the cat sits", ["the cat sits"])])
     assert table.each["meteor"].tolist() == [1.0, 1.0]
     assert table.corpus["meteor"] == 1.0
 
 
-def test_without_paraphrases(example):
+def test_without_paraphrases(example: Example) -> None:
     table = cidery.score(example.system_a, example.references, ["meteor", "meteor:paraphrases=no"])
     assert table.corpus["meteor"] > table.corpus["meteor:paraphrases=no"] > 0.2
     with_them, without = table.signatures.values()
@@ -184,7 +189,7 @@ def test_without_paraphrases(example):
     assert "|paraphrases:no|table:" in without
 
 
-def test_without_paraphrases_a_full_table_gives_the_same_as_a_small_one(example):
+def test_without_paraphrases_a_full_table_gives_the_same_as_a_small_one(example: Example) -> None:
     own = cidery.Meteor(paraphrases=False, table=METEOR.path)
     table = cidery.score(
         example.system_a, example.references, [cidery.Meteor(paraphrases=False), own]
@@ -193,7 +198,7 @@ def test_without_paraphrases_a_full_table_gives_the_same_as_a_small_one(example)
     np.testing.assert_array_equal(small, full)
 
 
-def test_live_without_paraphrases(java, meteor_data, example):
+def test_live_without_paraphrases(java: str, meteor_data: Path, example: Example) -> None:
     """The jar with its first three modules, `-m "exact stem synonym"`."""
     segments = [(example.system_b[i], group[:1]) for i, group in example.references.items()]
     modules = ["-m", "exact stem synonym", "-w", "1.0 0.6 0.8"]
@@ -204,7 +209,7 @@ def test_live_without_paraphrases(java, meteor_data, example):
     np.testing.assert_array_equal(rows, expected)
 
 
-def test_one_pass_serves_all_metrics(example):
+def test_one_pass_serves_all_metrics(example: Example) -> None:
     names = ["bleu-4", "rouge-l", "meteor"]
     together = cidery.score(example.system_a, example.references, names)
     for name in names:
@@ -212,7 +217,7 @@ def test_one_pass_serves_all_metrics(example):
         assert alone.each[name].tobytes() == together.each[name].tobytes()
 
 
-def test_bars_are_taken_out_of_candidates_and_kept_in_references():
+def test_bars_are_taken_out_of_candidates_and_kept_in_references() -> None:
     bars, plain = "a ||| dog|||s", "a dogs"
     assert cidery.Meteor().align(bars, "x", split_at_blanks).candidate == ("a", "dogs")
     assert cidery.Meteor().align("x", bars, split_at_blanks).reference == (
@@ -222,7 +227,7 @@ def test_bars_are_taken_out_of_candidates_and_kept_in_references():
     assert table.each["meteor"][0] == table.each["meteor"][1] == 1.0
 
 
-def test_of_equal_references_the_first_counts():
+def test_of_equal_references_the_first_counts() -> None:
     """Neither matches; the lengths of the first go into the corpus score."""
     perfect = ("a dog", ["a dog"])
     short_first = score([perfect, ("cat", ["", "the big red house"])])
@@ -231,7 +236,7 @@ def test_of_equal_references_the_first_counts():
     assert short_first.corpus["meteor"] > long_first.corpus["meteor"]
 
 
-def test_alignment():
+def test_alignment() -> None:
     alignment = cidery.Meteor().align("two dogs are running fast", "a pair of dogs run fast")
     assert [(m.stage, m.candidate, m.reference) for m in alignment.matches] == [
         ("exact", ("dogs",), ("dogs",)),
@@ -269,17 +274,17 @@ def test_alignment():
         ("the dog", "the dog", "exact"),
     ],
 )
-def test_stages(candidate, reference, stage):
+def test_stages(candidate: Any, reference: Any, stage: Any) -> None:
     matches = cidery.Meteor(paraphrases=False).align(candidate, reference).matches
     assert matches[-1].stage == stage
 
 
-def test_nothing_to_align():
+def test_nothing_to_align() -> None:
     alignment = cidery.Meteor().align("", "a dog")
     assert (alignment.matches, alignment.chunks, alignment.score) == ((), (), 0.0)
 
 
-def test_alignments_agree_with_scores(example):
+def test_alignments_agree_with_scores(example: Example) -> None:
     metric = cidery.Meteor()
     for image, candidate in example.system_b.items():
         reference = example.references[image][0]
@@ -290,7 +295,7 @@ def test_alignments_agree_with_scores(example):
         assert len(alignment.chunks) == rows[0, CHUNKS]
 
 
-def test_live_alignments(java, meteor_data, example):
+def test_live_alignments(java: str, meteor_data: Path, example: Example) -> None:
     """The same matches as the jar's -writeAlignments, which counts stages from 0."""
     pairs = [(example.system_b[i], example.references[i][0]) for i in example.references]
     stages = ("exact", "stem", "synonym", "paraphrase")
@@ -309,7 +314,7 @@ def test_live_alignments(java, meteor_data, example):
         assert ours == ["\t".join(line.split()[:3]) for line in lines]
 
 
-def test_settings():
+def test_settings() -> None:
     assert list(get_metrics("meteor")) == ["meteor"]
     assert get_metrics("meteor:paraphrases=no,table=x.table") == {
         "meteor:paraphrases=no,table=x.table": cidery.Meteor(paraphrases=False, table="x.table")
@@ -320,10 +325,10 @@ def test_settings():
         cidery.Meteor(table="")
 
 
-def test_it_is_not_a_default():
+def test_it_is_not_a_default() -> None:
     assert "meteor" not in get_metrics()
 
 
-def test_the_jar_is_the_zip_archive_that_we_read(meteor_data):
+def test_the_jar_is_the_zip_archive_that_we_read(meteor_data: Path) -> None:
     with zipfile.ZipFile(meteor_data / JAR) as archive:
         assert len(archive.read("function/english.words").split()) == 93

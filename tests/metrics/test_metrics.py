@@ -1,10 +1,13 @@
 """Every metric against the plain formulas of `oracle.py`, on captions that hypothesis invents."""
 
+from __future__ import annotations
+
 import ast
 import math
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,13 +28,13 @@ images = st.lists(st.lists(captions, min_size=1, max_size=4), min_size=1, max_si
 
 
 @st.composite
-def corpora(draw):
+def corpora(draw: Any) -> Any:
     references = draw(images)
     candidates = draw(st.lists(captions, min_size=len(references), max_size=len(references)))
     return candidates, references
 
 
-def run(candidates, references, metric, **settings):
+def run(candidates: Any, references: Any, metric: Any, **settings: Any) -> Any:
     table = cidery.score(
         [" ".join(c) for c in candidates],
         [[" ".join(r) for r in image] for image in references],
@@ -43,12 +46,12 @@ def run(candidates, references, metric, **settings):
     return table.corpus[label], table.each[label]
 
 
-def assert_equal(found, expected):
+def assert_equal(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-14)
 
 
 @given(corpora(), st.sampled_from(["coco", "paper"]))
-def test_cider_d_and_r(corpus, faithful):
+def test_cider_d_and_r(corpus: Any, faithful: Any) -> None:
     candidates, references = corpus
     plain = oracle.Cider(oracle.frequencies(references), len(references))
     coco = faithful == "coco"
@@ -61,7 +64,7 @@ def test_cider_d_and_r(corpus, faithful):
 
 
 @given(corpora(), st.booleans(), st.booleans())
-def test_cider(corpus, best, idf):
+def test_cider(corpus: Any, best: Any, idf: Any) -> None:
     candidates, references = corpus
     plain = oracle.Cider(oracle.frequencies(references), len(references), idf)
     weights = (0.1, 0.2, 0.7)
@@ -73,7 +76,7 @@ def test_cider(corpus, best, idf):
     assert_equal(found, [plain.cider(c, refs, list(weights), best) for c, refs in pairs])
 
 
-def test_cider_variants_of_appendix_viii():
+def test_cider_variants_of_appendix_viii() -> None:
     uniform = cidery.Cider()
     assert uniform.order_weights() == [0.25] * 4
     exponential = cidery.Cider(weights="exponential").order_weights()
@@ -91,7 +94,7 @@ def test_cider_variants_of_appendix_viii():
     assert ten[0] == 0  # one image: every weight is log(1/1)
 
 
-def test_cider_stems_words():
+def test_cider_stems_words() -> None:
     captions = ["a dog runs", "a cat sleeps"]
     references = [["a dog running"], ["two cats sleeping"]]
     stemmed = cidery.score(captions, references, metrics=["cider"]).each["cider"]
@@ -102,7 +105,7 @@ def test_cider_stems_words():
 
 
 @given(corpora(), st.sampled_from(["closest", "shortest", "average"]))
-def test_bleu_rows_and_coco_constants(corpus, reference_length):
+def test_bleu_rows_and_coco_constants(corpus: Any, reference_length: Any) -> None:
     candidates, references = corpus
     statistics = [
         [oracle.bleu_statistics(c, refs, n) for n in range(1, 5)]
@@ -119,7 +122,7 @@ def test_bleu_rows_and_coco_constants(corpus, reference_length):
             }[reference_length]
         )
 
-    def coco(parts, size, wanted, n):
+    def coco(parts: Any, size: Any, wanted: Any, n: Any) -> Any:
         product = math.prod((m + 1e-15) / (t + 1e-9) for m, t in parts[:n])
         ratio = (size + 1e-15) / (wanted + 1e-9)
         return product ** (1 / n) * (math.exp(1 - 1 / ratio) if ratio < 1 else 1.0)
@@ -148,13 +151,13 @@ def test_bleu_rows_and_coco_constants(corpus, reference_length):
         ({"smoothing": "exponential"}, (3 / 4 * 1 / 3 * 0.5 / 2 * 0.25 / 1) ** 0.25),
     ],
 )
-def test_bleu_smoothing_by_hand(settings, expected):
+def test_bleu_smoothing_by_hand(settings: Any, expected: Any) -> None:
     metric = cidery.Bleu(4, faithful="paper", **settings)
     _, found = run([list("abxd")], [[list("abcd")]], metric)
     assert_equal(found, [expected])
 
 
-def test_bleu_brevity_by_hand():
+def test_bleu_brevity_by_hand() -> None:
     metric = cidery.Bleu(1, faithful="paper")
     _, found = run([list("ab")], [[list("abcd")]], metric)
     assert_equal(found, [math.exp(1 - 4 / 2)])
@@ -163,7 +166,7 @@ def test_bleu_brevity_by_hand():
 
 
 @given(corpora(), st.sampled_from([0, 1, 4, None]))
-def test_rouge(corpus, skip):
+def test_rouge(corpus: Any, skip: Any) -> None:
     pairs = list(zip(*corpus, strict=True))
     _, found = run(*corpus, cidery.RougeL(faithful="paper"))
     assert_equal(found, [oracle.rouge_l(c, refs, 2.0) for c, refs in pairs])
@@ -182,7 +185,7 @@ def test_rouge(corpus, skip):
         assert_equal(found, [oracle.rouge_n(c, refs, n)[1] for c, refs in pairs])
 
 
-def test_longest_common_subsequence_beyond_one_machine_word():
+def test_longest_common_subsequence_beyond_one_machine_word() -> None:
     rng = np.random.default_rng(0)
     long = [[str(w) for w in rng.integers(0, 9, size)] for size in (63, 64, 65, 128, 300)]
     refs = [[str(w) for w in rng.integers(0, 9, 200)] for _ in range(3)]
@@ -190,7 +193,7 @@ def test_longest_common_subsequence_beyond_one_machine_word():
     assert_equal(found, [oracle.rouge_l(c, refs, 2.0) for c in long])
 
 
-def test_get_metrics_reads_names_families_and_settings():
+def test_get_metrics_reads_names_families_and_settings() -> None:
     assert list(get_metrics("bleu")) == ["bleu-1", "bleu-2", "bleu-3", "bleu-4"]
     assert get_metrics("cider-d:sigma=4.0,n=3") == {
         "cider-d:n=3,sigma=4": cidery.CiderD(sigma=4.0, n=3)
@@ -225,12 +228,12 @@ def test_get_metrics_reads_names_families_and_settings():
         (7, "a metric is a name, a Metric or a function, not int"),
     ],
 )
-def test_get_metrics_explains(metric, message):
+def test_get_metrics_explains(metric: Any, message: Any) -> None:
     with pytest.raises(SettingError, match=message.replace("(", r"\(")):
         get_metrics([metric])
 
 
-def test_every_metric_documents_itself():
+def test_every_metric_documents_itself() -> None:
     for name, metric in METRICS.items():
         assert metric.name == name
         assert metric.paper
@@ -238,7 +241,7 @@ def test_every_metric_documents_itself():
         assert metric.range[0] < metric.range[1]
 
 
-def test_labels_keep_settings():
+def test_labels_keep_settings() -> None:
     assert list(get_metrics(["rouge-l", cidery.RougeL(beta=2.0)])) == ["rouge-l", "rouge-l:beta=2"]
     assert list(get_metrics([cidery.RougeL(), cidery.RougeL(beta=2.0)])) == [
         "rouge-l:beta=1.2",
@@ -265,12 +268,12 @@ def test_labels_keep_settings():
     ["cider-d:sigma=4.50,n=3", "cider:idf=false,weights=exponential", "meteor:table=x.table",
      "rouge-s:skip=none", "bleu-2:smoothing=epsilon,faithful=paper", "irv:beta=none,over=mean"],
 )  # fmt: skip
-def test_a_label_asks_for_the_same_metric(asked):
+def test_a_label_asks_for_the_same_metric(asked: Any) -> None:
     ((label, metric),) = get_metrics(asked).items()
     assert get_metrics(label) == {label: metric}
 
 
-def test_one_line_makes_a_metric_public():
+def test_one_line_makes_a_metric_public() -> None:
     """`metrics/builtin.py` lists a metric; names, families and `import cidery` follow from it."""
     assert {type(metric) for metric in METRICS.values()} == {
         getattr(builtin, name) for name in builtin.__all__ if name not in ("METRICS", "FAMILIES")
@@ -283,7 +286,7 @@ def test_one_line_makes_a_metric_public():
     }
 
 
-def test_public_names_are_those_that_type_checkers_see():
+def test_public_names_are_those_that_type_checkers_see() -> None:
     tree = ast.parse(Path(cidery.__file__).read_text(encoding="utf-8"))
     (block,) = (node for node in tree.body if ast.unparse(node).startswith("if TYPE_CHECKING:"))
     seen = {
@@ -301,7 +304,7 @@ def test_public_names_are_those_that_type_checkers_see():
     assert set(cidery.__all__) <= set(dir(cidery))
 
 
-def test_every_metric_has_a_page():
+def test_every_metric_has_a_page() -> None:
     folder = Path(__file__).parents[2] / "docs"
     index = (folder / "index.md").read_text(encoding="utf-8")
     pages = "".join(page.read_text(encoding="utf-8") for page in folder.glob("metrics/*.md"))

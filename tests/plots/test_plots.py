@@ -9,6 +9,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
@@ -24,7 +25,7 @@ from cidery.diversity import (
 )
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.plots.labels import overlap
-from support.example import BUNDLED
+from support.example import BUNDLED, Example
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "diversity.py"
 
@@ -36,12 +37,12 @@ def sampled() -> dict[int, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def references(example, sampled):
+def references(example: Example, sampled: dict[int, list[str]]) -> Any:
     return {image: example.references[image] for image in sampled}
 
 
 @pytest.fixture(scope="module")
-def tables(sampled, references):
+def tables(sampled: dict[int, list[str]], references: Any) -> Any:
     names = [f"system {i}" for i in range(9)]
     found = {
         name: cidery.measure_diversity(
@@ -61,7 +62,7 @@ def texts(figure: Figure) -> list[str]:
     return [t.get_text() for t in figure.findobj(matplotlib.text.Text) if t.get_text()]
 
 
-def test_tradeoff(tables):
+def test_tradeoff(tables: Any) -> None:
     figure = plots.plot_tradeoff(tables)
     assert set(tables) < set(texts(figure))
     marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "")]
@@ -73,7 +74,7 @@ def test_tradeoff(tables):
     assert "accuracy (mean CIDEr-D with the references)" in texts(figure)
 
 
-def test_labels_do_not_cover_each_other(tables):
+def test_labels_do_not_cover_each_other(tables: Any) -> None:
     some = {name: tables[name] for name in ("system 0", "system 3", "humans")}
     figure = plots.plot_tradeoff(some)
     figure.draw_without_rendering()
@@ -82,14 +83,14 @@ def test_labels_do_not_cover_each_other(tables):
     assert not any(overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
-def test_f_bars_are_sorted(tables):
+def test_f_bars_are_sorted(tables: Any) -> None:
     figure = plots.plot_f_scores(tables)
     widths = [bar.get_width() for bar in figure.axes[0].patches]
     assert widths == sorted(widths)
     assert f"{tables['humans'].corpus['f']:.3f}" in texts(figure)
 
 
-def test_counts(sampled, references):
+def test_counts(sampled: dict[int, list[str]], references: Any) -> None:
     curve = diversity_by_count(sampled, references, counts=(2, 3, 5))
     figure = plots.plot_counts({"sampled": curve})
     solid, dashed = figure.axes[0].lines
@@ -98,14 +99,14 @@ def test_counts(sampled, references):
     assert solid.get_linestyle() != dashed.get_linestyle()
 
 
-def test_word_frequencies(sampled, references):
+def test_word_frequencies(sampled: dict[int, list[str]], references: Any) -> None:
     found = count_words(sampled)
     figure = plots.plot_word_frequencies({"sampled": found, "humans": count_words(references)})
     assert list(figure.axes[0].lines[0].get_ydata()) == found.counts.tolist()
     assert f"sampled ({len(found)} words)" in texts(figure)
 
 
-def test_radar(sampled):
+def test_radar(sampled: dict[int, list[str]]) -> None:
     found = latent_semantics(sampled[1])
     figure = plots.plot_radar({str(i): latent_semantics(sampled[i]) for i in (1, 2, 3, 4)})
     assert len(figure.axes) == 4
@@ -114,15 +115,15 @@ def test_radar(sampled):
     assert {"S1", "S5", "caption", "5"} <= set(texts(figure))
 
 
-def test_map_merges_equal_captions(sampled):
+def test_map_merges_equal_captions(sampled: dict[int, list[str]]) -> None:
     points = map_captions({1: sampled[1][:1] * 3 + sampled[1][1:2], 2: sampled[2]})
     sizes = plots.plot_map(points).axes[0].collections[0].get_sizes()
     assert sorted(sizes / sizes.min()) == [1, 3]
 
 
 @pytest.mark.parametrize("suffix", plots.FORMATS)
-def test_files(suffix, tables, tmp_path):
-    def draw():
+def test_files(suffix: Any, tables: Any, tmp_path: Path) -> None:
+    def draw() -> Any:
         return {"tradeoff": plots.plot_tradeoff(tables), "f": plots.plot_f_scores(tables)}
 
     target = tmp_path / f"out{suffix}"
@@ -138,12 +139,12 @@ def test_files(suffix, tables, tmp_path):
     assert plots.save_figures(draw()["f"], target) == [target]
 
 
-def test_vector_files_keep_their_text(tables, tmp_path):
+def test_vector_files_keep_their_text(tables: Any, tmp_path: Path) -> None:
     (path,) = plots.save_figures(plots.plot_f_scores(tables), tmp_path / "f.svg")
     assert re.search(r"<text[^>]*>humans</text>", path.read_text())
 
 
-def test_refusals(tables, sampled, tmp_path):
+def test_refusals(tables: Any, sampled: dict[int, list[str]], tmp_path: Path) -> None:
     with pytest.raises(SettingError, match=r"ends in \.pdf, \.svg"):
         plots.save_figures({}, tmp_path / "x.gif")
     with pytest.raises(InputError, match="nothing to draw"):
@@ -153,10 +154,10 @@ def test_refusals(tables, sampled, tmp_path):
         plots.plot_tradeoff({"x": bare})
 
 
-def test_without_matplotlib(tables, monkeypatch):
+def test_without_matplotlib(tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     original = builtins.__import__
 
-    def refuse(name, *rest):
+    def refuse(name: Any, *rest: Any) -> Any:
         if name.startswith("matplotlib"):
             raise ImportError(name)
         return original(name, *rest)
@@ -166,7 +167,7 @@ def test_without_matplotlib(tables, monkeypatch):
         plots.plot_f_scores(tables)
 
 
-def test_matplotlib_is_imported_when_a_figure_is_drawn():
+def test_matplotlib_is_imported_when_a_figure_is_drawn() -> None:
     code = """
 import sys
 from cidery import plots
@@ -184,7 +185,7 @@ with plots.new_figure(1, 1):
     assert set(plots.__all__) <= set(dir(plots))
 
 
-def test_all_figures_of_a_comparison(sampled, references):
+def test_all_figures_of_a_comparison(sampled: dict[int, list[str]], references: Any) -> None:
     systems = {"sampled": sampled, "fewer": {i: c[:3] for i, c in sampled.items()}}
     found = compare_diversity(systems, ["self-cider", "lsa"], references=references, details=True)
     figures = plots.plot_diversity(found)
@@ -196,7 +197,7 @@ def test_all_figures_of_a_comparison(sampled, references):
         plots.plot_diversity(compare_diversity({"sampled": sampled}, ["lsa"]))
 
 
-def test_the_example_draws_all(tmp_path, monkeypatch):
+def test_the_example_draws_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(tmp_path)])
     runpy.run_path(str(SCRIPT), run_name="__main__")
     names = {path.name for path in tmp_path.iterdir()}

@@ -1,15 +1,19 @@
+from __future__ import annotations
+
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 
 import cidery
 from cidery.errors import MismatchError, SettingError, UnreliableWarning
+from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
 
-def test_the_contract(example):
+def test_the_contract(example: Example) -> None:
     table = cidery.score(example.system_a, example.references)
     assert list(table.corpus) == [
         "bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "cider-d", "cider-r",
@@ -29,7 +33,7 @@ def test_the_contract(example):
     assert "cider-d  1.1376" in str(table)
 
 
-def test_rows_follow_the_candidates(example):
+def test_rows_follow_the_candidates(example: Example) -> None:
     backwards = dict(reversed(example.system_a.items()))
     before = cidery.score(example.system_a, example.references, ["cider-d"])
     after = cidery.score(backwards, example.references, ["cider-d"])
@@ -37,7 +41,7 @@ def test_rows_follow_the_candidates(example):
     np.testing.assert_array_equal(after.each["cider-d"], before.each["cider-d"][::-1])
 
 
-def test_candidates_and_references_in_each_others_place_are_warned_of(example):
+def test_candidates_and_references_in_each_others_place_are_warned_of(example: Example) -> None:
     taken = [(image, text) for image, texts in example.references.items() for text in texts]
     with pytest.warns(UnreliableWarning, match="b.json has one caption .* a.json several: are"):
         cidery.score(
@@ -47,12 +51,14 @@ def test_candidates_and_references_in_each_others_place_are_warned_of(example):
         )
 
 
-def test_several_candidates_for_one_image_are_no_matter_for_a_warning(recwarn):
+def test_several_candidates_for_one_image_are_no_matter_for_a_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
     cidery.score([(1, "a dog"), (1, "a cat")], {1: ["a dog"]}, ["bleu-1"])
     assert not recwarn.list
 
 
-def test_lists_and_dicts_agree(example):
+def test_lists_and_dicts_agree(example: Example) -> None:
     images = list(example.references)
     by_list = cidery.score(
         [example.system_a[i] for i in images], [example.references[i] for i in images]
@@ -62,8 +68,8 @@ def test_lists_and_dicts_agree(example):
     assert list(by_list.ids) == list(range(72))
 
 
-def test_signatures_tell_numbers_apart(example):
-    def sign(metric, **settings):
+def test_signatures_tell_numbers_apart(example: Example) -> None:
+    def sign(metric: Any, **settings: Any) -> Any:
         return cidery.score(example.system_a, example.references, [metric], **settings).signatures
 
     assert sign("cider-d") == {
@@ -79,7 +85,7 @@ def test_signatures_tell_numbers_apart(example):
     assert "frequencies" not in sign("rouge-l")["rouge-l"]
 
 
-def test_a_table_cannot_be_changed(example):
+def test_a_table_cannot_be_changed(example: Example) -> None:
     table = cidery.score(example.system_a, example.references, ["rouge-l"])
     with pytest.raises(TypeError):
         table.corpus["rouge-l"] = 1.0
@@ -87,7 +93,7 @@ def test_a_table_cannot_be_changed(example):
         table.each["rouge-l"][0] = 1.0
 
 
-def test_missing_images(example):
+def test_missing_images(example: Example) -> None:
     some = dict(list(example.system_a.items())[:60])
     with pytest.raises(MismatchError, match="12 of 72"):
         cidery.score(some, example.references)
@@ -98,7 +104,7 @@ def test_missing_images(example):
     assert "references-60" in table.signatures["cider-d"]
 
 
-def test_compare(example):
+def test_compare(example: Example) -> None:
     comparison = cidery.compare(
         {"a": example.system_a, "b": example.system_b}, example.references, ["bleu-4", "cider-d"]
     )
@@ -115,7 +121,7 @@ def test_compare(example):
     assert r"\toprule" in comparison.to_latex()
 
 
-def test_compare_three_systems_keeps_common_images(example):
+def test_compare_three_systems_keeps_common_images(example: Example) -> None:
     some = dict(list(example.system_a.items())[:70])
     others = dict(list(example.system_b.items())[5:])
     systems = {"all": example.system_a, "some": some, "others": others}
@@ -132,7 +138,7 @@ def test_compare_three_systems_keeps_common_images(example):
     assert "all - others" in comparison.to_markdown()
 
 
-def test_bad_input_is_explained():
+def test_bad_input_is_explained() -> None:
     with pytest.raises(SettingError, match="unknown tokenizer 'stanford'; known: ptb, ptb-coco"):
         cidery.score(["a"], [["a"]], tokenizer="stanford")
     with pytest.raises(SettingError, match="no metrics were asked for"):

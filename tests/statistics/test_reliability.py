@@ -1,7 +1,10 @@
 """Agreement among judges, against examples worked out by hand in the literature."""
 
+from __future__ import annotations
+
 import itertools
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,18 +30,18 @@ FOURTEEN_RATERS = [
 ]
 
 
-def spread_out(counts):
+def spread_out(counts: Any) -> Any:
     return np.array([np.repeat(np.arange(len(row)), row) for row in counts], float)
 
 
 @pytest.mark.parametrize(
     ("level", "published"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
-def test_alpha_as_published(level, published):
+def test_alpha_as_published(level: Any, published: Any) -> None:
     assert krippendorff_alpha(KRIPPENDORFF, level).score == pytest.approx(published, abs=5e-4)
 
 
-def test_alpha_of_two_judges_by_hand():
+def test_alpha_of_two_judges_by_hand() -> None:
     """Krippendorff 2011, section A: two observers, binary data, ten units; α = 0.095."""
     one = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0]
     two = [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
@@ -46,17 +49,17 @@ def test_alpha_of_two_judges_by_hand():
     assert krippendorff_alpha(ratings).score == pytest.approx(0.095, abs=5e-4)
 
 
-def test_kappa_as_published():
+def test_kappa_as_published() -> None:
     assert fleiss_kappa(spread_out(FOURTEEN_RATERS)).score == pytest.approx(0.210, abs=5e-4)
 
 
-def by_definition(ratings, level):
+def by_definition(ratings: Any, level: Any) -> Any:
     """α as 1 - observed / expected disagreement, pair by pair (Krippendorff 2011, section E)."""
     units = [[v for v in row if not math.isnan(v)] for row in ratings]
     units = [unit for unit in units if len(unit) > 1]
     pooled = sorted(itertools.chain(*units))
 
-    def distance(a, b):
+    def distance(a: Any, b: Any) -> Any:
         if level == "nominal":
             return float(a != b)
         if level == "interval":
@@ -75,7 +78,7 @@ def by_definition(ratings, level):
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_alpha_by_its_definition(level):
+def test_alpha_by_its_definition(level: Any) -> None:
     rng = np.random.default_rng(3)
     for _trial in range(20):
         ratings = rng.integers(0, 5, (12, 4)).astype(float)
@@ -85,11 +88,11 @@ def test_alpha_by_its_definition(level):
         assert math.isnan(found.low)
 
 
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_cover_as_often_as_they_say() -> None:
     """Judges agree by construction: each tells the truth with probability 0.8, else guesses."""
     rng = np.random.default_rng(0)
 
-    def draw(items):
+    def draw(items: Any) -> Any:
         truth = rng.integers(0, 2, (items, 1))
         guesses = rng.integers(0, 2, (items, 3))
         return np.where(rng.random((items, 3)) < 0.8, truth, guesses).astype(float)
@@ -102,7 +105,7 @@ def test_intervals_cover_as_often_as_they_say():
         assert 0.89 <= covered <= 0.99
 
 
-def test_perfect_and_chance_agreement():
+def test_perfect_and_chance_agreement() -> None:
     same = np.repeat([[1.0], [2.0], [1.0]], 3, axis=1)
     assert krippendorff_alpha(same).score == fleiss_kappa(same).score == 1
     rng = np.random.default_rng(1)
@@ -111,7 +114,7 @@ def test_perfect_and_chance_agreement():
     assert fleiss_kappa(random, resamples=0).score == pytest.approx(0, abs=0.01)
 
 
-def test_a_single_value_tells_nothing():
+def test_a_single_value_tells_nothing() -> None:
     ones = np.ones((4, 3))
     for interval in (
         krippendorff_alpha(ones),
@@ -121,7 +124,7 @@ def test_a_single_value_tells_nothing():
         assert math.isnan(interval.score) and math.isnan(interval.low)
 
 
-def test_bad_input_is_explained():
+def test_bad_input_is_explained() -> None:
     with pytest.raises(InputError, match="at least two judges"):
         krippendorff_alpha(np.array([[1.0, math.nan], [math.nan, 2.0]]))
     with pytest.raises(InputError, match="a table of items by judges, not 1-dimensional"):

@@ -1,4 +1,7 @@
+from __future__ import annotations
+
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -6,19 +9,20 @@ import pytest
 import cidery
 from cidery.errors import SettingError
 from cidery.statistics import bootstrap_interval, holm, paired_test, sum_by_group
+from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
 
-def mean(sums):
+def mean(sums: Any) -> Any:
     return sums[..., 0] / sums[..., 1]
 
 
-def counted(values):
+def counted(values: Any) -> Any:
     return np.stack([values, np.ones(len(values))], axis=1)
 
 
-def test_the_interval_of_a_mean_is_the_normal_one():
+def test_the_interval_of_a_mean_is_the_normal_one() -> None:
     values = np.random.default_rng(0).normal(3.0, 2.0, 4000)
     interval = bootstrap_interval(counted(values), mean, resamples=10_000)
     error = values.std(ddof=1) / math.sqrt(len(values))
@@ -27,7 +31,7 @@ def test_the_interval_of_a_mean_is_the_normal_one():
     assert interval.high == pytest.approx(values.mean() + 1.96 * error, abs=0.1 * error)
 
 
-def test_intervals_cover_as_often_as_they_say():
+def test_intervals_cover_as_often_as_they_say() -> None:
     rng = np.random.default_rng(1)
     covered = 0
     for trial in range(400):
@@ -37,7 +41,7 @@ def test_intervals_cover_as_often_as_they_say():
     assert 0.85 <= covered / 400 <= 0.94
 
 
-def test_samples_draw_every_row_equally_often():
+def test_samples_draw_every_row_equally_often() -> None:
     rows = np.eye(7)
     sums = cidery._native.resample_sums(rows, 20_000, 5)
     assert (sums.sum(axis=1) == 7).all()
@@ -45,7 +49,7 @@ def test_samples_draw_every_row_equally_often():
     np.testing.assert_allclose(sums.sum(axis=0), 20_000, atol=6 * 131)
 
 
-def test_same_seed_same_samples_for_any_number_of_threads():
+def test_same_seed_same_samples_for_any_number_of_threads() -> None:
     rows = np.random.default_rng(0).normal(size=(501, 3))
     other = np.random.default_rng(1).normal(size=(501, 3))
     native = cidery._native
@@ -57,7 +61,7 @@ def test_same_seed_same_samples_for_any_number_of_threads():
     assert native.resample_sums(rows, 9, 7).tobytes() != native.resample_sums(rows, 9, 8).tobytes()
 
 
-def test_permutations_exchange_whole_rows():
+def test_permutations_exchange_whole_rows() -> None:
     rows, other = np.ones((1000, 1)), np.zeros((1000, 1))
     sums = cidery._native.permute_sums(rows, other, 2000, 3).reshape(2000, 2)
     np.testing.assert_array_equal(sums.sum(axis=1), 1000)
@@ -65,7 +69,7 @@ def test_permutations_exchange_whole_rows():
     assert sums[:, 0].std() == pytest.approx(math.sqrt(250), rel=0.1)
 
 
-def test_no_difference_gives_uniform_p_values():
+def test_no_difference_gives_uniform_p_values() -> None:
     rng = np.random.default_rng(2)
     found = []
     for trial in range(300):
@@ -76,7 +80,7 @@ def test_no_difference_gives_uniform_p_values():
     assert np.mean(found) == pytest.approx(0.5, abs=0.06)
 
 
-def test_a_clear_difference_is_found():
+def test_a_clear_difference_is_found() -> None:
     rng = np.random.default_rng(3)
     base = rng.normal(size=400)
     better = base + 0.5 + 0.1 * rng.normal(size=400)
@@ -89,7 +93,7 @@ def test_a_clear_difference_is_found():
     assert test.wins > 0.99
 
 
-def test_equal_systems_do_not_differ(example):
+def test_equal_systems_do_not_differ(example: Example) -> None:
     comparison = cidery.compare(
         {"one": example.system_a, "same": dict(example.system_a)}, example.references
     )
@@ -102,7 +106,7 @@ def test_equal_systems_do_not_differ(example):
         assert test.effect == 0
 
 
-def test_pooled_bleu_is_resampled_as_counts(example):
+def test_pooled_bleu_is_resampled_as_counts(example: Example) -> None:
     """The interval of BLEU must be that of pooled counts, not of the captions' mean."""
     table = cidery.score(example.system_a, example.references, ["bleu-4"])
     interval = table.interval("bleu-4", resamples=500, seed=4)
@@ -115,7 +119,7 @@ def test_pooled_bleu_is_resampled_as_counts(example):
     assert not interval.low < table.each["bleu-4"].mean() < interval.high
 
 
-def test_images_are_drawn_not_captions(example):
+def test_images_are_drawn_not_captions(example: Example) -> None:
     """Ten copies of each caption say nothing new: the interval must not shrink."""
     copies = {image: [caption] * 10 for image, caption in example.system_a.items()}
     once = cidery.score(example.system_a, example.references, ["rouge-l"]).interval("rouge-l")
@@ -124,18 +128,18 @@ def test_images_are_drawn_not_captions(example):
     assert often.high == pytest.approx(once.high)
 
 
-def test_holm():
+def test_holm() -> None:
     assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
     assert holm([]) == []
 
 
-def test_sum_by_group():
+def test_sum_by_group() -> None:
     rows = np.arange(8.0).reshape(4, 2)
     np.testing.assert_array_equal(sum_by_group(rows, np.array([1, 0, 1, 1]), 2), [[2, 3], [10, 13]])
 
 
-def test_bad_settings_are_explained(example):
+def test_bad_settings_are_explained(example: Example) -> None:
     table = cidery.score(example.system_a, example.references, ["rouge-l"])
     with pytest.raises(SettingError, match="no interval for 'bleu-4'; scored: rouge-l"):
         table.interval("bleu-4")

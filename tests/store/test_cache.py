@@ -1,5 +1,7 @@
 """Compiled data: built once, found again, rebuilt when damaged, whatever the cache directory is."""
 
+from __future__ import annotations
+
 import gzip
 import json
 import os
@@ -11,6 +13,7 @@ import tempfile
 import warnings
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -50,13 +53,13 @@ print(len(built), table.corpus["meteor"], table.signatures["meteor"])
 """
 
 
-def tiny_table(paraphrases=ENTRIES):
+def tiny_table(paraphrases: Any = ENTRIES) -> Any:
     builder = MeteorTableBuilder(*LISTS)
     builder.add_paraphrases(paraphrases)
     return builder.finish()
 
 
-def write_sources(folder, *, lists=LISTS, paraphrases=None):
+def write_sources(folder: Any, *, lists: Any = LISTS, paraphrases: Any = None) -> Any:
     """Write what looks like an installed pycocoevalcap, with a tiny METEOR."""
     sources = folder / "pycocoevalcap" / "meteor"
     (sources / "data").mkdir(parents=True)
@@ -69,7 +72,7 @@ def write_sources(folder, *, lists=LISTS, paraphrases=None):
 
 
 @pytest.fixture
-def cache_folder(tmp_path, monkeypatch):
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """An empty cache directory, which does not exist yet."""
     folder = tmp_path / "some" / "cache"
     monkeypatch.setenv("CIDERY_CACHE", str(folder))
@@ -77,13 +80,13 @@ def cache_folder(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def sources(tmp_path, monkeypatch):
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A tiny METEOR instead of the installed one."""
     monkeypatch.syspath_prepend(tmp_path / "packages")
     return write_sources(tmp_path / "packages")
 
 
-def start(program=PROGRAM, *arguments, **environment):
+def start(program: Any = PROGRAM, *arguments: Any, **environment: Any) -> Any:
     return subprocess.Popen(
         [sys.executable, "-c", program, *arguments],
         env=os.environ | environment,
@@ -93,13 +96,13 @@ def start(program=PROGRAM, *arguments, **environment):
     )
 
 
-def finish(process):
+def finish(process: Any) -> Any:
     out, err = process.communicate()
     assert process.returncode == 0, err
     return out
 
 
-def test_first_use_builds_and_later_uses_find_it(cache_folder, sources):
+def test_first_use_builds_and_later_uses_find_it(cache_folder: Any, sources: Any) -> None:
     first = cidery.Meteor().align("two dogs", "a pair of dogs")
     assert [match.stage for match in first.matches] == ["paraphrase", "exact"]
     built = METEOR.path.stat()
@@ -111,7 +114,7 @@ def test_first_use_builds_and_later_uses_find_it(cache_folder, sources):
     assert not list(cache_folder.glob("*.part"))
 
 
-def test_the_cache_directory(monkeypatch, tmp_path):
+def test_the_cache_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
     assert store.cache_directory() == tmp_path
     monkeypatch.delenv("CIDERY_CACHE")
@@ -121,12 +124,12 @@ def test_the_cache_directory(monkeypatch, tmp_path):
     assert tmp_path in store.cache_directory().parents
 
 
-def states():
+def states() -> Any:
     return [status.state for status in store.show() if status.name in store.RESOURCES]
 
 
 @pytest.mark.usefixtures("cache_folder", "sources")
-def test_build_show_verify_remove():
+def test_build_show_verify_remove() -> None:
     assert states() == ["missing", "missing"]
     path = store.build("meteor")
     status = store.verify("meteor")
@@ -145,7 +148,7 @@ def test_build_show_verify_remove():
 
 
 @pytest.mark.usefixtures("cache_folder", "sources")
-def test_building_is_reported():
+def test_building_is_reported() -> None:
     reports = []
     with store.report_to(lambda what, share: reports.append((what, share))):
         store.build("meteor")
@@ -158,15 +161,15 @@ def test_building_is_reported():
 HEADER_SIZE = 8 + 4 + 4 + 8 + 8 + 12 * 16
 
 
-def cut(content):
+def cut(content: Any) -> Any:
     return content[: len(content) // 2]
 
 
-def flip(content):
+def flip(content: Any) -> Any:
     return content[:-5] + bytes([content[-5] ^ 1]) + content[-4:]
 
 
-def other_version(content):
+def other_version(content: Any) -> Any:
     return content[:8] + struct.pack("<I", 99) + content[12:]
 
 
@@ -186,7 +189,7 @@ DAMAGE = {
 
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.usefixtures("cache_folder", "sources")
-def test_a_damaged_cache_file_is_built_again_with_one_warning(kind):
+def test_a_damaged_cache_file_is_built_again_with_one_warning(kind: Any) -> None:
     spoil, message = DAMAGE[kind]
     path = store.build("meteor")
     good = path.read_bytes()
@@ -204,7 +207,7 @@ def test_a_damaged_cache_file_is_built_again_with_one_warning(kind):
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_table_of_ones_own_is_refused(tmp_path, kind):
+def test_a_damaged_table_of_ones_own_is_refused(tmp_path: Path, kind: Any) -> None:
     spoil, message = DAMAGE[kind]
     path = tmp_path / "own.table"
     path.write_bytes(spoil(tiny_table()))
@@ -213,7 +216,7 @@ def test_a_damaged_table_of_ones_own_is_refused(tmp_path, kind):
     assert str(caught.value) == f"{path}: {message}"
 
 
-def test_every_truncation_and_every_changed_byte_is_noticed():
+def test_every_truncation_and_every_changed_byte_is_noticed() -> None:
     good = tiny_table()
     for length in range(len(good)):
         with pytest.raises(RuntimeError, match="METEOR table"):
@@ -224,11 +227,11 @@ def test_every_truncation_and_every_changed_byte_is_noticed():
             MeteorTable.from_bytes(changed)
 
 
-def checksum(content):
+def checksum(content: Any) -> Any:
     """The table file's checksum, as native/meteor_table.cpp defines it."""
     first, second, whole = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, (1 << 64) - 1
 
-    def mix(lane, block):
+    def mix(lane: Any, block: Any) -> Any:
         lane ^= block * second & whole
         return ((lane << 31 | lane >> 33) & whole) * first & whole
 
@@ -243,12 +246,12 @@ def checksum(content):
     return total ^ total >> 32
 
 
-def seal(content):
+def seal(content: Any) -> Any:
     return content[:16] + struct.pack("<Q", checksum(content[24:])) + content[24:]
 
 
 @pytest.mark.parametrize("section", range(12))
-def test_a_forged_table_is_never_read_past_its_end(tmp_path, section):
+def test_a_forged_table_is_never_read_past_its_end(tmp_path: Path, section: Any) -> None:
     """The checksum fits, but numbers inside point anywhere."""
     good = tiny_table()
     assert seal(good) == good
@@ -267,7 +270,7 @@ def test_a_forged_table_is_never_read_past_its_end(tmp_path, section):
         assert "an offset points outside its section" in complaints
 
 
-def test_a_table_of_ones_own(tmp_path):
+def test_a_table_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "own.table"
     path.write_bytes(tiny_table())
     metric = cidery.Meteor(table=path)
@@ -281,7 +284,7 @@ def test_a_table_of_ones_own(tmp_path):
     assert metric.align("two", "a pair of").matches == ()
 
 
-def test_a_table_of_ones_own_without_paraphrases(tmp_path):
+def test_a_table_of_ones_own_without_paraphrases(tmp_path: Path) -> None:
     path = tmp_path / "own.table"
     path.write_bytes(tiny_table(b""))
     with pytest.raises(
@@ -291,7 +294,7 @@ def test_a_table_of_ones_own_without_paraphrases(tmp_path):
     assert cidery.Meteor(table=path, paraphrases=False).align("a dog", "a dog").score == 1.0
 
 
-def test_a_table_that_is_not_there(tmp_path):
+def test_a_table_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere\.table"):
         cidery.Meteor(table=tmp_path / "nowhere.table").align("a", "a")
     with pytest.raises(IsADirectoryError):
@@ -299,7 +302,7 @@ def test_a_table_that_is_not_there(tmp_path):
 
 
 @pytest.mark.usefixtures("sources")
-def test_other_paraphrases(tmp_path):
+def test_other_paraphrases(tmp_path: Path) -> None:
     (tmp_path / "own.gz").write_bytes(gzip.compress(b"0.1\nblue\nazure\n"))
     store.write_meteor_table(tmp_path / "own.table", tmp_path / "own.gz")
     metric = cidery.Meteor(table=tmp_path / "own.table")
@@ -322,7 +325,7 @@ def test_other_paraphrases(tmp_path):
         ),
     ],
 )  # fmt: skip
-def test_damaged_sources_are_named(sources, spoil, message):
+def test_damaged_sources_are_named(sources: Any, spoil: Any, message: Any) -> None:
     spoil(sources)
     with pytest.raises(DataError, match=message) as caught:
         store.build("meteor")
@@ -331,7 +334,7 @@ def test_damaged_sources_are_named(sources, spoil, message):
 
 
 @pytest.mark.usefixtures("cache_folder")
-def test_a_jar_without_a_list_is_named(tmp_path, monkeypatch):
+def test_a_jar_without_a_list_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(tmp_path)
     write_sources(tmp_path, lists=LISTS[:2])
     with pytest.raises(DataError, match=r"no item named 'synonym/english\.synsets'"):
@@ -339,7 +342,7 @@ def test_a_jar_without_a_list_is_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("cache_folder")
-def test_without_the_paraphrase_file_words_still_match(sources):
+def test_without_the_paraphrase_file_words_still_match(sources: Any) -> None:
     (sources / PARAPHRASES).unlink()
     assert cidery.Meteor(paraphrases=False).align("a dog", "a hound").matches[1].stage == "synonym"
     assert [path.name for path in METEOR_WORDS.path.parent.glob("*.table")] == [
@@ -350,13 +353,13 @@ def test_without_the_paraphrase_file_words_still_match(sources):
         cidery.Meteor().align("a", "a")
 
 
-def test_sources_are_found_behind_a_stand_in(sources, monkeypatch):
+def test_sources_are_found_behind_a_stand_in(sources: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """`cidery.coco.install` and others put modules of that name into sys.modules."""
     monkeypatch.setitem(sys.modules, "pycocoevalcap", type(sys)("pycocoevalcap"))
     assert find_sources() == sources
 
 
-def test_synsets_of_words_and_their_base_forms():
+def test_synsets_of_words_and_their_base_forms() -> None:
     table = MeteorTable.from_bytes(tiny_table())
     assert table.synsets("dogs") == table.synsets("dog") == [1, 2]
     assert table.synsets("ran") == [4]
@@ -378,7 +381,9 @@ except MissingExtraError as error:
 """
 
 
-def test_without_the_package_the_error_says_what_to_install(tmp_path, cache_folder):
+def test_without_the_package_the_error_says_what_to_install(
+    tmp_path: Path, cache_folder: Any
+) -> None:
     """A real process whose path has everything but pycocoevalcap."""
     packages = tmp_path / "packages"
     packages.mkdir()
@@ -397,7 +402,9 @@ def test_without_the_package_the_error_says_what_to_install(tmp_path, cache_fold
     assert not list(cache_folder.glob("*.table"))
 
 
-def test_the_error_is_about_the_metric_alone(monkeypatch, cache_folder, tmp_path):
+def test_the_error_is_about_the_metric_alone(
+    monkeypatch: pytest.MonkeyPatch, cache_folder: Any, tmp_path: Path
+) -> None:
     pytest.importorskip("filelock")  # before it can no longer be found
     monkeypatch.setattr(sys, "path", [str(tmp_path)])
     sys.path_importer_cache.clear()
@@ -408,7 +415,7 @@ def test_the_error_is_about_the_metric_alone(monkeypatch, cache_folder, tmp_path
 
 
 @pytest.mark.usefixtures("meteor_data")
-def test_processes_that_start_at_once_build_once(tmp_path):
+def test_processes_that_start_at_once_build_once(tmp_path: Path) -> None:
     folder = str(tmp_path / "cache")
     processes = [start(CIDERY_CACHE=folder) for _ in range(4)]
     outputs = [finish(process).split() for process in processes]
@@ -420,7 +427,9 @@ def test_processes_that_start_at_once_build_once(tmp_path):
     ]
 
 
-def test_a_process_that_dies_while_building_leaves_nothing_behind(tmp_path, sources):
+def test_a_process_that_dies_while_building_leaves_nothing_behind(
+    tmp_path: Path, sources: Any
+) -> None:
     program = """
 import os, cidery
 from cidery import store
@@ -453,7 +462,7 @@ print(*(f"{warning.category.__name__} {warning.message}" for warning in caught),
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions of directories are POSIX")
-def test_a_read_only_cache_directory():
+def test_a_read_only_cache_directory() -> None:
     # Not in tmp_path, into which its owner alone may look.
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
@@ -473,7 +482,7 @@ def test_a_read_only_cache_directory():
 
 
 @pytest.mark.usefixtures("sources")
-def test_a_cache_directory_that_cannot_be(tmp_path, monkeypatch):
+def test_a_cache_directory_that_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "file" / "cache"))
     with pytest.warns(DataWarning, match=r"cannot be written \(Not a directory\)"):
@@ -484,10 +493,10 @@ def test_a_cache_directory_that_cannot_be(tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("cache_folder")
-def test_a_resource_of_another_room():
+def test_a_resource_of_another_room() -> None:
     """The seam: anything that can be built as bytes and opened from them."""
 
-    def read(source):
+    def read(source: Any) -> Any:
         return source if isinstance(source, bytes) else source.read_bytes()
 
     resource = Resource("greeting", 7, "an example", lambda _: b"hello", read)
@@ -495,24 +504,24 @@ def test_a_resource_of_another_room():
     assert resource.path.name == "greeting-v7.table"
 
 
-def test_importing_cidery_loads_none_of_this():
+def test_importing_cidery_loads_none_of_this() -> None:
     program = "import sys, cidery\nprint(*sys.modules)"
     loaded = finish(start(program)).split()
     assert not {"filelock", "platformdirs", "zipfile", "Stemmer"} & set(loaded)
 
 
 @pytest.fixture
-def run(capsys):
+def run(capsys: pytest.CaptureFixture[str]) -> Any:
     """Run a command of the command line; return its status, output and messages."""
 
-    def call(*arguments):
+    def call(*arguments: Any) -> Any:
         return main(arguments), *capsys.readouterr()
 
     return call
 
 
 @pytest.mark.usefixtures("sources")
-def test_the_command_shows_builds_and_removes(run, cache_folder):
+def test_the_command_shows_builds_and_removes(run: Any, cache_folder: Any) -> None:
     assert [row["state"] for row in json.loads(run("data", "--format", "json")[1])][:2] == [
         "missing",
         "missing",
@@ -538,7 +547,7 @@ def test_the_command_shows_builds_and_removes(run, cache_folder):
 
 
 @pytest.mark.usefixtures("sources", "cache_folder")
-def test_the_command_compiles_other_paraphrases(run, tmp_path):
+def test_the_command_compiles_other_paraphrases(run: Any, tmp_path: Path) -> None:
     own, table = tmp_path / "own.gz", tmp_path / "own.table"
     own.write_bytes(gzip.compress(b"0.1\nblue\nazure\n"))
     done = run("data", "build", "meteor", "--paraphrases", str(own), "-o", str(table))
@@ -554,7 +563,7 @@ def test_the_command_compiles_other_paraphrases(run, tmp_path):
 
 
 @pytest.mark.usefixtures("sources", "cache_folder")
-def test_the_command_aligns(run):
+def test_the_command_aligns(run: Any) -> None:
     # By hand: P = 0.7, R = 1.65 / 3.25, F = 0.5295, one chunk of (2 + 4) / 2 words.
     assert run("align", "two hounds", "a pair of dogs ran") == (
         0,
@@ -571,7 +580,9 @@ def test_the_command_aligns(run):
 
 
 @pytest.mark.usefixtures("sources")
-def test_warnings_are_told_in_one_line(run, tmp_path, monkeypatch):
+def test_warnings_are_told_in_one_line(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "file"))
     status, _, err = run("align", "two dogs", "two dogs")

