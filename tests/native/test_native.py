@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "native"
 TARGETS = sorted(path.stem for path in (NATIVE / "fuzz").glob("fuzz_*.cpp"))
-INPUTS = {"address,undefined": 400, "thread": 100}
+INPUTS = {"address,undefined": 200, "thread": 60}
 OPTIMIZED = ("encoder", "encoder_avx2", "encoder_portable")
 """Sources whose loops take longer to run unoptimized than to optimize."""
 APART = ("encoder_avx2", "encoder_portable", "ptb")

@@ -60,7 +60,7 @@ def mark_needs(item: pytest.Item) -> None:
     """Add the markers that follow from a test's fixtures and folder."""
     names = set(getattr(item, "fixturenames", ()))
     found = {FIXTURES[name] for name in names & set(FIXTURES)}
-    if "app" in item.path.relative_to(item.config.rootpath / "tests").parts[:-1]:
+    if item.config.rootpath / "tests" / "app" in item.path.parents:
         found.add("app")
     if set(extras_of(item)) & set(MODELS):
         found.add("model")
