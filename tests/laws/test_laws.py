@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -68,10 +69,10 @@ def corpora(draw: Any, captions: Any = any_caption, least: Any = 2) -> Any:
     return candidates, references
 
 
-def law(most: int, **strategies: Any) -> Any:
+def law(most: int, **strategies: Any) -> Callable[[Callable[..., None]], Callable[[str], None]]:
     """Check every metric on drawn examples; on fewer where a model sees each caption."""
 
-    def decorate(check: Any) -> Any:
+    def decorate(check: Callable[..., None]) -> Callable[[str], None]:
         @pytest.mark.parametrize("name", METRICS)
         def test(name: str) -> None:
             @at_most(most if METRICS[name].extra in (None, "meteor") else 8)
