@@ -41,7 +41,8 @@ check-tests:
 test: $(VENV)/.test $(VENV)/.services
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
-	$(BIN)/pytest -n 2 -m "$(NEEDS)"
+# Three processes on two cores: tests of the app wait for servers and browsers much of the time.
+	$(BIN)/pytest -n 3 -m "$(NEEDS)"
 
 lint:
 	$(BIN)/ruff format --check --quiet $(FORMATTED)
