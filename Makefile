@@ -41,7 +41,7 @@ check-tests:
 test: $(VENV)/.test $(VENV)/.services
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
-# Three processes on two cores: tests of the app wait for servers and browsers much of the time.
+# Three processes on two cores: tests of the app also wait for servers and browsers.
 	$(BIN)/pytest -n 3 -m "$(NEEDS)"
 
 lint:
