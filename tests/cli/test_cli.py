@@ -503,16 +503,15 @@ class TestDiversity:
         assert found["signatures"] == dict(table.signatures)
         assert "novel" in found["scores"]
 
-    @pytest.mark.parametrize("name", ["out.pdf", "out.png"])
-    def test_pictures(self, run: Run, name: str) -> None:
-        ran = run("diversity", "sampled_a.json", "-m", "self-cider", "--plot", name)
+    def test_pictures(self, run: Run) -> None:
+        ran = run("diversity", "sampled_a.json", "-m", "self-cider", "--plot", "out.png")
         drawn = re.search(r"^drawn: (.*)$", ran.out, re.MULTILINE)
         assert drawn
         assert all(Path(file).stat().st_size > 1000 for file in drawn[1].split(", "))
-        assert len(drawn[1].split(", ")) == (1 if name == "out.pdf" else 3)
-        ran = run("diversity", "sampled_a.json", "--plot", name, *self.REFERENCES)
+        assert len(drawn[1].split(", ")) == 3
+        ran = run("diversity", "sampled_a.json", "--plot", "out.pdf", *self.REFERENCES)
         assert ran.status == 0
-        assert len(list(Path().glob("out*"))) == (1 if name == "out.pdf" else 6)
+        assert sorted(path.suffix for path in Path().glob("out*")) == [".pdf", *[".png"] * 3]
 
     def test_values_per_image(self, run: Run) -> None:
         run("diversity", "sampled_a.json", "-m", "self-cider", "--images", "each.csv")
@@ -632,9 +631,9 @@ class TestTerminal:
         self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
-        arguments = ("score", "system_a.json", "references.json", "-m", "meteor")
+        arguments = ("score", "system_a.json", "references.json", "-m", "meteor:paraphrases=no")
         printed = on_terminal(80, *arguments, progress="always")
-        before, _, _ = printed.partition("0.2697")
+        before, _, _ = printed.partition("0.2667")
         assert "compiling METEOR's table" in before
         assert "\x1b[2K" in before
         again = on_terminal(80, *arguments, progress="always")
