@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from cidery.captions import bundled
 from support.available import skip_unless_available
+from support.commands import Finished, run_cidery
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -72,16 +74,14 @@ def parse_console(block: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str, shown: str) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        shell=True,
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    if re.search("[|<>]", command):
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        settings = {"env": os.environ | {"PATH": path}, "capture_output": True, "encoding": "utf-8"}
+        ran = subprocess.run(command, shell=True, check=False, **settings)
+        done = Finished(ran.returncode, ran.stdout, ran.stderr)
+    else:
+        done = run_cidery(shlex.split(command)[1:], environment=os.environ)
+    assert done.status == 0, f"{command}\n{done.stderr}"
     if shown.strip():
         assert matches(shown, done.stdout), f"{command} prints\n{done.stdout}\nnot\n{shown}"
 
