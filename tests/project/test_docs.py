@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,21 @@ from support.available import skip_unless_available
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(python|console)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL
+)
+"""Code, and the block of text below it, which shows what the code prints."""
 OURS = re.compile(r"(^|\| )cidery ")
 ANYTHING = "…"
+VERSION = re.compile(r"(?<=\|version:)\d+(\.\d+)*")
+"""At the end of a signature; a page need not show the newest one."""
 NEEDS: dict[str, list[pytest.MarkDecorator]] = {
+    "benchmark.md": [pytest.mark.app],
     "bertscore.md": [pytest.mark.model],
     "command-line.md": [pytest.mark.app, pytest.mark.model],
     "encoders.md": [pytest.mark.model],
     "irv.md": [pytest.mark.model],
+    "judgments.md": [pytest.mark.app],
     "server.md": [pytest.mark.app],
     "spice.md": [pytest.mark.model],
     "studies.md": [pytest.mark.app],
@@ -57,7 +66,11 @@ def test_examples(
         if block[1] == "python":
             line = text.count("\n", 0, block.start(2))
             source = "\n" * line + block[2]
-            exec(compile(source, str(page), "exec", dont_inherit=True), namespace)
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                exec(compile(source, str(page), "exec", dont_inherit=True), namespace)
+            if block[3]:
+                assert matches(block[3], printed.getvalue()), printed.getvalue()
         else:
             for command, shown in parse_console(block[2]):
                 run_command(command, shown)
@@ -87,7 +100,8 @@ def run_command(command: str, shown: str) -> None:
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Compare up to blanks; … stands for anything."""
+    """Compare up to blanks and cidery's version; … stands for anything."""
+    shown, printed = (VERSION.sub("", text) for text in (shown, printed))
     parts = [re.escape(" ".join(part.split())) for part in shown.split(ANYTHING)]
     pattern = ".*".join(parts)
     return re.fullmatch(pattern, " ".join(printed.split())) is not None
@@ -96,6 +110,8 @@ def matches(shown: str, printed: str) -> bool:
 def test_matching() -> None:
     assert matches("a  1.5\n…\nend", "a 1.5\nanything\nend\n")
     assert not matches("a  1.5", "a 1.6")
+    assert matches("cider|refs:5|version:0.1.0.", "cider|refs:5|version:1.12.0.")
+    assert not matches("cider|refs:5|version:0.1.0", "cider|refs:4|version:0.1.0")
     assert not matches("…\nend", "the end is not here")
 
 
