@@ -40,6 +40,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
     """Point links at what they name in the site, or in the repository."""
     here = page.file.src_uri
+    if here.startswith("api/"):
+        page.meta["search"] = {"boost": 0.5}  # pages that explain come first
     source = next((name for name, uri in ROOT_PAGES.items() if uri == here), None)
     is_generated = page.file.generated_by is not None
     folder = PurePosixPath(source if source and is_generated else f"docs/{here}").parent
@@ -62,7 +64,9 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def set_equation(tag: str, latex: str) -> str:
-    """Return an equation as MathML; one of its own paragraph scrolls where it is wider than that."""
-    display = "block" if tag == "div" else "inline"
-    math = convert(html.unescape(latex), display=display)
-    return f'<div class="equation">{math}</div>' if tag == "div" else math
+    """Return an equation as MathML; equations that stand side by side may wrap."""
+    latex = html.unescape(latex)
+    if tag == "span":
+        return convert(latex, display="inline")
+    parts = [convert(part, display="block") for part in latex.split(r"\qquad")]
+    return f'<div class="equation">{"".join(f"<div>{part}</div>" for part in parts)}</div>'
