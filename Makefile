@@ -18,7 +18,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or java or model or sanitizer or service or shared
+NEEDS := app or browser or docs or java or model or sanitizer or service or shared
 FORMATTED := src tests tools benchmarks examples
 
 .PHONY: demo check test docs clean lint types quick-tests check-types check-tests FORCE
@@ -57,8 +57,8 @@ quick-tests:
 
 # The documentation, as files that need no server: open build/site/index.html.
 docs: $(VENV)/.docs
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
-	@echo "build/site/index.html"
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
 
 # An editable install knows its modules by name: it is made again when one is added, moved or removed.
 build/modules.txt: FORCE
