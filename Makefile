@@ -1,4 +1,4 @@
-# `make demo`, `make check` and `make test` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
+# `make demo`, `make check`, `make test` and `make docs` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
 
 PYTHON ?= python3
 VENV := .venv
@@ -55,7 +55,7 @@ types:
 quick-tests:
 	$(BIN)/pytest -n 2 -q -m "not ($(NEEDS))"
 
-# The documentation, as files that need no server: open build/site/index.html.
+# The documentation, as files that need no server. With --quiet, MkDocs would not see warnings and not be strict.
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 	@echo "open build/site/index.html"

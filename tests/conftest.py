@@ -17,7 +17,6 @@ from cidery.errors import DataError, MissingExtraError
 from cidery.metrics.contextual.encoders import Encoder, get_encoder
 from cidery.metrics.spice.pipeline import Parser, load_parser
 from cidery.store.meteor_table import find_sources
-from support.browsing import find_chromium, opened_browser
 from support.example import BUNDLED, SHARED, Example
 from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
 from support.reaper import Reaper
@@ -152,6 +151,8 @@ def java() -> str:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, for as long as the tests run."""
+    from support.browsing import find_chromium, opened_browser
+
     if find_chromium() is None:
         pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
     pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
