@@ -138,7 +138,10 @@ def test_links_that_leave_the_folder_of_pages(site: Path) -> None:
     assert 'href="changelog.html"' in start and 'href="contributing.html"' in start
     contributing = (site / "contributing.html").read_text(encoding="utf-8")
     assert 'href="architecture.html"' in contributing
-    assert 'href="server.html#why-these-libraries"' in (site / "architecture.html").read_text()
+    architecture = (site / "architecture.html").read_text(encoding="utf-8")
+    assert 'href="server.html#why-these-libraries"' in architecture
+    rewards = (site / "rewards.html").read_text(encoding="utf-8")
+    assert 'href="https://github.com/cidery/cidery/blob/main/examples/self_critical.py"' in rewards
 
 
 def test_equations_are_set(site: Path) -> None:
