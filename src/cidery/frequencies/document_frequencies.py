@@ -27,6 +27,7 @@ SHIPPED = ("coco-val2014", "coco-train2014")
 """Sets that come with the package, each plain and with English stems."""
 
 MAX_ORDER = 8
+"""The longest n-grams that can be counted."""
 _FOLDER = Path(__file__).parent / "shipped"
 
 

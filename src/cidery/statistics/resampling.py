@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
+"""An array of float64."""
 Pool: TypeAlias = "Callable[[Floats], Floats]"
 """Summed rows, float64[..., k] -> scores, float64[...]."""
 
 RESAMPLES = 1000
+"""How many samples are drawn where nothing else is asked for."""
 
 
 @dataclass(frozen=True)
