@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cidery.captions.description import describe as describe
     from cidery.captions.formats import read_candidates as read_candidates
     from cidery.captions.formats import read_references as read_references
+    from cidery.captions.formats import read_slices as read_slices
     from cidery.captions.tokenizers import tokenize as tokenize
     from cidery.diversity import measure_diversity as measure_diversity
     from cidery.diversity import rank_references as rank_references
@@ -57,6 +58,7 @@ _MODULES = {
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
     "read_references": "captions.formats",
+    "read_slices": "captions.formats",
     "score": "scoring.evaluation",
     "score_references": "diversity",
     "tokenize": "captions.tokenizers",
