@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.captions.formats.slices import list_names, read_slices
+from cidery.captions.formats.slices import NoColumnError, list_names, read_slices
 from cidery.captions.ids import ImageId, check_ids, match_ids
 from cidery.errors import InputError, MismatchError, SettingError, SliceWarning
 
@@ -95,6 +95,36 @@ def slice_images(
     if isinstance(by, str | os.PathLike):
         return _match(read_named_slices(by), images, name or os.fspath(by))
     return _match(_as_mapping(by, images), images, name or "slices")
+
+
+def find_slices(
+    text: str, files: Sequence[tuple[str, str | None]], images: Collection[ImageId]
+) -> SlicesLike:
+    """Return what a text names: a grouping, a file, `FILE:COLUMN`, or a field of one of `files`.
+
+    Args:
+        text: what someone typed.
+        files: of references, then of candidates, each with the field of its ids, if named.
+        images: that the references have: the other records of the first file are left out.
+    """
+    if is_grouping(text):
+        return text
+    if is_file_of_slices(text):
+        return read_named_slices(text)
+    looked = []
+    for number, (file, id_field) in enumerate(files):
+        if file == "-":
+            looked.append("standard input can be read once only")
+            continue
+        try:
+            kept = images if number == 0 else None
+            return read_slices(file, text, id_field=id_field, images=kept)
+        except NoColumnError as error:
+            looked.append(error.found)
+    raise SettingError(
+        f"no slices named {text!r}: neither {', '.join(GROUPINGS)}, an existing file, FILE:COLUMN "
+        f"nor a field; {'; '.join(looked)}"
+    )
 
 
 def is_file_of_slices(text: str) -> bool:

@@ -220,11 +220,7 @@ def compare(
         threads=threads,
     )
     scorer = prepare(first)
-    slicing = (
-        Slicing.build(by, slices, first, scorer.references, prepare, by_name)
-        if by is not None
-        else None
-    )
+    slicing = Slicing.build(by, slices, first, scorer, prepare, by_name) if by is not None else None
     tables = {
         name: scorer.score(c.candidates, c.candidate_images, c.candidate_ids)
         for name, c in corpora.items()

@@ -86,9 +86,7 @@ def score(
     )
     scorer = prepare(corpus)
     slicing = (
-        Slicing.build(by, slices, corpus, scorer.references, prepare, by_name)
-        if by is not None
-        else None
+        Slicing.build(by, slices, corpus, scorer, prepare, by_name) if by is not None else None
     )
     table = scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
     return table if slicing is None else slicing.score({"": corpus}, {"": table})[""]

@@ -65,6 +65,16 @@ class SliceTables(Mapping[str, ScoreTable]):
         return len(self.tables)
 
     @property
+    def whole_name(self) -> str:
+        """What all images are called beside the slices."""
+        return ALL
+
+    @property
+    def note(self) -> str:
+        """How the slices were scored."""
+        return f"slices by {self.by}: {explain_mode(self.mode)}"
+
+    @property
     def rows(self) -> dict[str, ScoreTable]:
         """The lines of a table: all images, then the slices."""
         return {ALL: self.whole, **self.tables}
@@ -154,26 +164,27 @@ class Slicing:
         by: SlicesLike,
         mode: SliceMode,
         corpus: Corpus,
-        references: TokenizedReferences,
+        scorer: Scorer,
         prepare: Callable[[Corpus], Scorer],
         name: str | None = None,
     ) -> Slicing:
         """Find the slices, and say which have too few images."""
         check_mode(mode)
-        found = slice_images(by, corpus.images, describe(corpus, references), name)
+        found = slice_images(by, corpus.images, describe(corpus, scorer.references), name)
         sizes = {key: len(places) for key, places in found.members.items()}
         _warn_of([key for key, size in sizes.items() if size == 1])
         few = [key for key, size in sizes.items() if size < FEW_IMAGES]
-        slicing = cls(found, mode, prepare)
-        if mode == "separate" and few and references.frequencies == "references":
+        weighed = any(metric.uses_frequencies for metric in scorer.metrics.values())
+        counted = weighed and scorer.references.frequencies == "references"
+        if mode == "separate" and few and counted:
             warnings.warn(
                 f"{_count(few)} fewer than {FEW_IMAGES} images, on which document frequencies are "
                 'counted: CIDEr\'s weights are unreliable there; slices="whole" (--slices whole) '
                 "counts them on all images",
                 UnreliableWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
-        return slicing
+        return cls(found, mode, prepare)
 
     def score(
         self, corpora: Mapping[str, Corpus], tables: Mapping[str, ScoreTable]
@@ -210,6 +221,16 @@ class Slicing:
                 table, resampling=_place(table.resampling, places, len(first.images))
             )
         return found
+
+
+def explain_mode(mode: SliceMode) -> str:
+    """Say how slices are scored."""
+    if mode == "whole":
+        return "captions have the scores that they have in the whole set"
+    return (
+        "each is scored by itself, with its own document frequencies; JSON and CSV have the "
+        "signatures of each (slices:separate)"
+    )
 
 
 def check_mode(mode: str) -> None:
@@ -273,7 +294,7 @@ def _warn_of(alone: list[str]) -> None:
         warnings.warn(
             f"{_count(alone)} one image only, so that there is no interval",
             SliceWarning,
-            stacklevel=5,
+            stacklevel=4,
         )
 
 

@@ -18,13 +18,21 @@ from cidery.captions.formats.fields import CAPTION_FIELDS, ID_FIELDS
 from cidery.captions.formats.foreign import read_foreign
 from cidery.captions.formats.sources import Readable, Source, decode, read_bytes, shorten
 from cidery.captions.ids import ImageId
-from cidery.errors import InputError
+from cidery.errors import FormatError, InputError
 
 KNOWN_FIELDS = ("slice", "slices", "domain", "domains", "tag", "tags", "group", "groups")
 """Columns that are read where none is named and the file has several."""
 SEPARATOR = "|"
 """Between the slices of one image in a cell of CSV or TSV."""
 _MOST_SHOWN = 20
+
+
+class NoColumnError(FormatError):
+    """A file has no column, or field, of that name."""
+
+    def __init__(self, name: str, field: str, columns: Sequence[str]) -> None:
+        self.found = f"{name} has {_list_columns(columns) if columns else 'no fields'}"
+        super().__init__(f"there is no column {field!r}: {self.found}")
 
 
 def read_slices(
@@ -35,7 +43,7 @@ def read_slices(
     id_field: str | None = None,
     images: Collection[Any] | None = None,
 ) -> dict[ImageId, tuple[str, ...]]:
-    """Read which slices images are in: from CSV, TSV, JSON lines, Parquet, Arrow or JSON.
+    r"""Read which slices images are in: from CSV, TSV, JSON lines, Parquet, Arrow or JSON.
 
     JSON is `{id: slice}`, `{id: [slices]}`, a list of records, or annotations whose `images`
     (or `annotations`) have the field, as those of nocaps have `domain`.
@@ -48,7 +56,7 @@ def read_slices(
         images: Keep the slices of these images only.
 
     ```python
-    read_slices(b"image_id,domain\\n1,in-domain\\n2,out-domain", name="domains.csv")
+    read_slices(b"image_id,domain\n1,in-domain\n2,out-domain", name="domains.csv")
     ```
     """
     name, content = read_bytes(source, name=name, default="slices")
@@ -99,7 +107,8 @@ def _read(
 
         def choose(present: dict[str, bool]) -> list[str]:
             names = list(present)
-            return [_find_id(names, id_field, rows), _find_column(names, field, rows)]
+            found = _find_id(names, id_field, rows)
+            return [found, _find_column([name for name in names if name != found], field, rows)]
 
         table = _Table(read_arrow(content, container, choose, rows), rows)
         return _pick([table], field, id_field, source)
@@ -129,10 +138,7 @@ def _pick_by_id(
     document: dict[str, Any], field: str | None, source: Source
 ) -> dict[ImageId, tuple[str, ...]]:
     if field is not None:
-        source.fail(
-            f"the file maps ids to values and has no field {field!r}; give the slices in a file "
-            "of their own"
-        )
+        raise NoColumnError(source.name, field, ())
     if not document:
         source.fail("there are no slices in it")
     return {
@@ -152,8 +158,10 @@ def _pick(
                 table.source.fail(problem, index=index)
     if not any(table.records for table in tables):
         source.fail("there are no slices in it")
-    columns = [column for table in tables for column in table.columns]
-    chosen = _find_column(columns, field, source)
+    columns = list(dict.fromkeys(column for table in tables for column in table.columns))
+    if len(tables) == 1:
+        _find_id(columns, id_field, source)
+    chosen = _find_column([c for c in columns if c != id_field], field, source)
     table = next(table for table in tables if chosen in table.columns)
     named = id_field if id_field in table.columns or len(tables) == 1 else None
     id_column = _find_id(table.columns, named, table.source)
@@ -182,7 +190,7 @@ def _pick(
 def _find_column(columns: Sequence[str], field: str | None, source: Source) -> str:
     if field is not None:
         if field not in columns:
-            source.fail(f"there is no column {field!r}; found {_list_columns(columns)}")
+            raise NoColumnError(source.name, field, columns)
         return field
     others = [name for name in columns if name not in (*ID_FIELDS, *CAPTION_FIELDS)]
     if len(others) == 1:
