@@ -675,7 +675,7 @@ class TestTerminal:
 
 
 @pytest.fixture
-def nocaps(run: Run) -> str:  # noqa: ARG001  # it makes the folder
+def nocaps(run: Run) -> str:  # it makes the folder
     """The example's references as nocaps has its annotations: domains in `images`."""
     content = json.loads(Path("references.json").read_text())
     images = sorted({annotation["image_id"] for annotation in content["annotations"]})

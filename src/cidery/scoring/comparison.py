@@ -259,21 +259,31 @@ class _Sampling:
         }
 
     def _test(self, first: Resampling, second: Resampling) -> PairedTest:
-        drawn = None
-        if first.places is not None:
-            samples = self.resamples, self.seed
-            drawn = first.draw(*samples), second.draw(*samples)
-        test = paired_test(
-            first.rows,
-            second.rows,
-            first.pool,
-            (first.pool(first.rows), second.pool(second.rows)),
-            confidence=self.confidence,
-            resamples=self.resamples,
-            seed=self.seed,
-            sums=drawn,
-        )
-        return replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_alone else test
+        return compare_rows(first, second, self.confidence, self.resamples, self.seed)
+
+
+def compare_rows(
+    first: Resampling,
+    second: Resampling,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> PairedTest:
+    """Test two systems on the same images; a slice's samples are those of all images."""
+    drawn = None
+    if first.places is not None:
+        drawn = first.draw(resamples, seed), second.draw(resamples, seed)
+    test = paired_test(
+        first.rows,
+        second.rows,
+        first.pool,
+        (first.pool(first.rows), second.pool(second.rows)),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        sums=drawn,
+    )
+    return replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_alone else test
 
 
 def _correct(groups: Mapping[str, Tests]) -> dict[str, Tests]:
