@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from cidery.diversity import measure_diversity as measure_diversity
     from cidery.diversity import rank_references as rank_references
     from cidery.diversity import score_references as score_references
+    from cidery.doctor import diagnose as diagnose
     from cidery.errors import CideryError as CideryError
     from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
     from cidery.metrics.base import Metric as Metric
@@ -53,6 +54,7 @@ _MODULES = {
     "ScoreTable": "scoring.tables",
     "compare": "scoring.comparison",
     "describe": "captions.description",
+    "diagnose": "doctor",
     "explain": "metrics.contextual.explanation",
     "measure_diversity": "diversity",
     "rank_references": "diversity",

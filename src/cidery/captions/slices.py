@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.captions.formats.slices import NoColumnError, list_names, read_slices
 from cidery.captions.ids import ImageId, check_ids, match_ids
 from cidery.errors import InputError, MismatchError, SettingError, SliceWarning
 
@@ -67,6 +66,26 @@ class Described:
     reference_counts: Callable[[], NDArray[np.int64]]
 
 
+def list_names(value: Any, place: str) -> tuple[str, ...]:
+    """Return the names of the slices that a value stands for; none for null and blanks."""
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = sorted(value, key=str) if isinstance(value, set | frozenset) else value
+        return tuple(dict.fromkeys(n for part in parts for n in _name(part, place)))
+    return _name(value, place)
+
+
+def _name(value: Any, place: str) -> tuple[str, ...]:
+    value = value.item() if hasattr(value, "item") else value  # NumPy's numbers
+    if value is None or value != value:  # nan, as data frames have it
+        return ()
+    if isinstance(value, bool):
+        return ("true" if value else "false",)
+    if isinstance(value, str | int | float):
+        text = f"{value:.12g}" if isinstance(value, float) else str(value)
+        return (" ".join(text.split()),) if text.strip() else ()
+    raise InputError(f"{place}: a slice is {value!r:.60}, expected text, a number or a list")
+
+
 def is_grouping(text: str) -> bool:
     """Tell whether a text names a grouping, such as `length` or `length:8,12`."""
     return _GROUPING.fullmatch(text) is not None
@@ -111,6 +130,8 @@ def find_slices(
         return text
     if is_file_of_slices(text):
         return read_named_slices(text)
+    from cidery.captions.formats.slices import NoColumnError, read_slices
+
     looked = []
     for number, (file, id_field) in enumerate(files):
         if file == "-":
@@ -134,6 +155,9 @@ def is_file_of_slices(text: str) -> bool:
 
 def read_named_slices(text: str | os.PathLike[str]) -> dict[ImageId, tuple[str, ...]]:
     """Read a file, or one column of it where the text is `FILE:COLUMN`."""
+    # Reading files takes longer to import than the rest of scoring does.
+    from cidery.captions.formats import read_slices
+
     path = os.fspath(text)
     if _is_file(path) or ":" not in path:
         return read_slices(path)

@@ -41,6 +41,7 @@ COMMANDS = (
     "submit",
     "graph",
     "data",
+    "doctor",
     "demo",
 )
 """In the order of `cidery --help`; each is a module here."""

@@ -18,7 +18,8 @@ from cidery.captions.formats.fields import CAPTION_FIELDS, ID_FIELDS
 from cidery.captions.formats.foreign import read_foreign
 from cidery.captions.formats.sources import Readable, Source, decode, read_bytes, shorten
 from cidery.captions.ids import ImageId
-from cidery.errors import FormatError, InputError
+from cidery.captions.slices import list_names
+from cidery.errors import FormatError
 
 KNOWN_FIELDS = ("slice", "slices", "domain", "domains", "tag", "tags", "group", "groups")
 """Columns that are read where none is named and the file has several."""
@@ -63,26 +64,6 @@ def read_slices(
     file = os.fspath(source) if isinstance(source, str | os.PathLike) else name
     found = _read(content, file, Source(name), field, id_field)
     return found if images is None else {i: s for i, s in found.items() if i in images}
-
-
-def list_names(value: Any, place: str) -> tuple[str, ...]:
-    """Return the names of the slices that a value stands for; none for null and blanks."""
-    if isinstance(value, list | tuple | set | frozenset):
-        parts = sorted(value, key=str) if isinstance(value, set | frozenset) else value
-        return tuple(dict.fromkeys(n for part in parts for n in _name(part, place)))
-    return _name(value, place)
-
-
-def _name(value: Any, place: str) -> tuple[str, ...]:
-    value = value.item() if hasattr(value, "item") else value  # NumPy's numbers
-    if value is None or value != value:  # nan, as data frames have it
-        return ()
-    if isinstance(value, bool):
-        return ("true" if value else "false",)
-    if isinstance(value, str | int | float):
-        text = f"{value:.12g}" if isinstance(value, float) else str(value)
-        return (" ".join(text.split()),) if text.strip() else ()
-    raise InputError(f"{place}: a slice is {shorten(value)}, expected text, a number or a list")
 
 
 @dataclass(frozen=True, slots=True)
