@@ -79,11 +79,11 @@ class Diagnosis:
     @property
     def remedies(self) -> dict[str, list[str]]:
         """What to type -> what it is for."""
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, None]] = {}
         for finding in self.findings:
             if finding.remedy:
-                found.setdefault(finding.remedy, []).append(finding.name)
-        return found
+                found.setdefault(finding.remedy, {})[finding.name] = None
+        return {command: list(names) for command, names in found.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -142,7 +142,8 @@ def _try(topic: str, name: str, action: Callable[[], str], remedy: str = "") -> 
 
         missing = isinstance(error, MissingExtraError | DataError)
         typed = remedy or _find_remedy(error)
-        return Finding(topic, name, "missing" if missing else "problem", _explain(error), typed)
+        detail = _explain(error).partition("; ")[0] if typed and missing else _explain(error)
+        return Finding(topic, name, "missing" if missing else "problem", detail, typed)
 
 
 def _explain(error: BaseException) -> str:
@@ -504,7 +505,7 @@ def _list_installations() -> list[metadata.Distribution]:
 # Deep
 
 
-def probe_every_metric() -> Iterator[Finding]:
+def probe_every_metric(names: Iterable[str] | None = None) -> Iterator[Finding]:
     """Yield every metric, those of other packages too, tried on the bundled example."""
     from cidery.captions import bundled
     from cidery.captions.formats import read_candidates, read_references
@@ -521,7 +522,7 @@ def probe_every_metric() -> Iterator[Finding]:
         value = score(chosen, references, [name], frequencies="coco-val2014").corpus[name]
         return f"{value:.4f} on {len(references)} images, {time.perf_counter() - start:.2f} s"
 
-    for name in list_names("metric", METRICS):
+    for name in list_names("metric", METRICS) if names is None else names:
         yield _try("every metric", name, partial(measure, name))
 
 
