@@ -48,14 +48,6 @@ class Slices:
     def __post_init__(self) -> None:
         object.__setattr__(self, "members", MappingProxyType(dict(self.members)))
 
-    def names_of(self, image_count: int) -> list[list[str]]:
-        """Return the slices of each image."""
-        found: list[list[str]] = [[] for _ in range(image_count)]
-        for name, places in self.members.items():
-            for place in places.tolist():
-                found[place].append(name)
-        return found
-
 
 @dataclass(frozen=True, eq=False)
 class Described:

@@ -63,7 +63,7 @@ def draw(leaderboard: Leaderboard) -> bytes:
         names = [shorten(entry.submission.team.name) for entry in entries]
         # Names are people's: a dollar sign does not start a formula.
         axes.set_yticks(range(len(entries)), names, parse_math=False)
-        where = f" in {leaderboard.slice}" if leaderboard.slice else ""
+        where = f", {leaderboard.slice}" if leaderboard.slice else ""
         axes.set_xlabel(f"{column[0]} {column[1]}{where}, 95 % interval", parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
