@@ -84,7 +84,7 @@ def test_a_column_can_be_named(tmp_path: Path) -> None:
             *("a.csv", "id,x\n1,p\n2,q\n1,q\n", None),
             "a.csv, row 3: image '1' is in 'q' here, but in 'p' in row 1; give an image once",
         ),
-        ("a.json", '{"a": {"b": 1}}', None, "a.json, image 'a': a slice is {\"b\": 1}, expected"),
+        ("a.json", '{"a": {"b": 1}}', None, "a.json, image 'a': a slice is {'b': 1}, expected"),
         ("a.json", '{"a": ["a caption"]}', "domain", "'domain': a.json has no fields"),
         ("a.json", "{}", None, "there are no slices in it"),
         ("a.json", "[1]", None, "entry 1: expected an object with an id and slices, not 1"),

@@ -34,7 +34,7 @@ def plot_slices(
     The tables come from `score(…, by=…)` or are those of `compare(…, by=…)`.
 
     ```python
-    plot_slices(cidery.score(candidates, references, by="length"), ["cider-d"])
+    plot_slices(cidery.score(candidates, references, by="references"), ["cider-d"])
     ```
     """
     systems = {"": tables} if isinstance(tables, ScoreTable) else dict(tables)

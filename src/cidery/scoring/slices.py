@@ -40,8 +40,9 @@ class SliceTables(Mapping[str, ScoreTable]):
     """Scores by slice; each slice has a table of its own.
 
     ```python
-    table = cidery.score(candidates, references, by={"a": "indoors", "b": "outdoors"})
-    table.slices["indoors"].corpus["cider-d"], table.slices["indoors"].interval("cider-d")
+    table = cidery.score(candidates, references, by="references")
+    part = table.slices["5 references"]
+    part.corpus["cider-d"], part.interval("cider-d")
     ```
     """
 
