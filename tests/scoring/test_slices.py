@@ -152,6 +152,16 @@ def test_a_slice_of_one_image_has_no_interval(example: Example) -> None:
     assert content["slices"]["slices"]["one"]["tests"]["cider-d"][0]["low"] is None
 
 
+def test_few_samples_may_miss_a_slice(example: Example) -> None:
+    """Then there is no bound, and nothing fails."""
+    by = {image: "two" if n < 2 else "rest" for n, image in enumerate(example.references)}
+    table = cidery.score(example.system_a, example.references, ["rouge-l"], by=by)
+    assert table.slices is not None
+    drawn = [table.slices["two"].interval("rouge-l", seed=seed, resamples=2) for seed in range(40)]
+    assert any(np.isnan(interval.low) for interval in drawn)
+    assert all(np.isfinite(interval.score) for interval in drawn)
+
+
 def test_several_candidates_of_an_image_go_together(example: Example) -> None:
     images = list(example.references)
     rows = [(i, text) for i in images for text in (example.system_a[i], example.system_b[i])]

@@ -204,6 +204,8 @@ def _match(given: Mapping[Any, Any], images: Sequence[ImageId], name: str) -> Sl
             left.discard(place)
     if left:
         members.setdefault(NONE, []).extend(left)
+    if ALL in members:
+        raise InputError(f"{name}: no slice may be called {ALL!r}, which stands for all images")
     if len(members) > MOST_SLICES:
         raise InputError(
             f"{name}: {len(members)} different values for {len(images)} images are too many "

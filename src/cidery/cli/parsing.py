@@ -81,8 +81,13 @@ def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
         return
     if by is None:
         raise typer.BadParameter("it draws slices: name them with --by", param_hint="--plot")
+    from importlib.util import find_spec
+
+    from cidery.errors import MissingExtraError
     from cidery.plots.figures import check_figure_file
 
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError.to("draw", package="matplotlib", extra="plots")
     check_output(plot, *inputs, option="--plot")
     check_figure_file(plot)
 

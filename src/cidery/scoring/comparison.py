@@ -81,7 +81,7 @@ class Comparison:
         """Return a row per metric and pair of systems with all digits, for CSV."""
         return [
             {
-                **({"slice": name} if self.slices is not None else {}),
+                **({} if self.slices is None else {"slice": name, "images": _count(tables)}),
                 "metric": metric,
                 "system": one,
                 "other": other,
@@ -112,8 +112,7 @@ class Comparison:
         for metric in self.tests:
             for name, (tables, tests) in self._parts().items():
                 scores = [f"{table.corpus[metric]:.{digits}f}" for table in tables.values()]
-                count = next(iter(tables.values())).image_count
-                slice_cells = [name, str(count)] if self.slices is not None else []
+                slice_cells = [name, str(_count(tables))] if self.slices is not None else []
                 head = [metric if name == ALL else "", *slice_cells, *scores]
                 for number, ((one, other), test) in enumerate(tests[metric].items()):
                     verdict = f"{test.difference:+.{digits}f}"
@@ -160,13 +159,17 @@ def _slices_of(table: ScoreTable) -> SliceTables:
 
 def _describe(tables: Mapping[str, ScoreTable], tests: Tests) -> dict[str, Any]:
     return {
-        "images": next(iter(tables.values())).image_count,
+        "images": _count(tables),
         "scores": {name: dict(table.corpus) for name, table in tables.items()},
         "tests": {
             metric: [{"systems": list(pair), **vars(test)} for pair, test in pairs.items()]
             for metric, pairs in tests.items()
         },
     }
+
+
+def _count(tables: Mapping[str, ScoreTable]) -> int:
+    return next(iter(tables.values())).image_count
 
 
 def _count_tests(tests: Tests) -> int:

@@ -119,8 +119,16 @@ def bootstrap_interval(
     """
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
+    low, high = _find_bounds(samples, confidence)
+    return Interval(float(pool(rows.sum(axis=0))), low, high, confidence)
+
+
+def _find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
+    """Return the bounds of the middle of the samples; nan where none has an image of a slice."""
+    if not len(samples):
+        return np.nan, np.nan
     low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(pool(rows.sum(axis=0))), float(low), float(high), confidence)
+    return float(low), float(high)
 
 
 def paired_test(
@@ -151,7 +159,7 @@ def paired_test(
     difference = float(pool(first.sum(axis=0)) - pool(second.sum(axis=0)))
     drawn = sums or tuple(resample_sums(rows, resamples, seed) for rows in (first, second))
     samples = pool(drawn[0]) - pool(drawn[1])
-    low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = _find_bounds(samples, confidence)
     turned = np.count_nonzero(samples <= 0 if difference > 0 else samples >= 0)
     exchanged = permute_sums(first, second, resamples, seed).reshape(resamples, 2, -1)
     permuted = np.abs(pool(exchanged[:, 0]) - pool(exchanged[:, 1]))
@@ -163,8 +171,8 @@ def paired_test(
     p_permutation = float(extreme + 1) / (resamples + 1)
     return PairedTest(
         difference=difference,
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (len(samples) + 1)),
         p_permutation=p_permutation,
         effect=float(deltas.mean()) / spread if spread > 0 else 0.0,
