@@ -14,7 +14,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from importlib import import_module, metadata
 from importlib.machinery import PathFinder
@@ -94,8 +94,8 @@ class Diagnosis:
         }
 
     def lines(self, topic: str) -> list[list[str]]:
-        """Return a topic's findings as text cells: state, name, detail."""
-        return [[found.state, found.name, found.detail] for found in self.topics[topic]]
+        """Return a topic's findings as text cells: name, state, detail."""
+        return [[found.name, found.state, found.detail] for found in self.topics[topic]]
 
 
 CORE = "core metrics"
@@ -196,7 +196,7 @@ def probe_required() -> Iterator[Finding]:
             remedy = f"pip install --force-reinstall {name}"
             action = partial(_import, name, found.detail)
             found = _try("required packages", name, action, remedy)
-        yield found
+        yield replace(found, state="problem") if found.state == "missing" else found
 
 
 def _import(name: str, version: str) -> str:
@@ -583,7 +583,7 @@ def main() -> int:
     """Print everything as text, with nothing but Python itself."""
     found = diagnose(deep="--deep" in sys.argv)
     for topic in found.topics:
-        table = text_table(["", topic, ""], found.lines(topic), left=(0, 1, 2))
+        table = text_table([topic, "", ""], found.lines(topic), left=(0, 1, 2))
         sys.stdout.write(f"{table}\n\n")
     for command, names in found.remedies.items():
         sys.stdout.write(f"→ {command}   ({', '.join(names)})\n")

@@ -42,15 +42,10 @@ def doctor(
         show_json(found.to_dict())
     else:
         for topic in found.topics:
-            show_table([topic, "", ""], _turn(found.lines(topic)), left=(0, 1, 2))
+            show_table([topic, "", ""], found.lines(topic), left=(0, 1, 2))
             typer.echo()
         works = "work" if found.works else "do not work"
         typer.echo(f"The metrics that need no extra {works}.")
         if found.remedies:
             show_advice(f"{what}   ({', '.join(n)})" for what, n in found.remedies.items())
     return 0 if found.works else 1
-
-
-def _turn(lines: list[list[str]]) -> list[list[str]]:
-    """Put names before states."""
-    return [[name, state, detail] for state, name, detail in lines]
