@@ -671,3 +671,64 @@ class TestTerminal:
         big.write_bytes(b'{"a": ["a dog", "a cat"]}' + b" " * BIG_FILE)
         ran = finish("stats", str(big))
         assert (ran.status, ran.err) == (0, "")
+
+
+@pytest.fixture
+def nocaps(run: Run) -> str:  # it makes the folder
+    """The example's references as nocaps has its annotations: domains in `images`."""
+    content = json.loads(Path("references.json").read_text())
+    images = sorted({annotation["image_id"] for annotation in content["annotations"]})
+    names = ("in-domain", "near-domain", "out-domain")
+    content["images"] = [{"id": i, "width": 640, "domain": names[i % 3]} for i in images]
+    Path("nocaps.json").write_text(json.dumps(content))
+    return "nocaps.json"
+
+
+def test_score_by_slices(run: Run, nocaps: str) -> None:
+    settings = ("-m", "cider-d", "-m", "bleu-4", *COCO, "--resamples", "50")
+    ran = run("score", "system_a.json", nocaps, *settings, "--by", "domain", "--plot", "by.svg")
+    assert (ran.status, ran.err) == (0, "")
+    lines = [line.split() for line in ran.out.splitlines()[2:7]]
+    assert lines[0][:3] == ["metric", "slice", "images"]
+    assert lines[1][:4] == ["cider-d", "(all)", "72", "1.0748"]
+    assert [line[0] for line in lines[2:]] == ["in-domain", "near-domain", "out-domain"]
+    assert "slices by domain: captions have the scores that they have in the whole" in ran.out
+    assert ">out-domain</text>" in Path("by.svg").read_text()
+    rows = csv.DictReader(
+        run("score", "system_a.json", "references.json", *settings, "-f", "csv",
+            "--by", f"{nocaps}:domain", "--slices", "separate").out.splitlines()
+    )  # fmt: skip
+    signatures = {row["slice"]: row["signature"] for row in rows if row["metric"] == "cider-d"}
+    assert "|slices:separate|" in signatures["in-domain"]
+    assert "slices" not in signatures["(all)"]
+
+
+def test_compare_by_slices(run: Run, nocaps: str) -> None:
+    settings = ("-m", "cider-d", *COCO, "--by", "domain", "--resamples", "50")
+    ran = run("compare", nocaps, "system_a.json", "system_b.json", *settings, "--format", "json")
+    content = json.loads(ran.out)
+    assert content["slices"]["by"] == "domain"
+    found = content["slices"]["slices"]["near-domain"]
+    assert found["images"] == 24
+    assert (
+        found["tests"]["cider-d"][0]["adjusted_p"] >= found["tests"]["cider-d"][0]["p_permutation"]
+    )
+    ran = run("compare", nocaps, "system_a.json", "system_b.json", *settings, "--plot", "by.png")
+    assert "that of slices for the 3 of slices" in ran.out
+    assert Path("by.png").stat().st_size > 1000
+
+
+def test_slices_that_do_not_fit(run: Run, nocaps: str) -> None:
+    ran = run("score", "system_a.json", nocaps, "--by", "domian")
+    assert ran.status == 2
+    assert "nocaps.json has id, width, domain, image_id, caption; system_a.json has" in ran.err
+    Path("tags.csv").write_text("image_id,tag\n1,a\n2,b|c\n999,a\n")
+    ran = run("score", "system_a.json", nocaps, "-m", "bleu-1", "--by", "tags.csv", "-f", "latex")
+    assert ran.status == 0
+    assert "warning: tags.csv: 1 of 3 ids is not among the images scored: '999'" in ran.err
+    assert "warning: tags.csv: 70 of 72 images have no slice and form '(none)': 3, 4, 5" in ran.err
+    assert "warning: 3 slices ('a', 'b', 'c') have one image only" in ran.err
+    ran = run("score", "system_a.json", nocaps, "--plot", "by.pdf")
+    assert "it draws slices: name them with --by" in ran.err
+    ran = run("score", "system_a.json", nocaps, "--by", "domain", "--plot", "by.gif")
+    assert "the name of a figure's file ends in" in ran.err

@@ -204,3 +204,25 @@ def test_the_example_draws_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     names = {path.name for path in tmp_path.iterdir()}
     shown = {f"diversity-{n}.png" for n in ("tradeoff", "f", "counts", "words", "radar", "map")}
     assert names == shown | {"diversity.pdf"}
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.SliceWarning")
+def test_slices_are_drawn_with_their_intervals(example: Example) -> None:
+    by = {image: "$x" if n else "one" for n, image in enumerate(example.references)}
+    systems = {"a": example.system_a, "b": example.system_b}
+    settings: Any = {"metrics": ["bleu-4", "rouge-l"], "by": by, "resamples": 20}
+    comparison = cidery.compare(systems, example.references, **settings)
+    figure = plots.plot_slices(comparison.tables, ["rouge-l"], resamples=20)
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["(all)", "$x", "one"]
+    marks = [line for line in axes.lines if line.get_linestyle() == "None"]
+    assert len(marks) == 6
+    slices = comparison.tables["a"].slices
+    assert slices is not None
+    drawn = [float(line.get_xdata()[0]) for line in marks[:3]]  # type: ignore[index]
+    assert drawn == [table.corpus["rouge-l"] for table in slices.rows.values()]
+    assert len(plots.plot_slices(comparison.tables["a"], resamples=20).axes) == 2
+    with pytest.raises(InputError, match="there are no slices to draw"):
+        plots.plot_slices(cidery.score(example.system_a, example.references, ["bleu-4"]))
+    with pytest.raises(InputError, match="'cider' was not scored; there are bleu-4, rouge-l"):
+        plots.plot_slices(comparison.tables, ["cider"])

@@ -247,6 +247,11 @@ class DocumentFrequencies:
         return loaded
 
 
+def list_shipped_files(name: str) -> list[Path]:
+    """Return the files of a shipped set: plain, then with English stems."""
+    return [_FOLDER / f"{name}.df", _FOLDER / f"{name}.english.df"]
+
+
 @lru_cache(maxsize=8)
 def load_shipped(name: str, stemmer: str | None = None) -> DocumentFrequencies:
     """Load one of the sets that come with the package, plain or stemmed."""

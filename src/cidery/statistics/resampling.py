@@ -86,6 +86,20 @@ def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
     return resample_sums(rows, resamples, seed)
 
 
+def draw_part(
+    rows: Floats, places: NDArray[np.integer], height: int, resamples: int, seed: int
+) -> Floats:
+    """Draw from all of `height` rows, and sum those of a part: float64[resamples or fewer, k].
+
+    `rows` are those of the part, `places` where they stand among all; the last column counts. The
+    samples are those that `draw_sums` draws from all rows, without those that miss the part.
+    """
+    among_all = np.zeros((height, rows.shape[1]))
+    among_all[places] = rows
+    sums = draw_sums(among_all, resamples, seed)
+    return sums[sums[:, -1] > 0]
+
+
 def bootstrap_interval(
     rows: Floats,
     pool: Pool,
@@ -107,8 +121,16 @@ def bootstrap_interval(
     """
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
+    low, high = _find_bounds(samples, confidence)
+    return Interval(float(pool(rows.sum(axis=0))), low, high, confidence)
+
+
+def _find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
+    """Return the bounds of the middle of the samples; nan where none has an image of a slice."""
+    if not len(samples):
+        return np.nan, np.nan
     low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return Interval(float(pool(rows.sum(axis=0))), float(low), float(high), confidence)
+    return float(low), float(high)
 
 
 def paired_test(
@@ -120,6 +142,7 @@ def paired_test(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    sums: tuple[Floats, Floats] | None = None,
 ) -> PairedTest:
     """Compare two systems on the same images by paired bootstrap and paired permutation.
 
@@ -131,14 +154,14 @@ def paired_test(
         confidence: of the interval.
         resamples: how many samples, and how many permutations.
         seed: of the generator.
+        sums: what `draw_part` returned for both, where the images are part of more.
     """
     check_sampling(confidence, resamples)
     _check_seed(seed)
     difference = float(pool(first.sum(axis=0)) - pool(second.sum(axis=0)))
-    samples = pool(resample_sums(first, resamples, seed)) - pool(
-        resample_sums(second, resamples, seed)
-    )
-    low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+    drawn = sums or tuple(resample_sums(rows, resamples, seed) for rows in (first, second))
+    samples = pool(drawn[0]) - pool(drawn[1])
+    low, high = _find_bounds(samples, confidence)
     turned = np.count_nonzero(samples <= 0 if difference > 0 else samples >= 0)
     exchanged = permute_sums(first, second, resamples, seed).reshape(resamples, 2, -1)
     permuted = np.abs(pool(exchanged[:, 0]) - pool(exchanged[:, 1]))
@@ -150,9 +173,9 @@ def paired_test(
     p_permutation = float(extreme + 1) / (resamples + 1)
     return PairedTest(
         difference=difference,
-        low=float(low),
-        high=float(high),
-        p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (resamples + 1)),
+        low=low,
+        high=high,
+        p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (len(samples) + 1)),
         p_permutation=p_permutation,
         effect=float(deltas.mean()) / spread if spread > 0 else 0.0,
         wins=float(np.mean((deltas > 0) + 0.5 * (deltas == 0))),
