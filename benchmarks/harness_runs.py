@@ -1,9 +1,10 @@
 """Run the evaluation code of a harness as PyPI has it, on captions from stdin.
 
-    python benchmarks/harness_runs.py HARNESS cidery|original [TASK ...] < captions.json
+    python benchmarks/harness_runs.py HARNESS[+HARNESS] cidery|original [NAME ...] < captions.json
 
 `captions.json` is `{"references": {id: [text, …]}, "candidates": {id: text}}`; the last line of the
-output is `{"scores": {…}, "seconds": …}`, the time of the scoring without that of the imports.
+output is `{"scores": {harness: …}, "seconds": {harness: …}}`, the time of the scoring without that
+of the imports. Names are tasks of lmms-eval (`task` or `task:metric`) or the harness's metrics.
 The files of the harnesses are imported as they are, from `build/harnesses` (`make harnesses`).
 A package whose own `__init__` would import models is given by its folder alone, and what the
 evaluation code imports but does not call for these scores is replaced by a placeholder: both are
@@ -24,6 +25,8 @@ import warnings
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias
@@ -37,20 +40,33 @@ Captions: TypeAlias = tuple[dict[int, list[str]], dict[int, str]]
 class _Placeholder(ModuleType):
     """A module that is imported, but of which nothing is called."""
 
-    __path__: list[str] = []
-
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         return type(name, (), {})
 
 
+class _Placeholders(MetaPathFinder, Loader):
+    """Answers imports of packages that are left out, and of all that lies in them."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = names
+
+    def find_spec(self, fullname: str, *_: Any) -> ModuleSpec | None:
+        if any(f"{fullname}.".startswith(f"{name}.") for name in self.names):
+            return ModuleSpec(fullname, self, is_package=True)
+        return None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _Placeholder(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing."""
+
+
 def leave_out(*names: str) -> None:
     """Put placeholders for packages that these scores do not need."""
-    for name in names:
-        for end in range(1, name.count(".") + 2):
-            part = ".".join(name.split(".")[:end])
-            sys.modules.setdefault(part, _Placeholder(part))
+    sys.meta_path.insert(0, _Placeholders(names))
 
 
 def give_folder(*names: str) -> None:
@@ -154,7 +170,7 @@ def prepare_lmms_eval(captions: Captions, names: Sequence[str], folder: Path) ->
 
     logger.remove()
     give_folder("lmms_eval", "lmms_eval.tasks")
-    leave_out("bleurt_pytorch", "capture_metric.capture")
+    leave_out("bleurt_pytorch", "capture_metric")
     if importlib.util.find_spec("torch") is None:
         leave_out("torch")
     os.environ.setdefault("HF_HOME", str(folder))
@@ -184,16 +200,17 @@ def _read_task(yaml: Any, path: Path) -> dict[str, Any]:
         module, _, function = node.value.rpartition(".")
         if module not in modules:
             spec = importlib.util.spec_from_file_location(module, path.parent / f"{module}.py")
-            assert spec is not None and spec.loader is not None
+            assert spec is not None
+            assert spec.loader is not None
             modules[module] = importlib.util.module_from_spec(spec)
             spec.loader.exec_module(modules[module])
         return getattr(modules[module], function)
 
     loader = type("Loader", (yaml.SafeLoader,), {})
     loader.add_constructor("!function", find)  # type: ignore[attr-defined]
-    config: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506
+    config: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), loader)
     if included := config.pop("include", None):
-        template = yaml.load((path.parent / included).read_text(encoding="utf-8"), loader)  # noqa: S506
+        template = yaml.load((path.parent / included).read_text(encoding="utf-8"), loader)
         config = {**template, **config}
     return config
 
@@ -210,7 +227,10 @@ def _score_task(
     documents = {image: task.make_document(image, listed) for image, listed in references.items()}
     if task.process == "none":  # its function asks GPT; the scores need these two alone
         processed = [
-            dict.fromkeys(("funqa_BLEU", "funqa_ROUGE"), {"pred": candidates[image], **document})
+            {
+                name: {"pred": candidates[image], **document}
+                for name in ("funqa_BLEU", "funqa_ROUGE")
+            }
             for image, document in documents.items()
         ]
     else:
@@ -230,14 +250,71 @@ def _score_task(
     return scores
 
 
+OUR_TASKS = {
+    "cidery_coco2014_cap_val": "coco2014_cap_val",
+    "cidery_coco2017_cap_val": "coco2017_cap_val",
+    "cidery_coco_karpathy_test": "coco_karpathy_test",
+    "cidery_nocaps_val": "nocaps_val",
+    "cidery_flickr30k_test": "flickr30k_test",
+    "cidery_textcaps_val": "textcaps_val",
+    "cidery_vatex_test": "vatex_test",
+    "cidery_vatex_val_zh": "vatex_val_zh",
+}
+"""The tasks that cidery adds, and lmms-eval's own of the same data."""
+
+
+def prepare_our_tasks(captions: Captions, names: Sequence[str], folder: Path) -> Run:
+    """cidery's task files, found by lmms-eval's `--include_path` and run by its own classes.
+
+    Their data, which lmms-eval downloads, are files here; all else is as it is.
+    """  # noqa: D403
+    from cidery.compat.lmms_eval import TASKS
+
+    os.environ.setdefault("HF_HOME", str(folder))
+    from lmms_eval.tasks import TaskManager
+    from loguru import logger
+
+    logger.remove()
+    references, _ = captions
+    manager = TaskManager(include_path=str(TASKS), include_defaults=False)
+    tasks = {}
+    for name in names or OUR_TASKS:
+        make_document = LMMS_TASKS[OUR_TASKS[name]].make_document
+        rows = [make_document(image, listed) for image, listed in references.items()]
+        file = folder / f"{name}.jsonl"
+        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        split = manager._get_config(name)["test_split"]
+        data = {"dataset_path": "json", "dataset_name": None}
+        data |= {"dataset_kwargs": {"data_files": {split: str(file)}}}
+        tasks |= manager.load_task_or_group([{"task": name, **data}])
+
+    def score() -> dict[str, Any]:
+        return {name: _score_our_task(name, task, captions) for name, task in tasks.items()}
+
+    return Run(score)
+
+
+def _score_our_task(name: str, task: Any, captions: Captions) -> dict[str, Any]:
+    from lmms_eval.evaluator_utils import TaskOutput, consolidate_results
+
+    output = TaskOutput.from_taskdict(name, task)
+    for document, candidate in zip(task.test_docs(), captions[1].values(), strict=True):
+        for metric, value in task.process_results(document, [candidate]).items():
+            output.sample_metrics[(metric, "none")].append(value)
+    output.calculate_aggregate_metric(bootstrap_iters=100)
+    found = consolidate_results([output])[0][name]
+    return {key.removesuffix(",none"): value for key, value in found.items()}
+
+
 # --- the others ----------------------------------------------------------------------------------
 
 
 def prepare_lavis(captions: Captions, names: Sequence[str], folder: Path) -> Run:  # noqa: ARG001
     """`CaptionTask._report_metrics`: its annotations are in place, so nothing is downloaded."""
-    give_folder("lavis", "lavis.tasks", "lavis.datasets", "lavis.datasets.datasets")
-    leave_out("timm.models.hub", "decord", "webdataset", "torchvision.datasets.utils")
-    sys.modules["torchvision.datasets.utils"].download_url = lambda _url, _root: None
+    give_folder("lavis", "lavis.tasks", "lavis.datasets")
+    leave_out("timm", "lavis.datasets.data_utils", "torchvision")
+    downloads: Any = importlib.import_module("torchvision.datasets.utils")
+    downloads.download_url = lambda _url, _root: None
     registry = importlib.import_module("lavis.common.registry").registry
     (folder / "coco_gt").mkdir()
     results = _write_coco(captions, folder / "coco_gt" / "coco_karpathy_test_gt.json", folder)
@@ -339,14 +416,25 @@ def _flatten(scores: Mapping[str, Any]) -> dict[str, float]:
 
 
 def prepare_aac_metrics(captions: Captions, names: Sequence[str], folder: Path) -> Run:
-    """`Evaluate`; `msclap` and `sentence_transformers` are for metrics on models.
+    """`Evaluate`; `msclap` and the two packages of transformers are for metrics on models.
 
-    Its jars, which `aac-metrics-download` fetches, are those inside pycocoevalcap.
+    It refuses Java after 13, on which its jars run all the same: it is given one that calls itself
+    11. The jars, which `aac-metrics-download` fetches, are those inside pycocoevalcap.
     """
-    leave_out("msclap", "sentence_transformers")
+    leave_out("msclap", "sentence_transformers", "transformers")
     module = importlib.import_module("aac_metrics")
+    java = folder / "java"
+    java.write_text(
+        "#!/bin/sh\n"
+        """[ "$1" = -version ] && echo 'openjdk version "11.0.0"' && exit\n"""
+        'exec java "$@"\n'
+    )
+    java.chmod(0o755)
     evaluate = module.Evaluate(
-        metrics=list(names) or AAC_METRICS, cache_path=str(folder), tmp_path=str(folder)
+        metrics=list(names) or AAC_METRICS,
+        cache_path=str(folder),
+        tmp_path=str(folder),
+        java_path=str(java),
     )
     _link_jars(folder / "aac-metrics")
     return Run(lambda: _as_floats(evaluate, captions))
@@ -360,7 +448,7 @@ def prepare_our_aac_metrics(
     names: Sequence[str],
     folder: Path,  # noqa: ARG001
 ) -> Run:
-    """cidery's class of the same name."""
+    """The class of cidery with the same name."""
     from cidery.compat.aac_metrics import Evaluate
 
     evaluate = Evaluate(metrics=list(names) or AAC_METRICS)
@@ -369,19 +457,22 @@ def prepare_our_aac_metrics(
 
 def _as_floats(evaluate: Any, captions: Captions) -> dict[str, Any]:
     references, candidates = captions
-    corpus, sentences = evaluate([candidates[image] for image in references], [*references.values()])
+    corpus, sentences = evaluate(
+        [candidates[image] for image in references], [*references.values()]
+    )
     return {
         "corpus": {name: value.item() for name, value in corpus.items()},
         "sentences": {name: values.tolist() for name, values in sentences.items()},
-        "types": sorted({f"{type(v).__name__}.{v.dtype}" for v in (*corpus.values(), *sentences.values())}),
+        "types": sorted(
+            {f"{type(v).__name__}.{v.dtype}" for v in (*corpus.values(), *sentences.values())}
+        ),
     }
 
 
 def _link_jars(folder: Path) -> None:
-    from importlib.machinery import PathFinder
-
     spec = PathFinder.find_spec("pycocoevalcap")
-    assert spec is not None and spec.submodule_search_locations
+    assert spec is not None
+    assert spec.submodule_search_locations
     package = Path(next(iter(spec.submodule_search_locations)))
     for source, target in (
         ("tokenizer/stanford-corenlp-3.4.1.jar", "stanford_nlp/stanford-corenlp-3.4.1.jar"),
@@ -394,6 +485,7 @@ def _link_jars(folder: Path) -> None:
 
 PREPARE: Mapping[str, Callable[[Captions, Sequence[str], Path], Run]] = {
     "lmms-eval": prepare_lmms_eval,
+    "lmms-eval-tasks": prepare_our_tasks,
     "lavis": prepare_lavis,
     "open-flamingo": prepare_open_flamingo,
     "capevalkit": prepare_capevalkit,
@@ -424,20 +516,25 @@ def main(harness: str, side: str, names: Sequence[str]) -> None:
         {int(image): texts for image, texts in content["references"].items()},
         {int(image): text for image, text in content["candidates"].items()},
     )
-    prepare = PREPARE[harness]
+    several = harness.split("+")
+    prepare = dict(PREPARE)
     if side == "original":
         leave_spice_out()
-    elif harness == "aac-metrics":  # it has its own copy of the metrics: the class is replaced
-        prepare = prepare_our_aac_metrics
     else:
         import cidery.coco
 
         cidery.coco.install()
+        # It has its own copy of the metrics: there the class is replaced.
+        prepare["aac-metrics"] = prepare_our_aac_metrics
+    scores, seconds = {}, {}
     with tempfile.TemporaryDirectory() as temporary, contextlib.redirect_stdout(sys.stderr):
-        run = prepare(captions, names, Path(temporary))
-        start = time.perf_counter()
-        scores = run.score()
-        seconds = time.perf_counter() - start
+        for name in several:
+            folder = Path(temporary) / name
+            folder.mkdir()
+            run = prepare[name](captions, names, folder)
+            start = time.perf_counter()
+            scores[name] = run.score()
+            seconds[name] = time.perf_counter() - start
     print(json.dumps({"scores": scores, "seconds": seconds}), flush=True)
     os._exit(0)  # the original leaves METEOR's process behind, and a thread that waits for it
 

@@ -13,6 +13,7 @@ from support.available import skip_unless_available
 MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
     "browser": "needs Chromium",
+    "harness": "needs evaluation harnesses from PyPI, which `make harnesses` installs",
     "java": "needs Java and the reference tools that run on it",
     "model": "needs a language model or a spaCy pipeline, and the packages that run it",
     "sanitizer": "compiles the native core with a sanitizer and runs it",
@@ -23,6 +24,7 @@ FIXTURES = {
     "browser": "browser",
     "browsed": "service",
     "database": "service",
+    "harnesses": "harness",
     "installation": "service",
     "java": "java",
     "minilm": "model",
