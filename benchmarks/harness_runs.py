@@ -494,18 +494,28 @@ PREPARE: Mapping[str, Callable[[Captions, Sequence[str], Path], Run]] = {
 }
 
 
-def leave_spice_out() -> None:
+class _NoSpice:
+    def compute_score(self, gts: Any, _res: Any) -> tuple[float, list[float]]:
+        return 0.0, [0.0] * len(gts)
+
+    def method(self) -> str:
+        return "SPICE"
+
+
+def leave_original_spice_out() -> None:
     """Keep the original going without SPICE, whose parser it would download."""
     import pycocoevalcap.eval
 
-    class NoSpice:
-        def compute_score(self, gts: Any, _res: Any) -> tuple[float, list[float]]:
-            return 0.0, [0.0] * len(gts)
+    pycocoevalcap.eval.Spice = _NoSpice
 
-        def method(self) -> str:
-            return "SPICE"
 
-    pycocoevalcap.eval.Spice = NoSpice
+def leave_our_spice_out() -> None:
+    """Score without SPICE here too, to compare times."""
+    from cidery.coco import evaluation
+    from cidery.compat import lmms_eval
+
+    evaluation.SCORERS = {**evaluation.SCORERS, "SPICE": lambda: (_NoSpice(), "SPICE")}
+    lmms_eval._why_missing = lambda metric: "left out" if metric == "spice" else ""  # type: ignore[assignment]
 
 
 def main(harness: str, side: str, names: Sequence[str]) -> None:
@@ -517,13 +527,16 @@ def main(harness: str, side: str, names: Sequence[str]) -> None:
         {int(image): text for image, text in content["candidates"].items()},
     )
     several = harness.split("+")
+    chosen = [name for name in names if name != "--without-spice"]
     prepare = dict(PREPARE)
     if side == "original":
-        leave_spice_out()
+        leave_original_spice_out()
     else:
         import cidery.coco
 
         cidery.coco.install()
+        if "--without-spice" in names:
+            leave_our_spice_out()
         # It has its own copy of the metrics: there the class is replaced.
         prepare["aac-metrics"] = prepare_our_aac_metrics
     scores, seconds = {}, {}
@@ -531,7 +544,7 @@ def main(harness: str, side: str, names: Sequence[str]) -> None:
         for name in several:
             folder = Path(temporary) / name
             folder.mkdir()
-            run = prepare[name](captions, names, folder)
+            run = prepare[name](captions, chosen, folder)
             start = time.perf_counter()
             scores[name] = run.score()
             seconds[name] = time.perf_counter() - start
