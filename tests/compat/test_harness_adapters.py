@@ -170,6 +170,7 @@ def test_cidery_scores_inside_vlmeval(
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("huggingface_hub", reason="VLMEvalKit imports it")
     make_vlmeval(monkeypatch, found_by_python)
+    monkeypatch.setitem(sys.modules, "evaluate", None)  # MMSci's other metrics need it
     images = list(example.references)[:12]
     references = {image: example.references[image] for image in images}
     candidates = {image: example.system_a[image] for image in images}
@@ -193,6 +194,24 @@ def test_cidery_scores_inside_vlmeval(
     assert json.loads(next(tmp_path.glob("*_score.json")).read_text()) == scores
     plain = vlmeval.evaluate(file, tokenizer="whitespace")
     assert plain["CIDEr"] < scores["CIDEr"]
+
+
+@pytest.mark.parametrize(
+    ("system", "right", "without"), [("m2_transformer", 131.2, 99.3), ("blip2", 146.0, 109.3)]
+)
+def test_how_large_the_mistake_is(shared: Path, system: str, right: float, without: float) -> None:
+    """The table of docs/harnesses.md, on captions of published systems."""
+    folder = shared / "data" / "audit"
+    results = json.loads((folder / f"{system}.json").read_text())
+    predictions = {str(row["image_id"]): [row["caption"]] for row in results}
+    references = json.loads((folder / "references.json").read_text())
+    scores = vlmeval.CaptionScorer(predictions, references).compute_scores()
+    assert round(scores["CIDEr"], 1) == right
+    plain = vlmeval.CaptionScorer(predictions, references, tokenizer="whitespace")
+    assert round(plain.compute_scores()["CIDEr"], 1) == without
+    page = (Path(__file__).parents[2] / "docs" / "harnesses.md").read_text(encoding="utf-8")
+    assert f" {right} " in page
+    assert f" {without} " in page
 
 
 def test_files_of_predictions(tmp_path: Path) -> None:

@@ -29,6 +29,24 @@ if TYPE_CHECKING:
     from cidery.coco.rouge import Rouge as Rouge
     from cidery.coco.tokenizer import PTBTokenizer as PTBTokenizer
 
+__all__ = [
+    "COCO",
+    "Bleu",
+    "BleuScorer",
+    "COCOEvalCap",
+    "Cider",
+    "CiderD",
+    "CiderR",
+    "CiderScorer",
+    "Meteor",
+    "PTBTokenizer",
+    "PlainCider",
+    "Rouge",
+    "Spice",
+    "install",
+    "uninstall",
+]
+
 _MODULES = {
     "COCO": "annotations",
     "Bleu": "bleu",
@@ -52,7 +70,6 @@ A Python that only might need them, because `CIDERY_COCO` is set, starts as quic
 """
 
 if not TYPE_CHECKING:
-    __all__ = list(_MODULES)
 
     def __getattr__(name: str) -> Any:
         if name in _MODULES:

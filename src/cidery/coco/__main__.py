@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cidery._version import __version__
 from cidery.coco import startup
-from cidery.coco.installation import PACKAGES, is_installed, put_in_place, read_aliases
+from cidery.coco.installation import PACKAGES, is_installed, put_in_place
 from cidery.errors import CideryError
 
 _USAGE = """python -m cidery.coco [--alias NAME] [--ignore-sigma] SCRIPT [ARGUMENT ...]
@@ -47,11 +47,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not command:
             parser.error("name a script, or a module after -m")
         aliases = [*startup.aliases_of_environment(), *options.alias]
-        read_aliases(aliases)
+        put_in_place(
+            ignore_sigma=options.ignore_sigma, aliases=aliases, reason="python -m cidery.coco"
+        )
     except CideryError as error:
         print(f"cidery.coco: {error}", file=sys.stderr)
         return BAD_INPUT
-    put_in_place(ignore_sigma=options.ignore_sigma, aliases=aliases, reason="python -m cidery.coco")
     startup.hand_on(aliases, ignore_sigma=options.ignore_sigma)
     return _run(parser, command)
 

@@ -10,6 +10,7 @@ vlmeval.evaluate("outputs/model/model_COCO_VAL.tsv")
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import json
 import os
@@ -79,15 +80,15 @@ def install(*, frequencies: FrequenciesLike = "coco-val2014") -> list[str]:
     """
     replaced = []
     captions = import_module("vlmeval.dataset.image_caption")
-    captions.COCO_Caption_Scorer = CaptionScorer  # type: ignore[attr-defined]
+    vars(captions)["COCO_Caption_Scorer"] = CaptionScorer
     replaced.append("vlmeval.dataset.image_caption.COCO_Caption_Scorer")
-    science = sys.modules.get("vlmeval.dataset.utils.mmsci")
-    if science is not None:
+    with contextlib.suppress(ImportError):  # it needs packages of its own
+        science = import_module("vlmeval.dataset.utils.mmsci")
 
         def compute(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> float:
             return compute_cider(predictions, references, frequencies=frequencies)
 
-        science.compute_cider = compute  # type: ignore[attr-defined]
+        vars(science)["compute_cider"] = compute
         replaced.append("vlmeval.dataset.utils.mmsci.compute_cider")
     return replaced
 
