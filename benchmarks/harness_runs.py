@@ -301,7 +301,7 @@ def _score_our_task(name: str, task: Any, captions: Captions) -> dict[str, Any]:
     for document, candidate in zip(task.test_docs(), captions[1].values(), strict=True):
         for metric, value in task.process_results(document, [candidate]).items():
             output.sample_metrics[(metric, "none")].append(value)
-    output.calculate_aggregate_metric(bootstrap_iters=100)
+    output.calculate_aggregate_metric(bootstrap_iters=0)  # the intervals are ours
     found = consolidate_results([output])[0][name]
     return {key.removesuffix(",none"): value for key, value in found.items()}
 

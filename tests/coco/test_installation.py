@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cidery import coco
-from cidery.coco import startup
+from cidery.coco import enabling, startup
 from cidery.coco.installation import read_aliases
 from cidery.errors import SettingError
 
@@ -234,7 +234,7 @@ def test_enable_and_disable(environment: Path) -> None:
     pytest.importorskip("pycocoevalcap")
     assert succeed("-c", WHO, python=environment, CIDERY_COCO="1") == ["pycocoevalcap.cider.cider"]
     said = "\n".join(succeed("-m", "cidery.coco", "--enable", python=environment))
-    file = next(environment.parent.parent.rglob(startup.FILE_NAME))
+    file = next(environment.parent.parent.rglob(enabling.FILE_NAME))
     assert str(file) in said
     assert len(file.read_text().splitlines()) == 1
     done = run("-c", WHO, python=environment, CIDERY_COCO="0")
@@ -263,7 +263,7 @@ def test_enable_and_disable(environment: Path) -> None:
 
 def test_python_starts_where_cidery_is_gone(environment: Path, tmp_path: Path) -> None:
     succeed("-m", "cidery.coco", "--enable", python=environment)
-    file = next(environment.parent.parent.rglob(startup.FILE_NAME))
+    file = next(environment.parent.parent.rglob(enabling.FILE_NAME))
     installed = file.with_name("_installed.pth")
     installed.rename(tmp_path / "kept")
     try:
@@ -301,14 +301,14 @@ def test_enable_where_nothing_may_be_written(
 
     # A file where a folder is needed refuses root too.
     (tmp_path / "file").write_text("")
-    places = [tmp_path / "file" / "site" / startup.FILE_NAME]
-    monkeypatch.setattr(startup, "_places", lambda: iter(places))
+    places = [tmp_path / "file" / "site" / enabling.FILE_NAME]
+    monkeypatch.setattr(enabling, "_places", lambda: iter(places))
     assert main(["--enable"]) == 1
     said = capsys.readouterr().err
     assert "cannot write" in said
     assert f"export PYTHONPATH={startup.STARTUP_FOLDER} CIDERY_COCO=1" in said
-    places.append(tmp_path / "user" / startup.FILE_NAME)
+    places.append(tmp_path / "user" / enabling.FILE_NAME)
     assert main(["--enable"]) == 0
-    assert startup.find_files() == [places[1]]
+    assert enabling.find_files() == [places[1]]
     assert main(["--disable"]) == 0
     assert not places[1].exists()

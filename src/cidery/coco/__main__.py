@@ -11,7 +11,7 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 
 from cidery._version import __version__
-from cidery.coco import startup
+from cidery.coco import enabling, startup
 from cidery.coco.installation import PACKAGES, is_installed, put_in_place
 from cidery.errors import CideryError
 
@@ -118,7 +118,7 @@ def _run(parser: argparse.ArgumentParser, command: Sequence[str]) -> int:
 
 def _enable() -> int:
     try:
-        path = startup.enable()
+        path = enabling.enable()
     except OSError as error:
         print(
             f"cidery.coco: cannot write {error.filename}: {error.strerror}. Without it, run\n"
@@ -137,7 +137,7 @@ def _enable() -> int:
 
 def _disable() -> int:
     try:
-        deleted = startup.disable()
+        deleted = enabling.disable()
     except OSError as error:
         print(f"cidery.coco: cannot delete {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
@@ -147,8 +147,8 @@ def _disable() -> int:
 
 def _show_status() -> int:
     value = os.environ.get(startup.VARIABLE)
-    files = startup.find_files()
-    on_path = str(startup.STARTUP_FOLDER) in os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    files = enabling.find_files()
+    on_path = startup.STARTUP_FOLDER in os.environ.get("PYTHONPATH", "").split(os.pathsep)
     looks = [str(path) for path in files] + (["PYTHONPATH"] if on_path else [])
     real = {name: PathFinder.find_spec(name) for name in PACKAGES}
     lines = {
