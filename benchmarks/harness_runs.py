@@ -3,8 +3,8 @@
     python benchmarks/harness_runs.py HARNESS[+HARNESS] cidery|original [NAME ...] < captions.json
 
 `captions.json` is `{"references": {id: [text, …]}, "candidates": {id: text}}`; the last line of the
-output is `{"scores": {harness: …}, "seconds": {harness: …}}`, the time of the scoring without that
-of the imports. Names are tasks of lmms-eval (`task` or `task:metric`) or the harness's metrics.
+output is `{"scores": {harness: …}, "seconds": …, "processor": …}`, the time of the scoring without
+that of the imports. Names are tasks of lmms-eval (`task` or `task:metric`) or a harness's metrics.
 The files of the harnesses are imported as they are, from `build/harnesses` (`make harnesses`).
 A package whose own `__init__` would import models is given by its folder alone, and what the
 evaluation code imports but does not call for these scores is replaced by a placeholder: both are
@@ -18,6 +18,8 @@ import importlib
 import importlib.util
 import json
 import os
+import resource
+import signal
 import sys
 import tempfile
 import time
@@ -430,13 +432,12 @@ def prepare_aac_metrics(captions: Captions, names: Sequence[str], folder: Path) 
         'exec java "$@"\n'
     )
     java.chmod(0o755)
-    evaluate = module.Evaluate(
-        metrics=list(names) or AAC_METRICS,
-        cache_path=str(folder),
-        tmp_path=str(folder),
-        java_path=str(java),
-    )
     _link_jars(folder / "aac-metrics")
+    # For all: what Evaluate is given does not reach its METEOR.
+    module.set_default_cache_path(str(folder))
+    module.set_default_tmp_path(str(folder))
+    module.set_default_java_path(str(java))
+    evaluate = module.Evaluate(metrics=list(names) or AAC_METRICS)
     return Run(lambda: _as_floats(evaluate, captions))
 
 
@@ -518,6 +519,21 @@ def leave_our_spice_out() -> None:
     lmms_eval._why_missing = lambda metric: "left out" if metric == "spice" else ""  # type: ignore[assignment]
 
 
+def processor_seconds() -> float:
+    """Return the time of processors that this process and its ended children took."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(one.ru_utime + one.ru_stime for one in used)
+
+
+def end_children() -> None:
+    """End METEOR's process, which the original leaves behind, so that its time is counted."""
+    for listed in Path("/proc/self/task").glob("*/children"):
+        for child in map(int, listed.read_text().split()):
+            os.kill(child, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+
+
 def main(harness: str, side: str, names: Sequence[str]) -> None:
     sys.path.append(str(FOLDER))
     warnings.simplefilter("ignore")
@@ -539,17 +555,20 @@ def main(harness: str, side: str, names: Sequence[str]) -> None:
             leave_our_spice_out()
         # It has its own copy of the metrics: there the class is replaced.
         prepare["aac-metrics"] = prepare_our_aac_metrics
-    scores, seconds = {}, {}
+    scores, seconds, processor = {}, {}, {}
     with tempfile.TemporaryDirectory() as temporary, contextlib.redirect_stdout(sys.stderr):
         for name in several:
             folder = Path(temporary) / name
             folder.mkdir()
             run = prepare[name](captions, chosen, folder)
-            start = time.perf_counter()
+            start, cpu = time.perf_counter(), processor_seconds()
             scores[name] = run.score()
             seconds[name] = time.perf_counter() - start
-    print(json.dumps({"scores": scores, "seconds": seconds}), flush=True)
-    os._exit(0)  # the original leaves METEOR's process behind, and a thread that waits for it
+            end_children()
+            processor[name] = processor_seconds() - cpu
+    found = {"scores": scores, "seconds": seconds, "processor": processor}
+    print(json.dumps(found), flush=True)
+    os._exit(0)  # the original leaves a thread behind that waits for METEOR
 
 
 if __name__ == "__main__":

@@ -73,8 +73,7 @@ def install(*, ignore_sigma: bool = False, aliases: AliasesLike = ()) -> None:
     ```python
     import cidery.coco
     cidery.coco.install(aliases=["utils.cider.pyciderevalcap"])
-    from pycocoevalcap.cider.cider import Cider                       # cidery's
-    from utils.cider.pyciderevalcap.ciderD.ciderD import CiderD       # cidery's
+    from pycocoevalcap.cider.cider import Cider   # cidery's
     ```
     """
     put_in_place(ignore_sigma=ignore_sigma, aliases=aliases)
