@@ -161,7 +161,8 @@ def test_tasks_that_score_parts(captions: Captions, lmms_scores: dict) -> None:
             assert math.isclose(value, sum(of_parts) / kinds, rel_tol=1e-9), (task, name)
 
 
-def test_chinese_goes_through_an_english_tokenizer(harnesses: Path) -> None:
+@pytest.mark.usefixtures("java", "harnesses")
+def test_chinese_goes_through_an_english_tokenizer() -> None:
     """vatex_val_zh: the same value as without cidery, which says little of Chinese."""
     pytest.importorskip("yaml", reason="lmms-eval reads YAML")
     references = {
@@ -172,7 +173,11 @@ def test_chinese_goes_through_an_english_tokenizer(harnesses: Path) -> None:
     candidates = {1: "一个男人在攀登雪山。", 2: "一位女士在涂抹面霜。", 3: "一个男人在打架子鼓。"}
     captions = candidates, references
     name = "vatex_val_zh:vatex_CIDEr"
-    found = run_harness("lmms-eval", "cidery", captions, name)["lmms-eval"]["vatex_val_zh"]
+    found, original = (
+        run_harness("lmms-eval", side, captions, name)["lmms-eval"]["vatex_val_zh"]
+        for side in ("cidery", "original")
+    )
+    assert_close(found, original)
     by_ptb = cidery.score(*captions, ["cider-d"], tokenizer="ptb-coco")
     by_character = cidery.score(*captions, ["cider-d"], tokenizer="words")
     # Sentences without blanks are one word each, and none of them is like another.

@@ -85,7 +85,7 @@ def uninstall() -> None:
     for name in [name for name, module in sys.modules.items() if isinstance(module, _Module)]:
         module = sys.modules.pop(name)
         parent, _, child = name.rpartition(".")
-        if vars(sys.modules.get(parent, module)).get(child) is module:
+        if getattr(sys.modules.get(parent), child, None) is module:
             delattr(sys.modules[parent], child)
 
 
