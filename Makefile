@@ -18,10 +18,10 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or docs or java or model or sanitizer or service or shared
+NEEDS := app or browser or docs or harness or java or model or sanitizer or service or shared
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test docs clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs harnesses clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -38,7 +38,7 @@ check-tests:
 	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "not ($(NEEDS))"
 
 # Everything, what fails fast first.
-test: $(VENV)/.test $(VENV)/.services
+test: $(VENV)/.test $(VENV)/.services harnesses
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
 # Three processes on two cores: tests of the app also wait for servers and browsers.
@@ -105,6 +105,14 @@ $(VENV)/.services: $(VENV)/.pip
 	@command -v redis-server >/dev/null || \
 	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
 	touch $@
+
+# Evaluation harnesses as PyPI has them, without the gigabytes they depend on, where no Python finds them by itself.
+# Where they cannot be fetched, the tests that run them are skipped and say so.
+harnesses: build/harnesses/.installed
+build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
+	@rm -rf $(@D)
+	@$(BIN)/python -m pip install --quiet --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
+	    echo "The harnesses cannot be fetched: tests that need them will be skipped"
 
 clean:
 	rm -rf $(VENV) $(CHECK) build .mypy_cache .ruff_cache .pytest_cache

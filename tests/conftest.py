@@ -161,6 +161,15 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
+def harnesses() -> Path:
+    """The folder of evaluation harnesses, which the normal path does not have."""
+    folder = Path(__file__).parents[1] / "build" / "harnesses"
+    if not (folder / ".installed").exists():
+        pytest.skip("the evaluation harnesses are not installed: make harnesses")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Django in this process, on an SQLite of its own: for what needs no server."""
     from cidery.app.web.database import migrate

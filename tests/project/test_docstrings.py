@@ -41,6 +41,7 @@ PUBLIC = (
 )
 """Packages whose names an example may use as if it had imported them."""
 NEEDS = {
+    "aac_metrics": "model",
     "app/": "app",
     "contextual": "model",
     "minilm": "model",
