@@ -17,6 +17,7 @@
 #endif
 
 namespace cidery::encoder {
+namespace avx2 {
 namespace {
 
 constexpr std::size_t LANES = 8;
@@ -51,6 +52,7 @@ inline float sum_lanes(Vector x) {
 #include "encoder_kernels.inc"
 
 }  // namespace
+}  // namespace avx2
 }  // namespace cidery::encoder
 
 #if defined(__clang__)
@@ -62,7 +64,7 @@ inline float sum_lanes(Vector x) {
 namespace cidery::encoder {
 
 const Kernels* avx2_kernels() {
-  static constexpr Kernels kernels{"avx2", LANES, run_layer};
+  static constexpr Kernels kernels{"avx2", avx2::LANES, avx2::run_layer};
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
 }
 

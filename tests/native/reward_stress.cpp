@@ -1,19 +1,20 @@
 /// Many threads score captions with one prepared metric, as a trainer's workers do; built with the
-/// thread sanitizer, which reports any unguarded sharing. Exits 1 where a thread saw another value.
+/// thread sanitizer, which reports any unguarded sharing. Fails where a thread saw another value.
 #include <atomic>
-#include <cstdio>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "cider.hpp"
+#include "fuzz/target.hpp"
 #include "overlap.hpp"
 #include "tokens.hpp"
 
-using namespace cidery;
+namespace cidery::reward_stress {
 
-int main() {
+void run(const std::uint8_t*, std::size_t) {
   constexpr std::size_t kImages = 60, kReferences = 3, kWords = 40, kTokens = 12, kThreads = 6;
   auto words = std::make_shared<Vocabulary>();
   for (std::size_t i = 0; i < kWords; ++i) words->intern("word" + std::to_string(i));
@@ -74,6 +75,7 @@ int main() {
       });
     }
   }
-  std::printf("%zu values, %d calls with others\n", expected.size(), wrong.load());
-  return wrong == 0 ? 0 : 1;
+  expect(wrong == 0, "threads share prepared metrics");
 }
+
+}  // namespace cidery::reward_stress
