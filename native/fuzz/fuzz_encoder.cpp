@@ -110,7 +110,8 @@ void run(const std::uint8_t* data, std::size_t size) {
     Encoder encoder(width, heads, inner, 1e-6f, *kernels);
     add_layer(encoder, width, inner, Numbers{choice});
     const auto states = encoder.run({input.states, input.offsets}, 1, bias, 1);
-    expect(std::ranges::all_of(states, [](float x) { return std::isfinite(x); }), "all finite");
+    expect(std::all_of(states.begin(), states.end(), [](float x) { return std::isfinite(x); }),
+           "all finite");
     expect(states == encoder.run({input.states, input.offsets}, 1, bias, 2),
            "threads change no bit");
 

@@ -4,18 +4,19 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cider.hpp"
 #include "fuzz/target.hpp"
 #include "overlap.hpp"
+#include "parallel.hpp"
 #include "tokens.hpp"
 
 namespace cidery::reward_stress {
 
 void run(const std::uint8_t*, std::size_t) {
-  constexpr std::size_t kImages = 60, kReferences = 3, kWords = 40, kTokens = 12, kThreads = 6;
+  constexpr std::size_t kImages = 60, kReferences = 3, kWords = 40, kTokens = 12;
+  constexpr unsigned kThreads = 6;
   auto words = std::make_shared<Vocabulary>();
   for (std::size_t i = 0; i < kWords; ++i) words->intern("word" + std::to_string(i));
 
@@ -67,14 +68,9 @@ void run(const std::uint8_t*, std::size_t) {
   };
   const std::vector<double> expected = score(1);
   std::atomic<int> wrong = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&, t] {
-        for (int round = 0; round < 8; ++round) wrong += score(1 + t % 3) != expected;
-      });
-    }
-  }
+  run_workers(kThreads, [&](unsigned worker) {
+    for (int round = 0; round < 8; ++round) wrong += score(1 + worker % 3) != expected;
+  });
   expect(wrong == 0, "threads share prepared metrics");
 }
 
