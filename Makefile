@@ -23,7 +23,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 NEEDS := app or browser or java or model or sanitizer or service or shared
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test wheels clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -45,6 +45,10 @@ test: $(VENV)/.test $(VENV)/.services
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
 # Three processes on two cores: tests of the app also wait for servers and browsers.
 	$(BIN)/pytest -n 3 -m "$(NEEDS)"
+
+# The sdist and wheels of this system, in dist/. PYTHONS="python3.11 python3.12": with these and no others.
+wheels:
+	$(PYTHON) tools/build_wheels.py $(PYTHONS)
 
 lint:
 	$(BIN)/ruff format --check --quiet $(FORMATTED)
@@ -103,4 +107,4 @@ $(VENV)/.services: $(VENV)/.pip
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(CHECK) build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(CHECK) build dist .mypy_cache .ruff_cache .pytest_cache
