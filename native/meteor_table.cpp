@@ -8,7 +8,9 @@
 #include <stdexcept>
 #include <system_error>
 
-#ifndef _WIN32
+#include "compiler.hpp"
+
+#if CIDERY_HAS_MMAP
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -81,7 +83,7 @@ class MeteorTable::Storage {
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
-#ifdef _WIN32
+#if !CIDERY_HAS_MMAP
   explicit Storage(const std::filesystem::path& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw std::runtime_error("cannot open the METEOR table " + path.string());
@@ -118,7 +120,7 @@ class MeteorTable::Storage {
   std::string_view bytes() const { return bytes_; }
 
  private:
-#ifndef _WIN32
+#if CIDERY_HAS_MMAP
   [[noreturn]] static void fail(const std::filesystem::path& path) {
     throw std::system_error(errno, std::generic_category(),
                             "cannot open the METEOR table " + path.string());

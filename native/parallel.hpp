@@ -15,6 +15,18 @@ inline unsigned worker_count(unsigned threads, std::size_t pieces) {
   return static_cast<unsigned>(std::clamp<std::size_t>(pieces, 1, threads));
 }
 
+/// Threads that are waited for, whatever happens: libc++ has no std::jthread yet.
+struct JoinedThreads {
+  std::vector<std::thread> threads;
+
+  JoinedThreads() = default;
+  JoinedThreads(const JoinedThreads&) = delete;
+  JoinedThreads& operator=(const JoinedThreads&) = delete;
+  ~JoinedThreads() {
+    for (std::thread& thread : threads) thread.join();
+  }
+};
+
 /// Runs work(worker) for worker = 0 … workers-1, the last one on the calling thread, and rethrows
 /// the first error. Threads live only as long as the call: nothing survives that a forked process
 /// would miss.
@@ -33,9 +45,11 @@ void run_workers(unsigned workers, const Work& work) {
     }
   };
   {
-    std::vector<std::jthread> threads;
-    threads.reserve(workers - 1);
-    for (unsigned worker = 0; worker + 1 < workers; ++worker) threads.emplace_back(guarded, worker);
+    JoinedThreads joined;
+    joined.threads.reserve(workers - 1);
+    for (unsigned worker = 0; worker + 1 < workers; ++worker) {
+      joined.threads.emplace_back(guarded, worker);
+    }
     guarded(workers - 1);
   }
   for (const auto& error : errors) {

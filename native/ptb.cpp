@@ -144,7 +144,7 @@ void append_lower(std::string_view token, std::string& out) {
 bool is_removed(std::string_view token) {
   static constexpr std::array<std::string_view, 13> kRemoved = {
       "''", "'", "``", "`", ".", "?", "!", ",", ":", "-", "--", "...", ";"};
-  return token.size() <= 3 && std::ranges::find(kRemoved, token) != kRemoved.end();
+  return token.size() <= 3 && std::find(kRemoved.begin(), kRemoved.end(), token) != kRemoved.end();
 }
 
 bool is_line_break(char32_t code) {

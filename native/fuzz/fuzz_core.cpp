@@ -1,7 +1,5 @@
-// Feeds arbitrary captions through everything between text and scores. With clang:
-//   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Inative native/[!b]*.cpp
-//   native/fuzz/fuzz_core.cpp
-// tests/test_native.py runs the same function on seeded inputs under the sanitizers.
+// Feeds arbitrary captions through everything between text and scores. CONTRIBUTING.md says how to
+// run a target as a fuzzer; tests/native runs all of them on seeded inputs under the sanitizers.
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
@@ -11,13 +9,12 @@
 #include "captions.hpp"
 #include "cider.hpp"
 #include "overlap.hpp"
-#include "require.hpp"
 #include "resample.hpp"
+#include "target.hpp"
 #include "word_products.hpp"
 
+namespace cidery::fuzz_core {
 namespace {
-
-using namespace cidery;
 
 /// Lines of the input are captions; every fourth is a candidate, those before it its references.
 struct Input {
@@ -44,7 +41,7 @@ struct Input {
 
 void check_values(const std::vector<double>& values, double most) {
   for (const double value : values)
-    require(value >= 0 && value <= most * (1 + 1e-9), "scores lie in their range");
+    expect(value >= 0 && value <= most * (1 + 1e-9), "scores lie in their range");
 }
 
 /// A trie over two words whose offsets come from the input: construction must refuse it or lookups
@@ -76,7 +73,7 @@ void check_trie(const std::uint8_t* data, std::size_t size) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(const std::uint8_t* data, std::size_t size) {
   check_trie(data, size);
   const Input input(std::string_view(reinterpret_cast<const char*>(data), size));
   for (const Tokenizer tokenizer :
@@ -106,16 +103,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
             cider.translate(*candidates.vocabulary, candidates.vocabulary.get());
         const auto values = cider.measure(candidates, &candidates, input.images, translation, 1);
         check_values(values, 1.0);
-        require(values == cider.measure(candidates, &candidates, input.images, translation, 3),
-                "threads do not change the bits");
+        expect(values == cider.measure(candidates, &candidates, input.images, translation, 3),
+               "threads do not change the bits");
         const auto kernels = cider.kernels(coco, 1);
         check_values(kernels, 1.0);
-        require(kernels == cider.kernels(coco, 3), "threads do not change the kernels");
+        expect(kernels == cider.kernels(coco, 3), "threads do not change the kernels");
       }
     }
     const std::vector<std::uint8_t> ignored(references->vocabulary->size(), 0);
-    require(word_products(*index, ignored, 1) == word_products(*index, ignored, 2),
-            "threads do not change the products");
+    expect(word_products(*index, ignored, 1) == word_products(*index, ignored, 2),
+           "threads do not change the products");
     const Overlap overlap(index);
     try {
       overlap.bleu_left_out(4, Overlap::ReferenceLength::closest, 2);
@@ -130,9 +127,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto any = overlap.rouge_s(candidates, input.images, translation, -1, 1);
     check_values(any, 1.0);
     if (!any.empty()) {
-      require(resample_sums(any, 2, 5, 1, 1) == resample_sums(any, 2, 5, 1, 2),
-              "threads draw the same samples");
+      expect(resample_sums(any, 2, 5, 1, 1) == resample_sums(any, 2, 5, 1, 2),
+             "threads draw the same samples");
     }
   }
-  return 0;
 }
+
+}  // namespace cidery::fuzz_core
+
+CIDERY_FUZZ_TARGET(fuzz_core)

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "encoder.hpp"
-#include "require.hpp"
+#include "target.hpp"
 
+namespace cidery::fuzz_encoder {
 namespace {
-
-using namespace cidery;
 
 /// Numbers in [-1, 1) that look random.
 struct Numbers {
@@ -77,7 +76,7 @@ void refuse(const Call& call, const char* what) {
   } catch (const std::invalid_argument&) {
     return;
   }
-  require(false, what);
+  expect(false, what);
 }
 
 void check_refusals(const Encoder& encoder, const Input& input) {
@@ -94,7 +93,7 @@ void check_refusals(const Encoder& encoder, const Input& input) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(const std::uint8_t* data, std::size_t size) {
   const std::uint8_t choice = size == 0 ? 0 : data[size / 2];
   const std::size_t width = choice % 8 != 0 ? 16 : 32, heads = choice % 3 == 0 ? 1 : width / 8;
   const std::size_t inner = choice % 5 == 0 ? 48 : 16;
@@ -111,9 +110,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Encoder encoder(width, heads, inner, 1e-6f, *kernels);
     add_layer(encoder, width, inner, Numbers{choice});
     const auto states = encoder.run({input.states, input.offsets}, 1, bias, 1);
-    require(std::ranges::all_of(states, [](float x) { return std::isfinite(x); }), "all finite");
-    require(states == encoder.run({input.states, input.offsets}, 1, bias, 2),
-            "threads change no bit");
+    expect(std::all_of(states.begin(), states.end(), [](float x) { return std::isfinite(x); }),
+           "all finite");
+    expect(states == encoder.run({input.states, input.offsets}, 1, bias, 2),
+           "threads change no bit");
 
     const std::size_t caption = choice % (input.offsets.size() - 1);
     const std::uint64_t begin = input.offsets[caption], end = input.offsets[caption + 1];
@@ -121,13 +121,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::span<const float> tokens{input.states.data() + begin * width, (end - begin) * width};
     const auto own_bias = bias.empty() ? bias : make_bias(heads, end - begin);
     const auto own = encoder.run({tokens, alone}, 1, own_bias, 1);
-    require(std::equal(own.begin(), own.end(), states.begin() + static_cast<long>(begin * width)),
-            "captions beside it change no bit");
+    expect(std::equal(own.begin(), own.end(), states.begin() + static_cast<long>(begin * width)),
+           "captions beside it change no bit");
     check_refusals(encoder, input);
     found.push_back(states);
   }
   for (std::size_t i = 0; i < found[0].size(); ++i) {
-    require(std::abs(found[0][i] - found[1][i]) < 1e-3f, "kernels agree");
+    expect(std::abs(found[0][i] - found[1][i]) < 1e-3f, "kernels agree");
   }
-  return 0;
 }
+
+}  // namespace cidery::fuzz_encoder
+
+CIDERY_FUZZ_TARGET(fuzz_encoder)

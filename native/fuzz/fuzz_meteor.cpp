@@ -1,8 +1,5 @@
-/// Feeds METEOR's normaliser and alignment, damaged table files, and the table compiler.
-///
-///   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all
-///   -Inative \
-///       native/fuzz/fuzz_meteor.cpp native/meteor_*.cpp native/vocabulary.cpp -o fuzz_meteor
+// Feeds METEOR's normaliser and alignment, damaged table files, and the table compiler.
+// Built and run as fuzz_core.cpp.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -15,14 +12,10 @@
 
 #include "meteor.hpp"
 #include "meteor_normalise.hpp"
+#include "target.hpp"
 
+namespace cidery::fuzz_meteor {
 namespace {
-
-using namespace cidery;
-
-void require(bool condition) {
-  if (!condition) std::abort();
-}
 
 std::string tiny_table() {
   MeteorTableBuilder builder({"the\na\n.\n's\n", "v\nNo #NUMERIC_ONLY#\n",
@@ -56,24 +49,26 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 void check_captions(const std::shared_ptr<const MeteorTable>& table, std::string_view text) {
   const std::vector<std::string_view> lines = lines_of(text.substr(0, 2000));
   const MeteorCaptions captions(table, lines, stem, true, 1);
-  require(captions.size() == lines.size());
+  expect(captions.size() == lines.size(), "every line is a caption");
   const std::vector<std::uint64_t> offsets = {0, lines.size() / 2, lines.size()};
   std::vector<std::uint32_t> images;
   for (std::size_t i = 0; i < lines.size(); ++i)
     images.push_back(static_cast<std::uint32_t>(i % 2));
   const std::vector<double> one = meteor_measure(captions, offsets, captions, images, 1);
-  require(one == meteor_measure(captions, offsets, captions, images, 3));
+  expect(one == meteor_measure(captions, offsets, captions, images, 3),
+         "threads do not change the bits");
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto row = std::span(one).subspan(i * kMeteorStatistics).first<kMeteorStatistics>();
     const double score = meteor_score(row);
-    require(score >= 0.0 && score <= 1.0 && row[21] <= row[0] && row[22] <= row[1] &&
-            row[20] <= row[21]);
+    expect(score >= 0.0 && score <= 1.0 && row[21] <= row[0] && row[22] <= row[1] &&
+               row[20] <= row[21],
+           "scores lie in their range, and no more words match than there are");
   }
   const MeteorAlignment self = meteor_align(captions, 0, captions, 0);
   std::vector<char> used(captions[0].size(), 0);
   for (const MeteorMatch& match : self.matches) {
     for (std::size_t i = 0; i < match.candidate_length; ++i)
-      require(used.at(match.candidate_start + i)++ == 0);
+      expect(used.at(match.candidate_start + i)++ == 0, "a word matches once");
   }
 }
 
@@ -100,10 +95,10 @@ void check_damaged(const std::string& good, std::string_view edits, bool sealed)
   const bool same = bytes == good;
   try {
     const auto table = MeteorTable::from_bytes(bytes);
-    require(same || sealed);
+    expect(same || sealed, "damage is seen");
     check_captions(table, "a b c d dog\nhounds men went v. No. 5\nb a c d e walking");
   } catch (const std::runtime_error&) {
-    require(!same);
+    expect(!same, "a good table is read");
   }
 }
 
@@ -121,10 +116,10 @@ void check_builder(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(const std::uint8_t* data, std::size_t size) {
   static const std::string good = tiny_table();
   static const auto table = MeteorTable::from_bytes(good);
-  if (size == 0) return 0;
+  if (size == 0) return;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 8) {
     case 0:
@@ -140,5 +135,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     default:
       check_captions(table, rest);
   }
-  return 0;
 }
+
+}  // namespace cidery::fuzz_meteor
+
+CIDERY_FUZZ_TARGET(fuzz_meteor)

@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "cider.hpp"
-#include "require.hpp"
+#include "target.hpp"
 #include "tokens.hpp"
 
+namespace cidery::fuzz_rewards {
 namespace {
-
-using namespace cidery;
 
 constexpr std::uint32_t kWords = 7;
 constexpr std::int64_t kPad = 7, kEnd = 8;
@@ -60,10 +59,10 @@ void check_credit(const std::shared_ptr<const Captions>& captions) {
       for (std::size_t i = 0; i < values.size(); ++i) {
         double sum = 0;
         for (const auto& credit : credits[i]) {
-          require(credit.earned >= 0 && credit.cost <= 0, "earnings and costs have their signs");
+          expect(credit.earned >= 0 && credit.cost <= 0, "earnings and costs have their signs");
           sum += credit.earned + credit.cost;
         }
-        require(std::abs(sum - values[i]) < 1e-9, "credit sums to the score");
+        expect(std::abs(sum - values[i]) < 1e-9, "credit sums to the score");
       }
     }
   }
@@ -71,7 +70,7 @@ void check_credit(const std::shared_ptr<const Captions>& captions) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+void run(const std::uint8_t* data, std::size_t size) {
   const Input input(data, size);
   auto vocabulary = std::make_shared<Vocabulary>();
   std::vector<std::uint32_t> words;
@@ -82,17 +81,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const TokenReader reader(vocabulary, words,
                              {.pad = kPad, .bos = {}, .eos = kEnd, .eos_word = eos_word});
     const auto chosen = reader.mask(rows);
-    require(chosen.size() == input.ids.size(), "the mask has a place per token");
+    expect(chosen.size() == input.ids.size(), "the mask has a place per token");
     try {
       const auto captions = std::make_shared<const Captions>(reader.read(rows));
-      require(captions->size() == rows.count, "every row is a caption");
-      require(captions->words.size() <= input.ids.size(), "words come from tokens");
+      expect(captions->size() == rows.count, "every row is a caption");
+      expect(captions->words.size() <= input.ids.size(), "words come from tokens");
       const auto longer = with_last_word(*captions, "the end");
-      require(longer.words.size() == captions->words.size() + captions->size(),
-              "each caption gets one word");
+      expect(longer.words.size() == captions->words.size() + captions->size(),
+             "each caption gets one word");
       check_credit(captions);
     } catch (const std::invalid_argument&) {  // an unknown id
     }
   }
-  return 0;
 }
+
+}  // namespace cidery::fuzz_rewards
+
+CIDERY_FUZZ_TARGET(fuzz_rewards)

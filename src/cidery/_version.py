@@ -1,3 +1,3 @@
-"""The version, alone so that anything may import it."""
+"""The version: written here alone, so that anything may import it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -1,20 +1,22 @@
 /// Many threads score captions with one prepared metric, as a trainer's workers do; built with the
-/// thread sanitizer, which reports any unguarded sharing. Exits 1 where a thread saw another value.
+/// thread sanitizer, which reports any unguarded sharing. Fails where a thread saw another value.
 #include <atomic>
-#include <cstdio>
+#include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "cider.hpp"
+#include "fuzz/target.hpp"
 #include "overlap.hpp"
+#include "parallel.hpp"
 #include "tokens.hpp"
 
-using namespace cidery;
+namespace cidery::reward_stress {
 
-int main() {
-  constexpr std::size_t kImages = 60, kReferences = 3, kWords = 40, kTokens = 12, kThreads = 6;
+void run(const std::uint8_t*, std::size_t) {
+  constexpr std::size_t kImages = 60, kReferences = 3, kWords = 40, kTokens = 12;
+  constexpr unsigned kThreads = 6;
   auto words = std::make_shared<Vocabulary>();
   for (std::size_t i = 0; i < kWords; ++i) words->intern("word" + std::to_string(i));
 
@@ -66,14 +68,10 @@ int main() {
   };
   const std::vector<double> expected = score(1);
   std::atomic<int> wrong = 0;
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned t = 0; t < kThreads; ++t) {
-      threads.emplace_back([&, t] {
-        for (int round = 0; round < 8; ++round) wrong += score(1 + t % 3) != expected;
-      });
-    }
-  }
-  std::printf("%zu values, %d calls with others\n", expected.size(), wrong.load());
-  return wrong == 0 ? 0 : 1;
+  run_workers(kThreads, [&](unsigned worker) {
+    for (int round = 0; round < 8; ++round) wrong += score(1 + worker % 3) != expected;
+  });
+  expect(wrong == 0, "threads share prepared metrics");
 }
+
+}  // namespace cidery::reward_stress

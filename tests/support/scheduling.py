@@ -11,8 +11,8 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 SECONDS = {
-    "test_native on address,undefined": 85,
-    "test_native on thread": 50,
+    "test_native on address,undefined": 32,
+    "test_native on thread": 20,
     "test_unmodified_scripts_find_the_same_numbers[evaluate_files.py]": 25,
     "test_two_processes_find_what_one_finds": 25,
     "test_examples[command-line.md]": 19,

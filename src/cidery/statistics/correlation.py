@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cidery.errors import SettingError
+from cidery.errors import MissingExtraError, SettingError
 from cidery.statistics.resampling import RESAMPLES, Floats, Interval, check_sampling, sum_by_group
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from numpy.typing import NDArray
 
 COEFFICIENTS = ("tau_b", "tau_c", "spearman", "pearson")
@@ -118,9 +120,16 @@ def _pearson_of_table(table: Floats, x: Floats, y: Floats) -> float:
     return float(covariance / np.sqrt(spread))
 
 
-def _correlate_pairs(scores: Floats, ratings: Floats) -> dict[str, float]:
-    from scipy import stats
+def _scipy_stats() -> ModuleType:
+    try:
+        from scipy import stats
+    except ImportError:
+        raise MissingExtraError.to("correlate", package="SciPy", extra="meta") from None
+    return stats
 
+
+def _correlate_pairs(scores: Floats, ratings: Floats) -> dict[str, float]:
+    stats = _scipy_stats()
     if scores.min() == scores.max() or ratings.min() == ratings.max():
         return dict.fromkeys(COEFFICIENTS, float("nan"))
     return {
@@ -133,8 +142,7 @@ def _correlate_pairs(scores: Floats, ratings: Floats) -> dict[str, float]:
 
 def correlation_p(scores: Floats, ratings: Floats) -> dict[str, float]:
     """Return two-sided p-values of Pearson's r, Spearman's ρ and Kendall's τ-b: is it 0?"""
-    from scipy import stats
-
+    stats = _scipy_stats()
     if len(scores) < 3 or scores.min() == scores.max() or ratings.min() == ratings.max():
         return dict.fromkeys(("pearson", "spearman", "tau_b"), float("nan"))
     return {
@@ -150,8 +158,7 @@ def williams_test(first: Floats, second: Floats, human: Floats) -> float:
     The three correlations come from the same rows, so they depend on each other: Williams 1959, as
     Graham and Baldwin (EMNLP 2014) use it for metrics. nan with fewer than four rows.
     """
-    from scipy import stats
-
+    stats = _scipy_stats()
     count = len(human)
     if count < 4 or min(np.ptp(first), np.ptp(second), np.ptp(human)) == 0:
         return float("nan")

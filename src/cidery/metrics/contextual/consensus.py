@@ -11,6 +11,7 @@ import numpy as np
 
 from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
+from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
     Prepared,
     TokenizedCandidates,
@@ -229,8 +230,10 @@ def measure_cone(whole: Floats, references: Floats) -> tuple[float, Floats]:
     The nearest point of the cone that the references span is found by non-negative least squares;
     its direction has the highest cosine.
     """
-    from scipy.optimize import nnls
-
+    try:
+        from scipy.optimize import nnls
+    except ImportError:
+        raise MissingExtraError.to("blend", package="SciPy", extra="contextual") from None
     weights, _ = nnls(references.T, whole)
     blend = weights @ references
     length = float(np.linalg.norm(blend))

@@ -1,5 +1,5 @@
-// Runs a fuzz target on seeded inputs: caption-like lines, and damage to them. Usage: run_seeded
-// SEED COUNT
+// Runs a fuzz target on seeded inputs: caption-like lines, and damage to them. Usage: TARGET
+// SEED COUNT. The file that includes this one, after the targets, defines kTargets.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -8,7 +8,11 @@
 #include <string_view>
 #include <vector>
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+struct Target {
+  std::string_view name;
+  void (*run)(const std::uint8_t* data, std::size_t size);
+};
+extern const std::vector<Target> kTargets;
 
 namespace {
 
@@ -71,12 +75,17 @@ std::string make_input(std::mt19937_64& random) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const unsigned long seed = argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 0;
-  const unsigned long count = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1000;
-  std::mt19937_64 random(seed);
-  for (unsigned long i = 0; i < count; ++i) {
-    const std::string input = make_input(random);
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+  if (argc != 4) return 2;
+  const unsigned long count = std::strtoul(argv[3], nullptr, 10);
+  for (const Target& target : kTargets) {
+    if (target.name != argv[1]) continue;
+    std::mt19937_64 random(std::strtoul(argv[2], nullptr, 10));
+    for (unsigned long i = 0; i < count; ++i) {
+      const std::string input = make_input(random);
+      target.run(reinterpret_cast<const std::uint8_t*>(input.data()), input.size());
+    }
+    std::printf("%lu inputs\n", count);
+    return 0;
   }
-  std::printf("%lu inputs\n", count);
+  return 2;
 }
