@@ -268,11 +268,13 @@ OUR_TASKS = {
 def prepare_our_tasks(captions: Captions, names: Sequence[str], folder: Path) -> Run:
     """cidery's task files, found by lmms-eval's `--include_path` and run by its own classes.
 
-    Their data, which lmms-eval downloads, are files here; all else is as it is.
+    Their data, which lmms-eval downloads, are files here. `evaluate` and `transformers` are for
+    other tasks and for models; all else is as it is.
     """  # noqa: D403
     from cidery.compat.lmms_eval import TASKS
 
     os.environ.setdefault("HF_HOME", str(folder))
+    leave_out("evaluate", "transformers")
     from lmms_eval.tasks import TaskManager
     from loguru import logger
 
@@ -492,6 +494,7 @@ PREPARE: Mapping[str, Callable[[Captions, Sequence[str], Path], Run]] = {
     "capevalkit": prepare_capevalkit,
     "vlmeval": prepare_vlmeval,
     "aac-metrics": prepare_aac_metrics,
+    "aac-metrics-of-cidery": prepare_our_aac_metrics,
 }
 
 

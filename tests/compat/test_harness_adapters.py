@@ -33,17 +33,19 @@ def found_by_python(harnesses: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.model
+@pytest.mark.usefixtures("meteor_data")
 def test_evaluate_keeps_forgets_and_refuses(example: Example) -> None:
     torch = pytest.importorskip("torch")
     from cidery.compat.aac_metrics import Evaluate
 
     candidates = list(example.system_a.values())[:6]
     references = list(example.references.values())[:6]
-    evaluate = Evaluate(metrics=["cider_d", "rouge_l"])
+    evaluate = Evaluate(metrics=["cider_d", "meteor"])
     corpus, sentences = evaluate(candidates, references)
-    table = cidery.score(candidates, references, ["cider-d", "rouge-l"], tokenizer="ptb-coco")
-    assert list(corpus) == list(sentences) == ["cider_d", "rouge_l"]
+    table = cidery.score(candidates, references, ["cider-d", "meteor"], tokenizer="ptb-coco")
+    assert list(corpus) == list(sentences) == ["cider_d", "meteor"]
     assert corpus["cider_d"].item() == table.corpus["cider-d"]
+    assert sentences["meteor"].tolist() == table.each["meteor"].tolist()
     assert corpus["cider_d"].dtype == torch.float64
     evaluate.update(candidates[:3], references[:3])
     evaluate.update(candidates[3:], references[3:])

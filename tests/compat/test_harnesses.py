@@ -73,7 +73,8 @@ def lmms_scores(captions: Captions) -> dict[str, Any]:
 def scores(captions: Captions) -> dict[str, Any]:
     """The other harnesses, after `cidery.coco.install()`."""
     pytest.importorskip("torch", reason="LAVIS imports torch")
-    return run_harness("lavis+open-flamingo+capevalkit+vlmeval", "cidery", captions)
+    harnesses = "lavis+open-flamingo+capevalkit+vlmeval"
+    return run_harness(harnesses, "cidery", captions, "--without-spice")
 
 
 def assert_close(found: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -193,7 +194,7 @@ def test_task_files_score_once_with_intervals_and_signatures(
     captions: Captions, expected: dict[str, float]
 ) -> None:
     pytest.importorskip("transformers", reason="lmms-eval imports transformers")
-    names = "cidery_nocaps_val", "cidery_vatex_val_zh"
+    names = "cidery_nocaps_val", "cidery_vatex_val_zh", "--without-spice"
     found = run_harness("lmms-eval-tasks", "cidery", captions, *names)["lmms-eval-tasks"]
     values = found["cidery_nocaps_val"]
     assert values["samples"] == COUNT
@@ -204,7 +205,7 @@ def test_task_files_score_once_with_intervals_and_signatures(
         interval = intervals[ours]
         assert values[f"{name}_interval"] == f"[{interval.low:.4f}, {interval.high:.4f}]"
         assert table.signatures[ours] in values["signatures"]
-    assert isinstance(values["SPICE"], float) or "cidery[spice]" in values["SPICE"]
+    assert values["SPICE"] == "left out", "here, to save time"
     chinese = found["cidery_vatex_val_zh"]
     assert "tokenizer:words" in chinese["signatures"]
     assert not {"METEOR", "SPICE"} & chinese.keys()
@@ -309,14 +310,12 @@ def test_vlmeval_s_mmsci_is_always_0(captions: Captions) -> None:
 
 
 @pytest.mark.usefixtures("java")
-def test_aac_metrics(captions: Captions, expected: dict[str, float]) -> None:
+def test_aac_metrics(captions: Captions) -> None:
     pytest.importorskip("torch", reason="aac-metrics is made with torch")
-    # METEOR, which takes Java longest, is compared with cidery.score.
+    # Without METEOR, which takes Java longest: the adapter's tests have it.
     names = ["bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider_d"]
-    theirs = run_harness("aac-metrics", "original", captions, *names)["aac-metrics"]
-    ours = run_harness("aac-metrics", "cidery", captions, *names, "meteor")["aac-metrics"]
-    assert math.isclose(ours["corpus"].pop("meteor"), expected["METEOR"])
-    assert len(ours["sentences"].pop("meteor")) == COUNT
+    both = run_harness("aac-metrics+aac-metrics-of-cidery", "original", captions, *names)
+    theirs, ours = both["aac-metrics"], both["aac-metrics-of-cidery"]
     assert_close(ours["corpus"], theirs["corpus"])
     for name, values in theirs["sentences"].items():
         np.testing.assert_allclose(ours["sentences"][name], values, rtol=1e-9, atol=1e-15)
