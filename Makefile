@@ -21,6 +21,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 
 # What `make check` leaves out: tests that need more than Python packages.
 NEEDS := app or browser or docs or harness or java or model or sanitizer or service or shared
+QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
 .PHONY: demo check test docs harnesses wheels clean lint types quick-tests check-types check-tests FORCE
@@ -37,7 +38,7 @@ check-types:
 	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
 
 check-tests:
-	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "not ($(NEEDS))"
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q $(QUICK)
 
 # Everything, what fails fast first.
 test: $(VENV)/.test $(VENV)/.services harnesses
@@ -59,7 +60,7 @@ types:
 	$(BIN)/mypy
 
 quick-tests:
-	$(BIN)/pytest -n 2 -q -m "not ($(NEEDS))"
+	$(BIN)/pytest -n 2 -q $(QUICK)
 
 # The documentation, as files that need no server. With --quiet, MkDocs would not see warnings and not be strict.
 docs: $(VENV)/.docs

@@ -9,10 +9,9 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from matplotlib.figure import Figure
 
 import cidery
 from cidery import plots
@@ -26,6 +25,9 @@ from cidery.diversity import (
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.plots.labels import overlap
 from support.example import BUNDLED, Example
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "diversity.py"
 

@@ -21,13 +21,14 @@ MARKERS = {
     "service": "starts the web app, its workers or PostgreSQL",
     "shared": "needs the folder ../shared with real captions and judgments",
 }
-FIXTURES = {
+NAMES = {
     "browser": "browser",
     "browsed": "service",
     "database": "service",
     "harnesses": "harness",
     "installation": "service",
     "java": "java",
+    "make_model": "model",
     "minilm": "model",
     "parser": "model",
     "postgresql": "service",
@@ -61,9 +62,11 @@ def skip_without_extras(item: pytest.Item) -> None:
 
 
 def mark_needs(item: pytest.Item) -> None:
-    """Add the markers that follow from a test's fixtures and folder."""
+    """Add the markers that follow from a test's fixtures, helpers and folder."""
     names = set(getattr(item, "fixturenames", ()))
-    found = {FIXTURES[name] for name in names & set(FIXTURES)}
+    if isinstance(item, pytest.Function):
+        names |= set(item.function.__code__.co_names)
+    found = {NAMES[name] for name in names & set(NAMES)}
     if item.config.rootpath / "tests" / "app" in item.path.parents:
         found.add("app")
     if set(extras_of(item)) & set(MODELS):
