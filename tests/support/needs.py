@@ -13,6 +13,7 @@ from support.available import skip_unless_available
 MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
     "browser": "needs Chromium",
+    "build": "builds the package, or compiles its core with another compiler",
     "java": "needs Java and the reference tools that run on it",
     "model": "needs a language model or a spaCy pipeline, and the packages that run it",
     "sanitizer": "compiles the native core with a sanitizer and runs it",
@@ -22,6 +23,7 @@ MARKERS = {
 FIXTURES = {
     "browser": "browser",
     "browsed": "service",
+    "built_wheel": "build",
     "database": "service",
     "installation": "service",
     "java": "java",
