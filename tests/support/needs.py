@@ -13,6 +13,7 @@ from support.available import skip_unless_available
 MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
     "browser": "needs Chromium",
+    "build": "builds the package, or compiles its core with another compiler",
     "docs": "needs the packages that build the documentation site",
     "harness": "needs evaluation harnesses from PyPI, which `make harnesses` installs",
     "java": "needs Java and the reference tools that run on it",
@@ -24,6 +25,7 @@ MARKERS = {
 NAMES = {
     "browser": "browser",
     "browsed": "service",
+    "built_wheel": "build",
     "database": "service",
     "harnesses": "harness",
     "installation": "service",
