@@ -34,6 +34,9 @@ FORMATTED := src tests tools benchmarks examples
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
 
+# Several processes run the tests: threads of torch and BLAS beside them would only wait for each other.
+check test quick-tests check-tests coverage: export OMP_NUM_THREADS := 1
+
 # The loop of development: a venv of its own, without torch, spaCy or Django.
 check: $(CHECK)/.check
 	@$(MAKE) --no-print-directory lint BIN=$(CHECK)/bin

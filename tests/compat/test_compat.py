@@ -62,11 +62,13 @@ def test_compute_takes_single_references_and_settings() -> None:
 # --- torchmetrics ------------------------------------------------------------------------------
 
 DISTRIBUTED = """
-import json, sys
+import json, os, sys
 import torch, torch.distributed as distributed
 from cidery.compat.torchmetrics import CaptionScore
 
-rank, folder = int(sys.argv[1]), sys.argv[2]
+folder = sys.argv[1]
+child = os.fork()  # two processes, which have imported these together
+rank = 0 if child else 1
 distributed.init_process_group(
     "gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=2
 )
@@ -85,8 +87,12 @@ for kind, rows in (("shared", shared), ("empty", empty)):
     assert len(metric.lines) in (local, 1)  # unsynced again
     metric.reset()
     assert metric.lines == []
-json.dump(found, open(f"{folder}/rank-{rank}.json", "w"))
+with open(f"{folder}/rank-{rank}.json", "w") as file:
+    json.dump(found, file)
 distributed.destroy_process_group()
+if child:
+    _, status = os.waitpid(child, 0)
+    sys.exit(os.waitstatus_to_exitcode(status))
 """
 
 
@@ -101,17 +107,9 @@ def test_two_processes_find_what_one_finds(
     tmp_path: Path, lists: Any, expected: cidery.ScoreTable
 ) -> None:
     (tmp_path / "captions.json").write_text(json.dumps(lists))
-    started = [
-        subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", DISTRIBUTED, str(rank), str(tmp_path)],
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in (0, 1)
-    ]
-    for process in started:
-        _, errors = process.communicate()
-        assert process.returncode == 0, errors
+    command = [sys.executable, "-W", "ignore", "-c", DISTRIBUTED, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     for rank in (0, 1):
         by_kind = json.loads((tmp_path / f"rank-{rank}.json").read_text())
         for found in (by_kind["shared"], by_kind["empty"]):

@@ -91,7 +91,7 @@ def test_live_through_lmms_eval(
     captions: Captions, lmms_scores: dict[str, Any], expected: dict[str, float]
 ) -> None:
     """One task by itself, Java and all: the others build the same scorers in the same way."""
-    metrics = ["coco_METEOR", "coco_CIDEr"]
+    metrics = ["coco_METEOR"]  # each would start METEOR's Java, which takes ten seconds
     names = [f"coco2014_cap_val:{metric}" for metric in metrics]
     theirs = run_harness("lmms-eval", "original", captions, *names)["lmms-eval"]["coco2014_cap_val"]
     ours = lmms_scores["coco2014_cap_val"]
