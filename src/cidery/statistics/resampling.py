@@ -84,6 +84,27 @@ def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
     return resample_sums(rows, resamples, seed)
 
 
+def find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
+    """Return the bounds that hold a share of the samples, as many being below as above.
+
+    They are those of `np.quantile`, to the bit; that one imports `numpy.ma`, which a short command
+    waits for.
+    """
+    ordered = np.sort(samples)  # nan comes last
+    if np.isnan(ordered[-1]):
+        return float("nan"), float("nan")
+    return _interpolate(ordered, (1 - confidence) / 2), _interpolate(ordered, (1 + confidence) / 2)
+
+
+def _interpolate(ordered: Floats, share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    low, high, part = float(ordered[below]), float(ordered[above]), place - below
+    # From the nearer end, so that the result never leaves the two.
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+
+
 def bootstrap_interval(
     rows: Floats,
     pool: Pool,
@@ -105,7 +126,7 @@ def bootstrap_interval(
     """
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
-    low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = find_bounds(samples, confidence)
     return Interval(float(pool(rows.sum(axis=0))), float(low), float(high), confidence)
 
 
@@ -136,7 +157,7 @@ def paired_test(
     samples = pool(resample_sums(first, resamples, seed)) - pool(
         resample_sums(second, resamples, seed)
     )
-    low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+    low, high = find_bounds(samples, confidence)
     turned = np.count_nonzero(samples <= 0 if difference > 0 else samples >= 0)
     exchanged = permute_sums(first, second, resamples, seed).reshape(resamples, 2, -1)
     permuted = np.abs(pool(exchanged[:, 0]) - pool(exchanged[:, 1]))
