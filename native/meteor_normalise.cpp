@@ -242,4 +242,18 @@ void meteor_normalise(std::string_view bytes, const MeteorTable& table, std::str
   }
 }
 
+std::uint32_t meteor_key(std::string_view word) {
+  std::uint32_t key = 0;
+  for (std::size_t at = 0; at < word.size();) {
+    const char32_t code = decode_or_replace(word, at);
+    if (code > 0xFFFF) {  // a pair of surrogates
+      key = 31 * key + (0xD800 + ((code - 0x10000) >> 10));
+      key = 31 * key + (0xDC00 + ((code - 0x10000) & 0x3FF));
+    } else {
+      key = 31 * key + code;
+    }
+  }
+  return key;
+}
+
 }  // namespace cidery

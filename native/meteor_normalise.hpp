@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,11 @@ class MeteorTable;
 /// b-c"); a period is judged by the next word; the Unicode spaces are words until the very end,
 /// when they vanish.
 void meteor_normalise(std::string_view text, const MeteorTable& table, std::string& words);
+
+/// The number by which METEOR compares words, and stems: Java's String.hashCode over UTF-16 units.
+///
+/// Different words may have the same number, and then match: the word `steer.` and `steepl`, the
+/// stem of steeple. Found with the original, on pairs made for it.
+std::uint32_t meteor_key(std::string_view word);
 
 }  // namespace cidery

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
@@ -21,9 +21,12 @@ from support.example import BUNDLED, SHARED, Example
 from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
 from support.reaper import Reaper
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
-hypothesis.settings.register_profile("few", derandomize=True, deadline=None, max_examples=20)
+hypothesis.settings.register_profile("few", derandomize=True, deadline=None, max_examples=10)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
 
@@ -143,6 +146,27 @@ def java() -> str:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
     return found
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, for as long as the tests run."""
+    from support.browsing import find_chromium, opened_browser
+
+    if find_chromium() is None:
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
+    with opened_browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def harnesses() -> Path:
+    """The folder of evaluation harnesses, which the normal path does not have."""
+    folder = Path(__file__).parents[1] / "build" / "harnesses"
+    if not (folder / ".installed").exists():
+        pytest.skip("the evaluation harnesses are not installed: make harnesses")
+    return folder
 
 
 @pytest.fixture(scope="session")

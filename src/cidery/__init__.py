@@ -24,10 +24,12 @@ if TYPE_CHECKING:
     from cidery.captions.description import describe as describe
     from cidery.captions.formats import read_candidates as read_candidates
     from cidery.captions.formats import read_references as read_references
+    from cidery.captions.formats import read_slices as read_slices
     from cidery.captions.tokenizers import tokenize as tokenize
     from cidery.diversity import measure_diversity as measure_diversity
     from cidery.diversity import rank_references as rank_references
     from cidery.diversity import score_references as score_references
+    from cidery.doctor import diagnose as diagnose
     from cidery.errors import CideryError as CideryError
     from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
     from cidery.metrics.base import Metric as Metric
@@ -52,11 +54,13 @@ _MODULES = {
     "ScoreTable": "scoring.tables",
     "compare": "scoring.comparison",
     "describe": "captions.description",
+    "diagnose": "doctor",
     "explain": "metrics.contextual.explanation",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
     "read_references": "captions.formats",
+    "read_slices": "captions.formats",
     "score": "scoring.evaluation",
     "score_references": "diversity",
     "tokenize": "captions.tokenizers",

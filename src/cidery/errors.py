@@ -13,6 +13,7 @@ CideryError
 └── PluginError (ImportError)        what another package adds to cidery cannot be used
 
 UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
+SliceWarning (UserWarning)           slices and images do not fit together in every respect
 ```
 
 `except CideryError` catches everything that this package raises on purpose. A file that does not
@@ -76,6 +77,10 @@ class PluginError(CideryError, ImportError):
 
 class UnreliableWarning(UserWarning):
     """A number can be computed, but should not be trusted."""
+
+
+class SliceWarning(UserWarning):
+    """Slices and images do not fit together in every respect: what is left over is said."""
 
 
 class DataWarning(UserWarning):

@@ -39,11 +39,20 @@ def markdown_table(
     return "\n".join([head, f"|{rule}|", *body])
 
 
+_LATEX = {
+    **{sign: f"\\{sign}" for sign in "_%&#${}"},
+    **{sign: f"${sign}$" for sign in "<>"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+}
+
+
 def latex_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
 ) -> str:
     """Return a LaTeX tabular (booktabs); the columns in `left` hold words, the others numbers."""
-    escape = str.maketrans({"_": r"\_", "%": r"\%", "&": r"\&", "#": r"\#"})
+    escape = str.maketrans(_LATEX)
     columns = "".join("l" if place in left else "r" for place in range(len(header)))
     head, *body = (
         " & ".join(cell.translate(escape) for cell in row) + r" \\" for row in (header, *rows)

@@ -1,17 +1,15 @@
-"""Fixtures of the app's tests: databases, running installations, a browser."""
+"""Fixtures of the app's tests: databases and running installations."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import pytest
 
 from cidery.captions import bundled
 from support.attacking import World, attacked
-from support.browsing import find_chromium, opened_browser
 from support.serving import (
     Installation,
     PostgreSQL,
@@ -19,9 +17,6 @@ from support.serving import (
     running,
     share_postgresql,
 )
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 
 @pytest.fixture(scope="session")
@@ -72,13 +67,3 @@ def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     with running(folder) as app:
         app.run("challenge", "create", str(folder / "challenge.json"))
         yield app
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Chromium, for as long as the tests run."""
-    if find_chromium() is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
-    pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
-    with opened_browser() as opened:
-        yield opened

@@ -437,3 +437,43 @@ def test_hidden_references_stay_hidden(orchard: Orchard) -> None:
             seen += [visitor.get(path).text, visitor.get(f"/api{path}").text]
     seen.append(orchard.submit(orchard.good, b'[{"image_id": 1, "caption": 5}]').text)
     assert not [caption for caption in hidden if any(caption in text for text in seen)]
+
+
+def test_slices_on_the_web(orchard: Orchard) -> None:
+    """A form takes slices as a file or a field; the leaderboard has a choice of them."""
+    images = list(read_references(orchard.folder / "references.json"))
+    table = "image_id,domain\n" + "".join(f"{i},{'<in>' if i % 2 else 'out'}\n" for i in images)
+
+    def create(slug: str, **slices: Any) -> httpx.Response:
+        fields = {"slug": slug, "title": slug, "metrics": "rouge-l", "leaderboard_open": True}
+        text = {name: value for name, value in slices.items() if isinstance(value, str)}
+        files = {name: value for name, value in slices.items() if name not in text}
+        files["references"] = ("references.json", orchard.results("references.json"))
+        return orchard.owner.post("/api/new-challenge", data=fields | text, files=files)
+
+    answer = create("sliced", slices_file=("domains.csv", (table + "99,out\n").encode()))
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["slices"] == {"<in>": 36, "out": 36}
+    # A text names a field of the uploaded file and never a file of the server.
+    for text in ("no-such-field", "/etc/passwd", "/etc/passwd:root"):
+        refused = create("refused", slices=text)
+        assert refused.status_code == 400
+        assert f"there is no column '{text}': references.json has " in refused.text
+    assert create("by-length", slices="length:11,12").json()["slices_by"] == "length"
+    number = orchard.submit(orchard.good, orchard.results("system_a.json"), to="sliced").json()[
+        "id"
+    ]
+    shown = orchard.wait_for(number)
+    assert [s["slice"] for s in shown["slice_scores"]] == ["<in>", "out"]
+    board = orchard.good.get("/api/challenges/sliced", params={"slice": "out"}).json()[
+        "leaderboard"
+    ]
+    (cell,) = board["entries"][0]["cells"]
+    assert (board["slice"], cell["value"]) == ("out", shown["slice_scores"][1]["value"])
+    page = orchard.good.get("/challenges/sliced", params={"slice": "<in>"}).text
+    assert "<option selected>&lt;in&gt;</option>" in page
+    assert "chart?slice=%3Cin%3E" in page
+    assert ", &lt;in&gt;, 95" in orchard.good.get("/challenges/sliced/chart?slice=<in>").text
+    assert orchard.good.get("/challenges/sliced?slice=other").status_code == 400
+    assert orchard.good.get("/challenges/sliced/chart?slice=other").status_code == 404
+    assert "Scores by slice" in orchard.good.get(f"/submissions/{number}").text

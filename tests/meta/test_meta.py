@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 import cidery
 from cidery import METRICS, Bleu, Cider, meta
@@ -237,6 +236,8 @@ def test_concatenated_references(pairs: meta.Pairs) -> None:
 
 
 def test_ratings(ratings: meta.Ratings) -> None:
+    from scipy import stats
+
     found = meta.evaluate(ratings, {"mine": count_shared}).results["mine"]
     judged = ratings.judged
     scores = np.asarray(

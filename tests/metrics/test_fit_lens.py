@@ -15,13 +15,14 @@ import pytest
 
 from cidery.meta import read_dataset
 
-torch = pytest.importorskip("torch", reason="learning a lens needs torch")
+pytestmark = pytest.mark.model
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 WIDTH, IMAGES, CAPTIONS = 24, 90, 4000
 
 
 @pytest.fixture(scope="module")
 def tool() -> Iterator[Any]:
+    pytest.importorskip("torch", reason="learning a lens needs torch")
     path = Path(__file__).parents[2] / "tools" / "fit_lens.py"
     spec = importlib.util.spec_from_file_location("fit_lens", path)
     module = importlib.util.module_from_spec(spec)
@@ -33,6 +34,8 @@ def tool() -> Iterator[Any]:
 
 def make_material(tool: Any, rng: Any) -> Any:
     """Return judgments by people who look at a third of the directions alone."""
+    import torch
+
     vectors = rng.normal(size=(IMAGES * 3 + CAPTIONS, WIDTH))
     matters = np.arange(WIDTH) < WIDTH // 3
     images = rng.integers(0, IMAGES, CAPTIONS)
@@ -61,6 +64,8 @@ def make_material(tool: Any, rng: Any) -> Any:
 
 
 def test_a_lens_carries_over_to_other_images(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
     monkeypatch.setattr(tool, "BATCH", 256)
     material = make_material(tool, np.random.default_rng(0))
     rows, pairs = (
@@ -75,6 +80,8 @@ def test_a_lens_carries_over_to_other_images(tool: Any, monkeypatch: pytest.Monk
 
 def test_a_reference_that_is_not_there_counts_for_nothing(tool: Any) -> None:
     """Rows are padded; what stands in the padding must not matter."""
+    import torch
+
     chance = torch.Generator().manual_seed(0)
     vectors = torch.nn.functional.normalize(torch.randn(6, WIDTH, generator=chance), dim=1)
     lens = torch.zeros(2, WIDTH, 1)

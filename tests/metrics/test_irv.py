@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
 
 import cidery
 from cidery import Irv, IrvUnigram, meta
@@ -156,6 +155,8 @@ def test_signature_and_settings(minilm: Encoder) -> None:
 
 def test_flickr8k_expert_as_the_paper_scores_it(shared: Path) -> None:
     """0.471 is published for the unigram version: τ with the mean of three ratings."""
+    from scipy.stats import kendalltau
+
     dataset = meta.read_dataset("flickr8k-expert", shared / "data")
     ratings = dataset.ratings.reshape(-1, 3).mean(axis=1)
     scores = CaptionScorer().score(dataset.judged, {"": IrvUnigram()}).each[""]

@@ -9,10 +9,9 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from matplotlib.figure import Figure
 
 import cidery
 from cidery import plots
@@ -26,6 +25,9 @@ from cidery.diversity import (
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.plots.labels import overlap
 from support.example import BUNDLED, Example
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "diversity.py"
 
@@ -124,11 +126,12 @@ def test_map_merges_equal_captions(sampled: dict[int, list[str]]) -> None:
 @pytest.mark.parametrize("suffix", plots.FORMATS)
 def test_files(suffix: Any, tables: Any, tmp_path: Path) -> None:
     def draw() -> Any:
-        return {"tradeoff": plots.plot_tradeoff(tables), "f": plots.plot_f_scores(tables)}
+        return {"f": plots.plot_f_scores(some), "again": plots.plot_f_scores(some)}
 
+    some = {name: tables[name] for name in ("system 0", "humans")}
     target = tmp_path / f"out{suffix}"
     written = plots.save_figures(draw(), target)
-    names = ["out.pdf"] if suffix == ".pdf" else [f"out-tradeoff{suffix}", f"out-f{suffix}"]
+    names = ["out.pdf"] if suffix == ".pdf" else [f"out-f{suffix}", f"out-again{suffix}"]
     assert [path.name for path in written] == names
     starts = {".pdf": b"%PDF", ".png": b"\x89PNG", ".eps": b"%!PS", ".svg": b"<?xml"}
     assert all(path.read_bytes().startswith(starts[suffix]) for path in written)
@@ -136,7 +139,7 @@ def test_files(suffix: Any, tables: Any, tmp_path: Path) -> None:
     plots.save_figures(draw(), target)
     if suffix != ".eps":
         assert [path.read_bytes() for path in written] == before, "the same data, other bytes"
-    assert plots.save_figures(draw()["f"], target) == [target]
+    assert plots.save_figures(plots.plot_f_scores(some), target) == [target]
 
 
 def test_vector_files_keep_their_text(tables: Any, tmp_path: Path) -> None:
@@ -203,3 +206,25 @@ def test_the_example_draws_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     names = {path.name for path in tmp_path.iterdir()}
     shown = {f"diversity-{n}.png" for n in ("tradeoff", "f", "counts", "words", "radar", "map")}
     assert names == shown | {"diversity.pdf"}
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.SliceWarning")
+def test_slices_are_drawn_with_their_intervals(example: Example) -> None:
+    by = {image: "$x" if n else "one" for n, image in enumerate(example.references)}
+    systems = {"a": example.system_a, "b": example.system_b}
+    settings: Any = {"metrics": ["bleu-4", "rouge-l"], "by": by, "resamples": 20}
+    comparison = cidery.compare(systems, example.references, **settings)
+    figure = plots.plot_slices(comparison.tables, ["rouge-l"], resamples=20)
+    (axes,) = figure.axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["(all)", "$x", "one"]
+    marks = [line for line in axes.lines if line.get_linestyle() == "None"]
+    assert len(marks) == 6
+    slices = comparison.tables["a"].slices
+    assert slices is not None
+    drawn = [float(line.get_xdata()[0]) for line in marks[:3]]  # type: ignore[index]
+    assert drawn == [table.corpus["rouge-l"] for table in slices.rows.values()]
+    assert len(plots.plot_slices(comparison.tables["a"], resamples=20).axes) == 2
+    with pytest.raises(InputError, match="there are no slices to draw"):
+        plots.plot_slices(cidery.score(example.system_a, example.references, ["bleu-4"]))
+    with pytest.raises(InputError, match="'cider' was not scored; there are bleu-4, rouge-l"):
+        plots.plot_slices(comparison.tables, ["cider"])

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +18,25 @@ import pytest
 
 from cidery.captions import bundled
 from support.available import skip_unless_available
+from support.commands import Finished, run_cidery
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(python|console)\n(.*?)^```$(?:\n\n^```text\n(.*?)^```$)?", flags=re.MULTILINE | re.DOTALL
+)
+"""Code, and the block of text below it, which shows what the code prints."""
 OURS = re.compile(r"(^|\| )cidery ")
 ANYTHING = "…"
+VERSION = re.compile(r"(?<=\|version:)\d+(\.\d+)*")
+"""At the end of a signature; a page need not show the newest one."""
 NEEDS: dict[str, list[pytest.MarkDecorator]] = {
+    "benchmark.md": [pytest.mark.app],
     "bertscore.md": [pytest.mark.model],
     "command-line.md": [pytest.mark.app, pytest.mark.model],
     "encoders.md": [pytest.mark.model],
     "irv.md": [pytest.mark.model],
+    "judgments.md": [pytest.mark.app],
     "server.md": [pytest.mark.app],
     "spice.md": [pytest.mark.model],
     "studies.md": [pytest.mark.app],
@@ -33,8 +44,17 @@ NEEDS: dict[str, list[pytest.MarkDecorator]] = {
 """Pages whose examples parse or encode captions, or use the web app."""
 
 
+def name_page(page: Path) -> str:
+    """Return a name that no other page has: several pages of docs/api have those of others."""
+    return f"api/{page.name}" if page.parent.name == "api" else page.name
+
+
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.name, marks=NEEDS.get(page.name, ())) for page in PAGES]
+    "page",
+    [
+        pytest.param(page, id=name_page(page), marks=NEEDS.get(name_page(page), ()))
+        for page in PAGES
+    ],
 )
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 def test_examples(
@@ -43,9 +63,10 @@ def test_examples(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    if pytest.mark.app in NEEDS.get(page.name, []):
+    needs = NEEDS.get(name_page(page), [])
+    if pytest.mark.app in needs:
         pytest.importorskip("django", reason="Django is not installed")
-    if pytest.mark.model in NEEDS.get(page.name, []):
+    if pytest.mark.model in needs:
         skip_unless_available("spice")
         request.getfixturevalue("minilm")
     for name in bundled.NAMES:
@@ -57,7 +78,11 @@ def test_examples(
         if block[1] == "python":
             line = text.count("\n", 0, block.start(2))
             source = "\n" * line + block[2]
-            exec(compile(source, str(page), "exec", dont_inherit=True), namespace)
+            printed = io.StringIO()
+            with redirect_stdout(printed):
+                exec(compile(source, str(page), "exec", dont_inherit=True), namespace)
+            if block[3]:
+                assert matches(block[3], printed.getvalue()), printed.getvalue()
         else:
             for command, shown in parse_console(block[2]):
                 run_command(command, shown)
@@ -72,22 +97,21 @@ def parse_console(block: str) -> Iterator[tuple[str, str]]:
 
 
 def run_command(command: str, shown: str) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        command,
-        shell=True,
-        env=os.environ | {"PATH": path},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}\n{done.stderr}"
+    if re.search("[|<>]", command):
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        settings = {"env": os.environ | {"PATH": path}, "capture_output": True, "encoding": "utf-8"}
+        ran = subprocess.run(command, shell=True, check=False, **settings)
+        done = Finished(ran.returncode, ran.stdout, ran.stderr)
+    else:
+        done = run_cidery(shlex.split(command)[1:], environment=os.environ)
+    assert done.status == 0, f"{command}\n{done.stderr}"
     if shown.strip():
         assert matches(shown, done.stdout), f"{command} prints\n{done.stdout}\nnot\n{shown}"
 
 
 def matches(shown: str, printed: str) -> bool:
-    """Compare up to blanks; … stands for anything."""
+    """Compare up to blanks and cidery's version; … stands for anything."""
+    shown, printed = (VERSION.sub("", text) for text in (shown, printed))
     parts = [re.escape(" ".join(part.split())) for part in shown.split(ANYTHING)]
     pattern = ".*".join(parts)
     return re.fullmatch(pattern, " ".join(printed.split())) is not None
@@ -96,6 +120,8 @@ def matches(shown: str, printed: str) -> bool:
 def test_matching() -> None:
     assert matches("a  1.5\n…\nend", "a 1.5\nanything\nend\n")
     assert not matches("a  1.5", "a 1.6")
+    assert matches("cider|refs:5|version:0.1.0.", "cider|refs:5|version:1.12.0.")
+    assert not matches("cider|refs:5|version:0.1.0", "cider|refs:4|version:0.1.0")
     assert not matches("…\nend", "the end is not here")
 
 

@@ -41,6 +41,7 @@ PUBLIC = (
 )
 """Packages whose names an example may use as if it had imported them."""
 NEEDS = {
+    "aac_metrics": "model",
     "app/": "app",
     "contextual": "model",
     "minilm": "model",
@@ -81,7 +82,8 @@ def find_examples() -> Iterator[DocstringExample]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
         module = ".".join(part for part in parts if part != "__init__")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        text = path.read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(text)) if ">>>" in text or "```" in text else ():
             if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
                 continue
             for block in BLOCK.finditer(ast.get_docstring(node) or ""):

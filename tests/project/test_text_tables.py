@@ -26,6 +26,13 @@ def test_markdown() -> None:
     ]
 
 
+def test_what_means_something_to_latex_is_spelt() -> None:
+    shown = latex_table([r"a\b"], [["${x}^~"], ["< 0.001"]]).split("\n")
+    assert shown[2] == r"a\textbackslash{}b \\"
+    assert shown[4] == r"\$\{x\}\textasciicircum{}\textasciitilde{} \\"
+    assert shown[5] == r"$<$ 0.001 \\"
+
+
 def test_latex() -> None:
     assert latex_table(HEADER, ROWS, left=(0, 2)).split("\n") == [
         r"\begin{tabular}{lrl}",

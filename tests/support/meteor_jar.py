@@ -84,14 +84,17 @@ def scores(session: Session, rows: Sequence[Sequence[float]]) -> tuple[list[floa
     return answers[:-1], answers[-1]
 
 
-def alignments(jar: Path, pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str, list[str]]]:
+def alignments(
+    jar: Path, pairs: Sequence[tuple[str, str]], *options: str
+) -> list[tuple[str, str, list[str]]]:
     """Normalised candidate, normalised reference and alignment lines, for each pair."""
     with tempfile.TemporaryDirectory() as folder:
         test, reference = Path(folder, "test"), Path(folder, "reference")
         test.write_bytes("".join(candidate + "\n" for candidate, _ in pairs).encode())
         reference.write_bytes("".join(ref + "\n" for _, ref in pairs).encode())
+        files = str(test), str(reference)
         subprocess.run(
-            _command(jar, str(test), str(reference), "-writeAlignments", "-f", f"{folder}/out"),
+            _command(jar, *files, "-writeAlignments", "-f", f"{folder}/out", *options),
             capture_output=True,
             check=True,
             cwd=jar.parent,

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 Segment = tuple[str, list[str]]
+
+
+class Paraphrase(NamedTuple):
+    """An entry of METEOR's paraphrase table."""
+
+    probability: str
+    first: str
+    second: str
+
+
+def sample_paraphrases(path: Path, every: int) -> list[Paraphrase]:
+    """Read one megabyte in so many of a paraphrase table: reading all of it takes long."""
+    found = []
+    lines = 0
+    with gzip.open(path) as file:
+        for number, piece in enumerate(iter(lambda: file.read(1 << 20), b"")):
+            if number % every == 0:
+                # The first line of a piece may be the end of one.
+                start = 1 + (-lines - 1) % 3
+                whole = piece.decode(errors="replace").split("\n")[start:-1]
+                found += [Paraphrase(*whole[i : i + 3]) for i in range(0, len(whole) - 2, 3)]
+            lines += piece.count(b"\n")
+    return found
+
 
 _ODD = [
     "é", "ß", "Σ", "İ", "б", "Ж", "漢", "字", "º", "½", "€", "😀", "\u00a0", "\u2009", "\u3000",
@@ -30,12 +57,12 @@ class SegmentMaker:
     def __init__(
         self,
         groups: Sequence[Sequence[str]],
-        paraphrases: Sequence[tuple[str, str]],
+        paraphrases: Sequence[Paraphrase],
         rng: random.Random,
     ) -> None:
         self.groups = [list(group) for group in groups if len(group) > 1]
         self.paraphrases: dict[str, list[str]] = {}
-        for first, second in paraphrases:
+        for _, first, second in paraphrases:
             self.paraphrases.setdefault(first, []).append(second)
             self.paraphrases.setdefault(second, []).append(first)
         self.phrases = sorted(self.paraphrases)

@@ -14,24 +14,29 @@ MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
     "browser": "needs Chromium",
     "build": "builds the package, or compiles its core with another compiler",
+    "docs": "needs the packages that build the documentation site",
+    "harness": "needs evaluation harnesses from PyPI, which `make harnesses` installs",
     "java": "needs Java and the reference tools that run on it",
     "model": "needs a language model or a spaCy pipeline, and the packages that run it",
     "sanitizer": "compiles the native core with a sanitizer and runs it",
     "service": "starts the web app, its workers or PostgreSQL",
     "shared": "needs the folder ../shared with real captions and judgments",
 }
-FIXTURES = {
+NAMES = {
     "browser": "browser",
     "browsed": "service",
     "built_wheel": "build",
     "database": "service",
+    "harnesses": "harness",
     "installation": "service",
     "java": "java",
+    "make_model": "model",
     "minilm": "model",
     "parser": "model",
     "postgresql": "service",
     "sanitized_core": "sanitizer",
     "shared": "shared",
+    "site": "docs",
     "torch": "model",
     "torchmetrics": "model",
     "world": "service",
@@ -59,9 +64,11 @@ def skip_without_extras(item: pytest.Item) -> None:
 
 
 def mark_needs(item: pytest.Item) -> None:
-    """Add the markers that follow from a test's fixtures and folder."""
+    """Add the markers that follow from a test's fixtures, helpers and folder."""
     names = set(getattr(item, "fixturenames", ()))
-    found = {FIXTURES[name] for name in names & set(FIXTURES)}
+    if isinstance(item, pytest.Function):
+        names |= set(item.function.__code__.co_names)
+    found = {NAMES[name] for name in names & set(NAMES)}
     if item.config.rootpath / "tests" / "app" in item.path.parents:
         found.add("app")
     if set(extras_of(item)) & set(MODELS):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,30 +41,6 @@ def score(
     return score_tokens(
         tokenize(references), tokenize({image: [c] for image, c in candidates.items()})
     )
-
-
-_METEOR = """
-import json, os, sys
-from pycocoevalcap.meteor.meteor import Meteor
-references, candidates = ({int(k): v for k, v in part.items()} for part in json.load(sys.stdin))
-meteor = Meteor()
-print(json.dumps(meteor.compute_score(references, candidates)), flush=True)
-meteor.meteor_p.kill()
-os._exit(0)
-"""
-
-
-def meteor(
-    candidates: Mapping[int, str], references: Mapping[int, list[str]]
-) -> tuple[float, np.ndarray]:
-    """Return METEOR's corpus score and score per image, from a process of its own: it leaks."""
-    tokens = tokenize(references), tokenize({image: [c] for image, c in candidates.items()})
-    done = subprocess.run(
-        [sys.executable, "-c", _METEOR], input=json.dumps(tokens), stdout=subprocess.PIPE,
-        text=True, check=True,
-    )  # fmt: skip
-    corpus, each = json.loads(done.stdout)
-    return corpus, np.asarray(each)
 
 
 def coco_captions(part: str) -> dict[int, list[str]]:

@@ -21,6 +21,8 @@ SECONDS = {
     "test_examples[studies.md]": 17,
     "test_live_on_2000_segments": 25,
     "test_live_on_captions_of_coco": 8,
+    "test_live_through_lmms_eval": 14,
+    "test_task_files_score_once_with_intervals_and_signatures": 10,
     "test_meteor_on_random_corpora": 15,
     "test_examples[server.md]": 12,
     "test_real_captions_through_every_scorer": 10,

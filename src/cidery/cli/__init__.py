@@ -22,7 +22,7 @@ from typer.main import get_command
 from cidery._version import __version__
 from cidery.cli.parsing import examples
 from cidery.cli.rendering import complain
-from cidery.errors import CideryError, DataWarning, UnreliableWarning
+from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarning
 
 COMMANDS = (
     "score",
@@ -41,11 +41,12 @@ COMMANDS = (
     "submit",
     "graph",
     "data",
+    "doctor",
     "demo",
 )
 """In the order of `cidery --help`; each is a module here."""
 
-OUR_WARNINGS = (UnreliableWarning, DataWarning)
+OUR_WARNINGS = (UnreliableWarning, SliceWarning, DataWarning)
 """Told in one line, at every run."""
 BAD_INPUT = 2
 BROKEN_PIPE = 128 + 13  # what a shell reports for a program that SIGPIPE ended

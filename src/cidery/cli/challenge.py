@@ -38,7 +38,8 @@ def create(
     """Make a challenge from a file.
 
     The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
-    frequencies, opens, closes, per_day, in_all, visibility, leaderboard_open, image_scores_open.
+    frequencies, opens, closes, per_day, in_all, visibility, leaderboard_open, image_scores_open,
+    and slices (a file, FILE:COLUMN, a field of the references, length).
     """
     make_installation(data, database)
     from cidery.app.challenges.creation import create_from_file
@@ -94,12 +95,15 @@ def export(
     data: Data = None,
     database: Database = None,
     format: Annotated[Literal["json", "csv"], typer.Option(help="How to print it.")] = "json",
+    slice: Annotated[
+        str, typer.Option(help="Scores of this slice alone.", metavar="NAME", show_default=False)
+    ] = "",
 ) -> None:
     """Print the leaderboard with all digits."""
     open_installation(data, database)
     from cidery.app.challenges.management import export_leaderboard, find_challenge
 
-    records = export_leaderboard(find_challenge(slug))
+    records = export_leaderboard(find_challenge(slug), slice)
     if format == "csv" and records:
         show_csv(records)
     elif format == "json":

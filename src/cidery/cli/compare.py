@@ -28,6 +28,7 @@ app = parsing.new_app()
         "cidery compare references.json ours=run7/results.json theirs=base/results.json",
         "cidery compare references.json a.json b.json c.json -m cider-d --resamples 10000",
         "cidery compare references.json ours.json theirs.json --format latex",
+        "cidery compare nocaps_val.json ours.json theirs.json --by domain",
     )
 )
 def compare(
@@ -51,6 +52,9 @@ def compare(
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
     reference_id_field: parsing.ReferenceIdField = None,
+    by: parsing.By = None,
+    slices: parsing.Slices = "whole",
+    plot: parsing.Plot = None,
     confidence: Annotated[
         float,
         typer.Option(
@@ -65,12 +69,14 @@ def compare(
 ) -> None:
     """Compare systems on the same images by paired tests.
 
-    Every pair of systems is compared by every metric.
+    Every pair of systems is compared by every metric and, with --by, in every slice.
     """
     import cidery
     from cidery.captions.formats import read_candidates, read_references
+    from cidery.captions.slices import find_slices
 
     files = _name_systems(systems)
+    parsing.check_plot(plot, by, references, *files.values())
     with progress(len(files) + 2, references, *files.values()) as step:
         step("reading references")
         known = read_references(
@@ -83,6 +89,9 @@ def compare(
         for name, file in files.items():
             step(f"reading {name}")
             captions[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
+        fields = [(references, reference_id_field or id_field)]
+        fields += [(file, id_field) for file in files.values()]
+        named = None if by is None else find_slices(by, fields, known)
         step("scoring and resampling")
         comparison = cidery.compare(
             captions,
@@ -96,8 +105,18 @@ def compare(
             confidence=confidence,
             resamples=resamples,
             seed=seed,
+            by=named,
+            by_name=by,
+            slices=slices,
             references_name=references,
         )
+        if plot:
+            from cidery.plots import plot_slices, save_figures
+
+            figure = plot_slices(
+                comparison.tables, confidence=confidence, seed=seed, resamples=resamples
+            )
+            save_figures(figure, plot)
     if format == "json":
         show_json(comparison.to_dict())
     elif format == "csv":
@@ -109,8 +128,9 @@ def compare(
     else:
         first = next(iter(comparison.tables.values()))
         show_title(f"{len(files)} systems, {first.image_count} images of {references}")
-        show_table(comparison.header(), comparison.lines())
-        show_notes(comparison.note)
+        show_table(comparison.header(), comparison.lines(), left=comparison.left)
+        notes = [] if first.slices is None else [first.slices.note]
+        show_notes(*notes, comparison.note)
         show_signatures(first.signatures.values())
 
 

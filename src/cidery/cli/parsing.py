@@ -75,6 +75,23 @@ def _complete_tokenizers(incomplete: str) -> list[str]:
     return [name for name in list_names("tokenizer", TOKENIZERS) if name.startswith(incomplete)]
 
 
+def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
+    """Refuse, before long work, a figure that cannot be drawn or written."""
+    if plot is None:
+        return
+    if by is None:
+        raise typer.BadParameter("it draws slices: name them with --by", param_hint="--plot")
+    from importlib.util import find_spec
+
+    from cidery.errors import MissingExtraError
+    from cidery.plots.figures import check_figure_file
+
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError.to("draw", package="matplotlib", extra="plots")
+    check_output(plot, *inputs, option="--plot")
+    check_figure_file(plot)
+
+
 _FUNCTION = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -250,6 +267,31 @@ Threads: TypeAlias = Annotated[
         metavar="COUNT",
         min=0,
         max=MOST_THREADS,
+    ),
+]
+By: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Score slices of the images apart: a file of slices by image (CSV, TSV, JSON, JSON "
+        "lines, Parquet), FILE:COLUMN, a field of the file of references or captions such as "
+        "domain, length, length:8,12 (words of the references) or references (how many).",
+        metavar="FILE|FIELD",
+        show_default=False,
+    ),
+]
+Slices: TypeAlias = Annotated[
+    Literal["whole", "separate"],
+    typer.Option(
+        help="A slice has the scores that its captions have in the whole set (whole), or is scored "
+        "by itself, with its own document frequencies (separate)."
+    ),
+]
+Plot: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Also draw the scores of the slices with their intervals: .pdf, .svg, .eps or .png.",
+        metavar="FILE",
+        show_default=False,
     ),
 ]
 Output: TypeAlias = Annotated[

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_csv, show_signatures, show_table, show_title
+from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
 
 if TYPE_CHECKING:
     from cidery.scoring.tables import ScoreTable
@@ -25,6 +27,8 @@ app = parsing.new_app()
         "cidery score outputs.jsonl outputs.jsonl --caption-field prediction",
         "cidery score results.json references.json -m rouge-l:beta=1 --faithful paper",
         "cidery score few.json references.json --missing skip --frequencies coco-val2014",
+        "cidery score results.json nocaps_val.json --by domain",
+        "cidery score results.json references.json --by tags.csv --plot tags.pdf",
     )
 )
 def score(
@@ -56,6 +60,9 @@ def score(
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
     reference_id_field: parsing.ReferenceIdField = None,
+    by: parsing.By = None,
+    slices: parsing.Slices = "whole",
+    plot: parsing.Plot = None,
     confidence: Annotated[
         float | None,
         typer.Option(
@@ -81,7 +88,9 @@ def score(
         read_references,
         write_rows,
     )
+    from cidery.captions.slices import find_slices
 
+    parsing.check_plot(plot, by, results, references)
     if captions:
         parsing.check_output(captions, results, references, option="--captions")
         check_rows_file(captions)
@@ -99,6 +108,8 @@ def score(
             caption_field=reference_field,
             id_field=reference_id_field or id_field,
         )
+        files = [(references, reference_id_field or id_field), (results, id_field)]
+        named = None if by is None else find_slices(by, files, known)
         step("scoring")
         table = cidery.score(
             candidates,
@@ -109,31 +120,61 @@ def score(
             faithful=faithful,
             missing=missing,
             threads=threads,
+            by=named,
+            by_name=by,
+            slices=slices,
             candidates_name=results,
             references_name=references,
         )
         step("resampling")
-        intervals = (
-            {}
-            if confidence is None
-            else table.intervals(confidence, seed=seed, resamples=resamples)
-        )
+        shown = _Shown(table)
+        if confidence is not None:
+            shown = _Shown.draw(table, confidence, seed, resamples)
+        if plot:
+            from cidery.plots import plot_slices, save_figures
+
+            figure = plot_slices(
+                table, confidence=confidence or 0.95, seed=seed, resamples=resamples
+            )
+            save_figures(figure, plot)
     if captions:
         write_rows(captions, table.to_columns())
     if format == "table":
         show_title(f"{results}: {table.image_count} images scored against {references}")
-    _show(table, intervals, format)
+    shown.show(format)
 
 
-def _show(table: ScoreTable, intervals: dict[str, Interval], format: str) -> None:
-    if format == "json":
-        typer.echo(table.to_json(intervals=intervals))
-    elif format == "csv":
-        show_csv(table.records(intervals))
-    elif format == "markdown":
-        typer.echo(table.to_markdown(intervals=intervals))
-    elif format == "latex":
-        typer.echo(table.to_latex(intervals=intervals))
-    else:
-        show_table(table.header(intervals), table.lines(intervals=intervals))
-        show_signatures(table.signatures.values())
+@dataclass(frozen=True)
+class _Shown:
+    """A table and the intervals that are shown with it."""
+
+    table: ScoreTable
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    by_slice: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+
+    @classmethod
+    def draw(cls, table: ScoreTable, confidence: float, seed: int, resamples: int) -> _Shown:
+        if table.slices is None:
+            return cls(table, table.intervals(confidence, seed, resamples))
+        found = table.slices.intervals(confidence, seed, resamples)
+        return cls(table, found[table.slices.whole_name], found)
+
+    def show(self, format: str) -> None:
+        table = self.table
+        sliced = table.slices is not None
+        rows: Any = table if table.slices is None else table.slices
+        intervals: Any = self.by_slice if sliced else self.intervals
+        if format == "json":
+            typer.echo(table.to_json(intervals=self.intervals, slice_intervals=self.by_slice))
+        elif format == "csv":
+            show_csv(rows.records(intervals))
+        elif format == "markdown":
+            typer.echo(rows.to_markdown(intervals=intervals))
+        elif format == "latex":
+            typer.echo(rows.to_latex(intervals=intervals))
+        else:
+            left = (0, 1) if sliced else (0,)
+            show_table(rows.header(intervals), rows.lines(intervals=intervals), left=left)
+            if table.slices is not None:
+                show_notes(table.slices.note)
+            show_signatures(table.signatures.values())

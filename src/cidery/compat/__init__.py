@@ -1,4 +1,4 @@
-"""cidery where people live: Hugging Face `evaluate`, torchmetrics, pandas and polars.
+"""cidery where people live: Hugging Face `evaluate`, torchmetrics, data frames, harnesses.
 
 Each adapter is one file, imported by its own name, so that nothing unused is loaded:
 
@@ -6,5 +6,8 @@ Each adapter is one file, imported by its own name, so that nothing unused is lo
 from cidery.compat.huggingface import CaptionMetrics
 from cidery.compat.torchmetrics import CaptionScore   # pip install 'cidery[torch]'
 from cidery.compat.frames import score_frame          # pip install 'cidery[pandas]' or [polars]
+from cidery.compat.aac_metrics import Evaluate        # pip install 'cidery[torch]'
+from cidery.compat.capevalkit import CaptionMetric
+from cidery.compat.vlmeval import CaptionScorer
 ```
 """

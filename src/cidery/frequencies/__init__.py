@@ -4,7 +4,8 @@ from cidery.frequencies.document_frequencies import (
     MAX_ORDER,
     SHIPPED,
     DocumentFrequencies,
+    list_shipped_files,
     load_shipped,
 )
 
-__all__ = ["MAX_ORDER", "SHIPPED", "DocumentFrequencies", "load_shipped"]
+__all__ = ["MAX_ORDER", "SHIPPED", "DocumentFrequencies", "list_shipped_files", "load_shipped"]

@@ -27,6 +27,7 @@ SHIPPED = ("coco-val2014", "coco-train2014")
 """Sets that come with the package, each plain and with English stems."""
 
 MAX_ORDER = 8
+"""The longest n-grams that can be counted."""
 _FOLDER = Path(__file__).parent / "shipped"
 
 
@@ -244,6 +245,11 @@ class DocumentFrequencies:
         # What these cached properties would compute, the file has.
         vars(loaded).update(trie=payload.make_trie(words), fingerprint=header["fingerprint"])
         return loaded
+
+
+def list_shipped_files(name: str) -> list[Path]:
+    """Return the files of a shipped set: plain, then with English stems."""
+    return [_FOLDER / f"{name}.df", _FOLDER / f"{name}.english.df"]
 
 
 @lru_cache(maxsize=8)

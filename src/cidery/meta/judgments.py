@@ -233,6 +233,7 @@ class Systems:
 
 
 Dataset: TypeAlias = Pairs | Ratings | Sets | Systems
+"""What `read_dataset` returns."""
 
 
 def _fingerprint(*parts: Any) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from cidery.plots.figures import FORMATS, new_figure, save_figures
     from cidery.plots.scenes import plot_scene
+    from cidery.plots.slices import plot_slices
 
 _MODULES = {
     "FORMATS": "figures",
@@ -36,6 +37,7 @@ _MODULES = {
     "plot_radar": "captions",
     "plot_references": "agreement",
     "plot_scene": "scenes",
+    "plot_slices": "slices",
     "plot_tradeoff": "diversity",
     "plot_word_frequencies": "captions",
     "save_figures": "figures",
@@ -53,6 +55,7 @@ __all__ = [
     "plot_radar",
     "plot_references",
     "plot_scene",
+    "plot_slices",
     "plot_tradeoff",
     "plot_word_frequencies",
     "save_figures",

@@ -76,11 +76,7 @@ def save_figures(
     ```
     """
     target = Path(path)
-    suffix = target.suffix.lower()
-    if suffix not in FORMATS:
-        raise SettingError(
-            f"{path}: the name of a figure's file ends in {', '.join(FORMATS)}, not {suffix!r}"
-        )
+    suffix = check_figure_file(path)
     named = figures if isinstance(figures, Mapping) else {"": figures}
     require_some(named)
     with _style():
@@ -100,6 +96,16 @@ def save_figures(
         return written
 
 
+def check_figure_file(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a figure's file; refuse those that `save_figures` cannot write."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise SettingError(
+            f"{path}: the name of a figure's file ends in {', '.join(FORMATS)}, not {suffix!r}"
+        )
+    return suffix
+
+
 def require_some(things: Mapping[str, Any]) -> None:
     """Raise an InputError where there is nothing to draw."""
     if not things:
@@ -115,7 +121,7 @@ def line_styles(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def point_styles(names: Iterable[str], humans: str) -> list[dict[str, Any]]:
+def point_styles(names: Iterable[str], humans: str | None) -> list[dict[str, Any]]:
     """Return a marker and a colour for each name; `humans` is a black star.
 
     The first 70 names get 70 different combinations.

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.slices import ALL, SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import MismatchError, SettingError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike, Scorer
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
+from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
 from cidery.text_tables import latex_table, markdown_table
+
+Tests: TypeAlias = Mapping[str, Mapping[tuple[str, str], PairedTest]]
+"""metric -> (system, other system) -> test"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,20 +32,27 @@ class Comparison:
 
     tables: Mapping[str, ScoreTable]
     """system -> its scores"""
-    tests: Mapping[str, Mapping[tuple[str, str], PairedTest]]
-    """metric -> (system, other system) -> test"""
+    tests: Tests
     resamples: int
     seed: int
+    slices: Mapping[str, Tests] | None = field(default=None, repr=False)
+    """slice -> its tests, where `by` was given; `tables` have its scores"""
 
     @property
     def note(self) -> str:
         """What the p-values are, and what they were corrected for."""
-        count = sum(map(len, self.tests.values()))
+        count = _count_tests(self.tests)
         holm_note = (
             f"p is Holm-corrected for the {count} comparisons made here"
             if count > 1
             else "one comparison was made, so p needs no correction"
         )
+        if self.slices is not None:
+            by_slice = sum(map(_count_tests, self.slices.values()))
+            holm_note = (
+                f"p is Holm-corrected: that of all images for {count} comparison"
+                f"{'s' * (count != 1)}, that of slices for the {by_slice} of slices"
+            )
         return (
             f"paired permutation test and paired bootstrap, {self.resamples} samples, seed "
             f"{self.seed}; {holm_note}. A large p means that no difference was found, not that "
@@ -46,67 +61,119 @@ class Comparison:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the captions' scores, ready for JSON."""
-        first = next(iter(self.tables.values()))
-        return {
-            "images": first.image_count,
-            "scores": {name: dict(table.corpus) for name, table in self.tables.items()},
-            "signatures": dict(first.signatures),
-            "tests": {
-                metric: [{"systems": list(pair), **vars(test)} for pair, test in pairs.items()]
-                for metric, pairs in self.tests.items()
-            },
-            "note": self.note,
-        }
+        content = _describe(self.tables, self.tests)
+        content["signatures"] = dict(next(iter(self.tables.values())).signatures)
+        if self.slices is not None:
+            first = _slices_of(next(iter(self.tables.values())))
+            content["slices"] = {
+                "by": first.by,
+                "mode": first.mode,
+                "slices": {
+                    name: _describe(tables, tests)
+                    | ({"signatures": dict(first[name].signatures)} if self._is_separate else {})
+                    for name, (tables, tests) in self._parts().items()
+                    if name != ALL
+                },
+            }
+        return without_nan(content | {"note": self.note})  # type: ignore[no-any-return]
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row per metric and pair of systems with all digits, for CSV."""
-        signatures = next(iter(self.tables.values())).signatures
         return [
             {
+                **({} if self.slices is None else {"slice": name, "images": _count(tables)}),
                 "metric": metric,
                 "system": one,
                 "other": other,
-                "score": self.tables[one].corpus[metric],
-                "other_score": self.tables[other].corpus[metric],
+                "score": tables[one].corpus[metric],
+                "other_score": tables[other].corpus[metric],
                 **vars(test),
-                "signature": signatures[metric],
+                "signature": tables[one].signatures[metric],
             }
-            for metric, pairs in self.tests.items()
+            for name, (tables, tests) in self._parts().items()
+            for metric, pairs in tests.items()
             for (one, other), test in pairs.items()
         ]
 
     def header(self) -> list[str]:
         """Return the columns of `lines`."""
-        return ["metric", *self.tables, "diff", "interval", "p", "effect", "wins"]
+        slices = ["slice", "images"] if self.slices is not None else []
+        return ["metric", *slices, *self.tables, "diff", "interval", "p", "effect", "wins"]
+
+    @property
+    def left(self) -> tuple[int, ...]:
+        """The columns of words."""
+        return LEFT if self.slices is not None else (0,)
 
     def lines(self, digits: int = 4) -> list[list[str]]:
-        """Return the comparison as text cells, a row per metric and pair of systems."""
+        """Return the comparison as text cells, a row per metric, slice and pair of systems."""
         several = len(self.tables) > 2
         lines = []
-        for metric, pairs in self.tests.items():
-            scores = [f"{table.corpus[metric]:.{digits}f}" for table in self.tables.values()]
-            for number, ((one, other), test) in enumerate(pairs.items()):
-                verdict = f"{test.difference:+.{digits}f}"
-                lines.append(
-                    [
-                        metric if number == 0 else "",
-                        *(scores if number == 0 else [""] * len(scores)),
-                        f"{one} - {other}: {verdict}" if several else verdict,
-                        f"[{test.low:+.{digits}f}, {test.high:+.{digits}f}]",
-                        format_p(test.adjusted_p),
-                        f"{test.effect:+.2f}",
-                        f"{100 * test.wins:.0f} %",
-                    ]
-                )
+        for metric in self.tests:
+            for name, (tables, tests) in self._parts().items():
+                scores = [f"{table.corpus[metric]:.{digits}f}" for table in tables.values()]
+                slice_cells = [name, str(_count(tables))] if self.slices is not None else []
+                head = [metric if name == ALL else "", *slice_cells, *scores]
+                for number, ((one, other), test) in enumerate(tests[metric].items()):
+                    verdict = f"{test.difference:+.{digits}f}"
+                    interval = f"[{test.low:+.{digits}f}, {test.high:+.{digits}f}]"
+                    lines.append(
+                        [
+                            *(head if number == 0 else [""] * len(head)),
+                            f"{one} - {other}: {verdict}" if several else verdict,
+                            interval if test.low == test.low else "",  # nan: one image
+                            format_p(test.adjusted_p),
+                            f"{test.effect:+.2f}",
+                            f"{100 * test.wins:.0f} %",
+                        ]
+                    )
         return lines
 
     def to_markdown(self, digits: int = 4) -> str:
         """Return the comparison as a Markdown table."""
-        return markdown_table(self.header(), self.lines(digits))
+        return markdown_table(self.header(), self.lines(digits), left=self.left)
 
     def to_latex(self, digits: int = 4) -> str:
         """Return the comparison as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines(digits))
+        return latex_table(self.header(), self.lines(digits), left=self.left)
+
+    @property
+    def _is_separate(self) -> bool:
+        return _slices_of(next(iter(self.tables.values()))).mode == "separate"
+
+    def _parts(self) -> dict[str, tuple[Mapping[str, ScoreTable], Tests]]:
+        """Return the scores and tests of all images, then those of each slice."""
+        parts: dict[str, tuple[Mapping[str, ScoreTable], Tests]] = {ALL: (self.tables, self.tests)}
+        for name, tests in (self.slices or {}).items():
+            parts[name] = (
+                {system: _slices_of(table)[name] for system, table in self.tables.items()},
+                tests,
+            )
+        return parts
+
+
+def _slices_of(table: ScoreTable) -> SliceTables:
+    assert table.slices is not None  # compare() sees to it
+    return table.slices
+
+
+def _describe(tables: Mapping[str, ScoreTable], tests: Tests) -> dict[str, Any]:
+    return {
+        "images": _count(tables),
+        "scores": {name: dict(table.corpus) for name, table in tables.items()},
+        "tests": {
+            metric: [{"systems": list(pair), **vars(test)} for pair, test in pairs.items()]
+            for metric, pairs in tests.items()
+        },
+    }
+
+
+def _count(tables: Mapping[str, ScoreTable]) -> int:
+    return next(iter(tables.values())).image_count
+
+
+def _count_tests(tests: Tests) -> int:
+    return sum(map(len, tests.values()))
 
 
 def format_p(p: float) -> str:
@@ -127,9 +194,12 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    by: SlicesLike | None = None,
+    slices: SliceMode = "whole",
     references_name: str = "references",
+    by_name: str | None = None,
 ) -> Comparison:
-    """Compare systems on the same images: every pair, every metric.
+    """Compare systems on the same images: every pair, every metric and, with `by`, every slice.
 
     Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
     that all systems describe.
@@ -141,38 +211,95 @@ def compare(
     """
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
+    check_mode(slices)
     chosen = get_metrics(metrics, faithful)
     corpora = _common_corpora(systems, references, missing, references_name)
-    scorer = Scorer.build(
-        next(iter(corpora.values())),
-        chosen,
+    first = next(iter(corpora.values()))
+    prepare = partial(
+        Scorer.build,
+        metrics=chosen,
         tokenizer=tokenizer,
-        frequencies=frequencies,
+        frequencies=read_frequencies(frequencies),
         threads=threads,
     )
+    scorer = prepare(first)
+    slicing = Slicing.build(by, slices, first, scorer, prepare, by_name) if by is not None else None
     tables = {
         name: scorer.score(c.candidates, c.candidate_images, c.candidate_ids)
         for name, c in corpora.items()
     }
-    tests: dict[str, dict[tuple[str, str], PairedTest]] = {label: {} for label in chosen}
-    for label in chosen:
-        for one, other in combinations(tables, 2):
-            first, second = tables[one].resampling[label], tables[other].resampling[label]
-            tests[label][one, other] = paired_test(
-                first.rows,
-                second.rows,
-                first.pool,
-                (first.pool(first.rows), second.pool(second.rows)),
-                confidence=confidence,
-                resamples=resamples,
-                seed=seed,
-            )
-    adjusted = iter(holm([t.p_permutation for p in tests.values() for t in p.values()]))
-    corrected = {
-        label: {pair: replace(test, adjusted_p=next(adjusted)) for pair, test in pairs.items()}
-        for label, pairs in tests.items()
+    sampling = _Sampling(confidence, resamples, seed)
+    tests = _correct({ALL: sampling.test_pairs(tables)})[ALL]
+    if slicing is None:
+        return Comparison(tables, tests, resamples, seed)
+    tables = slicing.score(corpora, tables)
+    found = {
+        name: sampling.test_pairs({s: _slices_of(table)[name] for s, table in tables.items()})
+        for name in slicing.slices.members
     }
-    return Comparison(tables, corrected, resamples, seed)
+    return Comparison(tables, tests, resamples, seed, _correct(found))
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """How samples are drawn for tests."""
+
+    confidence: float
+    resamples: int
+    seed: int
+
+    def test_pairs(self, tables: Mapping[str, ScoreTable]) -> Tests:
+        """Test every pair of systems by every metric."""
+        labels = next(iter(tables.values())).corpus
+        return {
+            label: {
+                (one, other): self._test(
+                    tables[one].resampling[label], tables[other].resampling[label]
+                )
+                for one, other in combinations(tables, 2)
+            }
+            for label in labels
+        }
+
+    def _test(self, first: Resampling, second: Resampling) -> PairedTest:
+        return compare_rows(first, second, self.confidence, self.resamples, self.seed)
+
+
+def compare_rows(
+    first: Resampling,
+    second: Resampling,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> PairedTest:
+    """Test two systems on the same images; a slice's samples are those of all images."""
+    drawn = None
+    if first.places is not None:
+        drawn = first.draw(resamples, seed), second.draw(resamples, seed)
+    test = paired_test(
+        first.rows,
+        second.rows,
+        first.pool,
+        (first.pool(first.rows), second.pool(second.rows)),
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+        sums=drawn,
+    )
+    return replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_alone else test
+
+
+def _correct(groups: Mapping[str, Tests]) -> dict[str, Tests]:
+    """Correct p-values by Holm's method for all these tests."""
+    tests = [t for tests in groups.values() for pairs in tests.values() for t in pairs.values()]
+    adjusted = iter(holm([test.p_permutation for test in tests]))
+    return {
+        name: {
+            label: {pair: replace(test, adjusted_p=next(adjusted)) for pair, test in pairs.items()}
+            for label, pairs in tests.items()
+        }
+        for name, tests in groups.items()
+    }
 
 
 def _common_corpora(

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.slices import SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike, Scorer
+from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
 
 
@@ -25,8 +28,11 @@ def score(
     faithful: Faithful | None = None,
     missing: Missing = "error",
     threads: int = 0,
+    by: SlicesLike | None = None,
+    slices: SliceMode = "whole",
     candidates_name: str = "candidates",
     references_name: str = "references",
+    by_name: str | None = None,
 ) -> ScoreTable:
     """Score candidate captions against reference captions.
 
@@ -45,8 +51,15 @@ def score(
         missing: `"skip"` leaves out images without candidates or without references, from the
             weights counted on references too.
         threads: 0 means one per core; any number gives the same bits.
+        by: slices to score apart, as `table.slices`: id -> slice or list of slices, a list in the
+            references' order, a file (`"domains.csv"`, `"annotations.json:domain"`), `"length"`
+            (quartiles of the references' words; `"length:8,12"` has these edges) or `"references"`
+            (how many an image has).
+        slices: `"whole"`: a slice has the scores that its captions have in the whole set;
+            `"separate"`: each slice is scored by itself, with its own document frequencies.
         candidates_name: what messages call the candidates, for instance their file.
         references_name: what messages call the references.
+        by_name: what tables and messages call the slices.
 
     ```python
     table = cidery.score({"a": "a dog runs"}, {"a": ["a dog is running", "the dog runs"]},
@@ -54,6 +67,7 @@ def score(
     table.corpus["cider-d"]
     ```
     """
+    check_mode(slices)
     chosen = get_metrics(metrics, faithful)
     corpus = Corpus.build(
         candidates,
@@ -63,10 +77,19 @@ def score(
         references_name=references_name,
     )
     _warn_swapped(corpus, candidates_name, references_name)
-    scorer = Scorer.build(
-        corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
+    prepare = partial(
+        Scorer.build,
+        metrics=chosen,
+        tokenizer=tokenizer,
+        frequencies=read_frequencies(frequencies),
+        threads=threads,
     )
-    return scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
+    scorer = prepare(corpus)
+    slicing = (
+        Slicing.build(by, slices, corpus, scorer, prepare, by_name) if by is not None else None
+    )
+    table = scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
+    return table if slicing is None else slicing.score({"": corpus}, {"": table})[""]
 
 
 def _warn_swapped(corpus: Corpus, candidates_name: str, references_name: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -151,17 +152,25 @@ def warn_few_images(
     )
 
 
-def sign_metrics(metrics: Mapping[str, Metric], references: TokenizedReferences) -> dict[str, str]:
+def sign_metrics(
+    metrics: Mapping[str, Metric], references: TokenizedReferences, **others: str
+) -> dict[str, str]:
     """Return what a stranger needs to compute the same scores, by label."""
-    return {label: str(sign(metric, references)) for label, metric in metrics.items()}
+    return {
+        label: str(sign(metric, references, others=others)) for label, metric in metrics.items()
+    }
 
 
 def sign(
     metric: Metric,
     references: TokenizedReferences,
     reference_counts: tuple[int, int] | None = None,
+    others: Mapping[str, str] = MappingProxyType({}),
 ) -> Signature:
-    """Return the signature of a metric; by default the fewest and most references are counted."""
+    """Return the signature of a metric; by default the fewest and most references are counted.
+
+    `others` are settings beyond those of the metric and the references.
+    """
     sizes = np.diff(references.image_offsets.astype(np.int64))
     fewest, most = reference_counts or (int(sizes.min()), int(sizes.max()))
     settings = metric.settings() | metric.data_settings()
@@ -173,7 +182,7 @@ def sign(
         else:
             found = find_frequencies(references.frequencies, metric.stems)
             settings["frequencies"] = f"{found.name}-{found.fingerprint}"
-    settings |= describe_origin(metric)
+    settings |= describe_origin(metric) | dict(others)
     settings["version"] = _version.__version__
     return Signature(metric.name, tuple(settings.items()))
 

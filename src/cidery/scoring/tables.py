@@ -12,11 +12,22 @@ import numpy as np
 
 from cidery.captions.corpus import ImageId
 from cidery.errors import SettingError
-from cidery.statistics import RESAMPLES, Floats, Interval, Pool, bootstrap_interval, draw_sums
+from cidery.statistics import (
+    RESAMPLES,
+    Floats,
+    Interval,
+    Pool,
+    bootstrap_interval,
+    draw_part,
+    draw_sums,
+)
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
+
+    from cidery.scoring.slices import SliceTables
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,21 @@ class Resampling:
     rows: Floats
     """float64[images, k]"""
     pool: Pool
+    places: NDArray[np.int64] | None = None
+    """Of a slice: where its images stand among all."""
+    height: int = 0
+    """Of a slice: how many images there are in all."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether this is a slice of one image, which has no interval."""
+        return self.places is not None and len(self.rows) == 1
+
+    def draw(self, resamples: int, seed: int) -> Floats:
+        """Draw images and sum their rows; a slice's samples are those of all images."""
+        if self.places is None:
+            return draw_sums(self.rows, resamples, seed)
+        return draw_part(self.rows, self.places, self.height, resamples, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +89,8 @@ class ScoreTable:
     """metric -> float64[rows]"""
     signatures: Mapping[str, str]
     resampling: Mapping[str, Resampling] = field(repr=False)
+    slices: SliceTables | None = field(default=None, repr=False)
+    """slice -> its scores, where `by` was given"""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -77,6 +105,8 @@ class ScoreTable:
         if metric not in self.resampling:
             known = ", ".join(self.resampling) or "none"
             raise SettingError(f"no interval for {metric!r}; scored: {known}")
+        if self.resampling[metric].is_alone:
+            raise SettingError("a slice of one image has no interval")
         return self._draw([metric], confidence, seed, resamples)[metric]
 
     def intervals(
@@ -93,8 +123,10 @@ class ScoreTable:
         found = {}
         for name in metrics:
             source = self.resampling[name]
+            if source.is_alone:
+                continue
             if id(source.rows) not in sums:
-                sums[id(source.rows)] = draw_sums(source.rows, resamples, seed)
+                sums[id(source.rows)] = source.draw(resamples, seed)
             found[name] = bootstrap_interval(
                 source.rows,
                 source.pool,
@@ -105,8 +137,15 @@ class ScoreTable:
             )
         return found
 
-    def to_dict(self, intervals: Mapping[str, Interval] | None = None) -> dict[str, Any]:
-        """Return `{"images", "scores", "signatures"}`, and `"intervals"` if given."""
+    def to_dict(
+        self,
+        intervals: Mapping[str, Interval] | None = None,
+        slice_intervals: Mapping[str, Mapping[str, Interval]] | None = None,
+    ) -> dict[str, Any]:
+        """Return `{"images", "scores", "signatures"}`, and what there is of the other two.
+
+        These are `"intervals"`, if given, and `"slices"`.
+        """
         content: dict[str, Any] = {
             "images": self.image_count,
             "scores": dict(self.corpus),
@@ -117,13 +156,18 @@ class ScoreTable:
                 name: {"low": found.low, "high": found.high, "confidence": found.confidence}
                 for name, found in intervals.items()
             }
+        if self.slices is not None:
+            content["slices"] = self.slices.to_dict(slice_intervals)
         return content
 
     def to_json(
-        self, indent: int | None = 2, intervals: Mapping[str, Interval] | None = None
+        self,
+        indent: int | None = 2,
+        intervals: Mapping[str, Interval] | None = None,
+        slice_intervals: Mapping[str, Mapping[str, Interval]] | None = None,
     ) -> str:
         """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
-        content = _without_nan(self.to_dict(intervals))
+        content = without_nan(self.to_dict(intervals, slice_intervals))
         return json.dumps(content, indent=indent, ensure_ascii=False)
 
     def records(self, intervals: Mapping[str, Interval] | None = None) -> list[dict[str, Any]]:
@@ -187,8 +231,10 @@ class ScoreTable:
         return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in self.corpus.items())
 
 
-def _without_nan(content: Any) -> Any:
+def without_nan(content: Any) -> Any:
     """Replace what JSON cannot hold."""
     if isinstance(content, dict):
-        return {key: _without_nan(value) for key, value in content.items()}
+        return {key: without_nan(value) for key, value in content.items()}
+    if isinstance(content, list):
+        return [without_nan(value) for value in content]
     return None if isinstance(content, float) and not np.isfinite(content) else content

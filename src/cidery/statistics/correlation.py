@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 COEFFICIENTS = ("tau_b", "tau_c", "spearman", "pearson")
+"""Kendall's τ-b and τ-c (Stuart), Spearman's ρ and Pearson's r."""
 _FEW_LEVELS = 64
 
 

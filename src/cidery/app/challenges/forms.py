@@ -8,7 +8,7 @@ from typing import Any
 from django.core.validators import RegexValidator
 from rest_framework import serializers
 
-from cidery.app.challenges.models import Challenge
+from cidery.app.challenges.models import LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
@@ -127,12 +127,24 @@ class NewChallengeForm(ChallengeForm):
         validators=[SET_NAME],
     )
 
+    slices = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="Groups of images to score apart too: a field of the references' file such as "
+        "domain, length, length:8,12, or a column of the file below. Empty: none.",
+    )
+    slices_file = serializers.FileField(
+        required=False, help_text="Slices by image, if they are not in the references' file."
+    )
+
     class Meta(ChallengeForm.Meta):
         """Also the files."""
 
         fields = (
             *ChallengeForm.Meta.fields,
             *("references", "references_name", "more_references", "more_references_name"),
+            *("slices", "slices_file"),
         )
 
 
@@ -157,6 +169,13 @@ class LeaderboardQuery(serializers.Serializer[Any]):
         required=False, max_length=120, help_text="A column's key; by default the first."
     )
     order = serializers.ChoiceField(("desc", "asc"), default="desc")
+    slice = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=LONGEST_SLICE,
+        default="",
+        help_text="One of the challenge's slices; by default all images.",
+    )
 
 
 class ImagesQuery(serializers.Serializer[Any]):

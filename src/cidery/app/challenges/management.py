@@ -67,8 +67,8 @@ def rescore_challenge(challenge: Challenge) -> int:
     return len(submissions)
 
 
-def export_leaderboard(challenge: Challenge) -> list[dict[str, Any]]:
-    """Return a record per team, with all digits."""
+def export_leaderboard(challenge: Challenge, slice: str = "") -> list[dict[str, Any]]:
+    """Return a record per team, with all digits, for all images or one slice."""
     return [
         {
             "rank": entry.rank,
@@ -87,5 +87,5 @@ def export_leaderboard(challenge: Challenge) -> list[dict[str, Any]]:
                 )
             },
         }
-        for entry in rank(challenge).entries
+        for entry in rank(challenge, slice=slice).entries
     ]

@@ -18,6 +18,8 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from cidery.captions.slices import Slices
+
 if TYPE_CHECKING:
     from cidery.app.web.models import Account
     from cidery.captions.corpus import ImageId
@@ -27,9 +29,21 @@ Packed: TypeAlias = bytes | memoryview
 """PostgreSQL's driver may hand out views."""
 
 
+LONGEST_SLICE = 80
+"""Characters of the name of a slice."""
+
+
 def pack_json(content: Any) -> bytes:
     """Compress what JSON can hold."""
     return zlib.compress(json.dumps(content, ensure_ascii=False).encode("utf-8"))
+
+
+def pack_slices(slices: Slices | None) -> bytes | None:
+    """Compress slices; None where there are none."""
+    if slices is None:
+        return None
+    members = {name: places.tolist() for name, places in slices.members.items()}
+    return pack_json({"by": slices.by, "members": members})
 
 
 def unpack_json(packed: Packed) -> Any:
@@ -92,6 +106,8 @@ class Challenge(models.Model):
     leaderboard_open = models.BooleanField(default=True)
     image_scores_open = models.BooleanField(default=False)
     packed_images = models.BinaryField()
+    packed_slices = models.BinaryField(null=True)
+    """What slices are called together, and the places of each one's images."""
     scored_version = models.PositiveIntegerField(default=0)
     """Counts changes of the scores."""
     compared_version = models.PositiveIntegerField(default=0)
@@ -105,6 +121,15 @@ class Challenge(models.Model):
         """The images' ids, in the order of everything that is stored per image."""
         images: list[ImageId] = unpack_json(self.packed_images)
         return images
+
+    @property
+    def slices(self) -> Slices | None:
+        """Groups of images that are scored apart too."""
+        if self.packed_slices is None:
+            return None
+        content = unpack_json(self.packed_slices)
+        members = {name: np.array(found, np.int64) for name, found in content["members"].items()}
+        return Slices(content["by"], members)
 
     @property
     def is_open(self) -> bool:
@@ -232,11 +257,13 @@ class ImageRows(models.Model):
 
 
 class Score(models.Model):
-    """A submission's score by one metric on one set of references."""
+    """A submission's score by one metric on one set of references, of all images or a slice."""
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="scores")
     reference_set = models.ForeignKey(HiddenReferences, models.CASCADE, related_name="+")
     metric = models.CharField(max_length=80)
+    slice = models.CharField(max_length=LONGEST_SLICE, blank=True, default="")
+    """Empty: all images."""
     value = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
@@ -249,7 +276,7 @@ class Score(models.Model):
         ordering: ClassVar[list[str]] = ["pk"]
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(
-                fields=["submission", "reference_set", "metric"], name="scored_once"
+                fields=["submission", "reference_set", "metric", "slice"], name="scored_once"
             ),
         ]
 

@@ -13,8 +13,11 @@ from django.db.models import Q
 from cidery.app.challenges.models import Challenge, Difference, Score, Submission
 from cidery.errors import SettingError
 from cidery.metrics import get_metrics
+from cidery.scoring.comparison import compare_rows
 from cidery.scoring.scorer import pool_counted
-from cidery.statistics import holm, paired_test
+from cidery.scoring.slices import slice_resampling
+from cidery.scoring.tables import Resampling
+from cidery.statistics import holm
 
 LEVEL = 0.05
 MOST_TESTED = 30
@@ -68,6 +71,8 @@ class Leaderboard:
     columns: Sequence[Column]
     sort: Column
     descending: bool
+    slice: str = ""
+    """Whose images the scores are of; empty: all."""
     entries: Sequence[Entry] = field(default_factory=list)
 
 
@@ -77,17 +82,28 @@ def challenge_columns(challenge: Challenge) -> list[Column]:
     return [(s.name, label) for s in challenge.reference_sets.all() for label in labels]
 
 
+def list_slices(challenge: Challenge) -> list[str]:
+    """Return the names of a challenge's slices."""
+    slices = challenge.slices
+    return list(slices.members) if slices else []
+
+
 def rank(
-    challenge: Challenge, sort: Column | None = None, *, descending: bool = True
+    challenge: Challenge, sort: Column | None = None, *, descending: bool = True, slice: str = ""
 ) -> Leaderboard:
-    """Return each team's best submission by the first column, sorted by any."""
+    """Return each team's best submission by the first column of all images, sorted by any.
+
+    In a slice the same submissions are ranked by the slice's scores.
+    """
+    if slice and slice not in list_slices(challenge):
+        raise SettingError(f"there is no slice {slice!r}")
     columns = challenge_columns(challenge)
     chosen = sort or columns[0]
     if chosen not in columns:
         raise SettingError(f"there is no column {'.'.join(chosen)!r} to sort by")
-    table = _best_of_teams(challenge, columns[0])
+    table = _best_of_teams(challenge, columns[0], slice)
     if not table:
-        return Leaderboard(columns, chosen, descending)
+        return Leaderboard(columns, chosen, descending, slice)
     by_rank = sorted(table, key=lambda number: _from_the_top(table[number][columns[0]]))
     places = {number: place for place, number in enumerate(by_rank, start=1)}
     by_column = {c: {n: scores[c] for n, scores in table.items()} for c in columns}
@@ -99,11 +115,13 @@ def rank(
     sign = -1 if descending else 1
     order = sorted(table, key=lambda number: (sign * table[number][chosen].value, places[number]))
     entries = [Entry(places[n], table[n][columns[0]].submission, cells[n]) for n in order]
-    return Leaderboard(columns, chosen, descending, entries)
+    return Leaderboard(columns, chosen, descending, slice, entries)
 
 
-def _best_of_teams(challenge: Challenge, main: Column) -> dict[int, dict[Column, Score]]:
-    """Return the scores of each team's best submission; of equals, the earliest."""
+def _best_of_teams(
+    challenge: Challenge, main: Column, slice: str = ""
+) -> dict[int, dict[Column, Score]]:
+    """Return the scores in a slice of each team's best submission; of equals, the earliest."""
     ranking = (
         Score.objects.filter(
             submission__challenge=challenge,
@@ -111,13 +129,14 @@ def _best_of_teams(challenge: Challenge, main: Column) -> dict[int, dict[Column,
             submission__team__is_active=True,
             reference_set__name=main[0],
             metric=main[1],
+            slice="",
         )
         .order_by("value", "-submission_id")
         .values_list("submission__team_id", "submission_id")
     )
     best = dict(ranking)  # the last of a team stays
     scores = (
-        Score.objects.filter(submission__in=best.values())
+        Score.objects.filter(submission__in=best.values(), slice=slice)
         .select_related("submission__team", "reference_set")
         .defer("submission__packed_captions", "reference_set__packed_references")
     )
@@ -167,11 +186,12 @@ def _tested_against(best: Score, others: Iterable[Score]) -> dict[int, float]:
 def compare_with_best(challenge: Challenge) -> None:
     """Test every column's best against the other teams' best submissions, and store it."""
     columns = challenge_columns(challenge)
-    table = _best_of_teams(challenge, columns[0])
-    for column in columns if table else ():
-        best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
-        for other in others[:MOST_TESTED]:
-            find_difference(best, other)
+    for slice in ("", *list_slices(challenge)):
+        table = _best_of_teams(challenge, columns[0], slice)
+        for column in columns if table else ():
+            best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
+            for other in others[:MOST_TESTED]:
+                find_difference(best, other)
     # Scores that came meanwhile have counted the version on; the next sweep sees it.
     Challenge.objects.filter(pk=challenge.pk).update(compared_version=challenge.scored_version)
 
@@ -190,9 +210,14 @@ def find_difference(score: Score, another: Score) -> Difference:
     one, other = sorted((score, another), key=lambda s: s.pk)
     challenge = one.submission.challenge
     metric = get_metrics(challenge.metrics)[one.metric]
-    pool = partial(pool_counted, metric)
-    first, second = one.rows.array, other.rows.array
-    test = paired_test(first, second, pool, (pool(first), pool(second)))
+    sides = {
+        str(s.pk): Resampling(s.rows.array, partial(pool_counted, metric)) for s in (one, other)
+    }
+    slices = challenge.slices
+    if one.slice and slices is not None:
+        sides = slice_resampling(sides, slices.members[one.slice])
+    first, second = sides.values()
+    test = compare_rows(first, second)
     found, _ = Difference.objects.get_or_create(
         one=one,
         other=other,
@@ -213,13 +238,14 @@ class Contrast:
     """How the first of two submissions differs from the second in one column."""
 
     column: Column
+    slice: str
     first: Score
     second: Score
     difference: float
     low: float
     high: float
     p: float
-    """Holm-corrected for all columns."""
+    """Holm-corrected for all columns; those of slices together."""
     wins: float
     """Share of images on which the first is better, ties counted half."""
 
@@ -229,13 +255,13 @@ def pair_scores(first: Submission, second: Submission) -> list[tuple[Score, Scor
     related = ("rows", "reference_set", "submission__challenge")
     hidden = ("rows__packed", "reference_set__packed_references", "submission__packed_captions")
     others = {
-        (score.reference_set_id, score.metric): score
+        (score.reference_set_id, score.metric, score.slice): score
         for score in second.scores.select_related(*related).defer(*hidden)
     }
     return [
-        (score, others[score.reference_set_id, score.metric])
+        (score, others[score.reference_set_id, score.metric, score.slice])
         for score in first.scores.select_related(*related).defer(*hidden)
-        if (score.reference_set_id, score.metric) in others
+        if (score.reference_set_id, score.metric, score.slice) in others
     ]
 
 
@@ -246,11 +272,17 @@ def contrast(first: Submission, second: Submission) -> list[Contrast] | None:
     tested = [difference for difference in found if difference is not None]
     if len(tested) < len(pairs):
         return None
-    adjusted = holm([difference.p for difference in tested])
-    return [
-        _turn(pair, difference, p)
-        for pair, difference, p in zip(pairs, tested, adjusted, strict=True)
-    ]
+    contrasts = []
+    for in_slices in (False, True):
+        chosen = [
+            (pair, difference)
+            for pair, difference in zip(pairs, tested, strict=True)
+            if bool(pair[0].slice) == in_slices
+        ]
+        chosen.sort(key=lambda item: item[0][0].slice)
+        adjusted = holm([difference.p for _, difference in chosen])
+        contrasts += [_turn(*item, p) for item, p in zip(chosen, adjusted, strict=True)]
+    return contrasts
 
 
 def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
@@ -259,6 +291,7 @@ def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
     turned = stored.one_id != first.pk
     return Contrast(
         column=(first.reference_set.name, first.metric),
+        slice=first.slice,
         first=first,
         second=second,
         difference=-stored.difference if turned else stored.difference,

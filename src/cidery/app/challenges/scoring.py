@@ -26,6 +26,7 @@ from cidery.app.challenges.models import (
 from cidery.app.challenges.scorers import Labelled, ScorerCache
 from cidery.errors import CideryError
 from cidery.metrics import Metric, get_metrics
+from cidery.scoring.slices import take_slice
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Interval
 
@@ -104,20 +105,24 @@ class Measured:
     """What one family of metrics found on one set of references."""
 
     reference_set: HiddenReferences
-    table: ScoreTable
-    intervals: Mapping[str, Interval]
-    """By label."""
+    parts: Mapping[str, tuple[ScoreTable, Mapping[str, Interval]]]
+    """Scores and intervals by slice; those of all images are first, under an empty name."""
 
 
 def _measure(submission: Submission, claim: Claim, scorers: ScorerCache) -> list[Measured]:
     captions = submission.captions
     images = np.arange(len(captions))
     steps = list(_steps(submission.challenge))
+    slices = submission.challenge.slices
     measured = []
     for done, (reference_set, metrics) in enumerate(steps):
         claim.report(done, len(steps))
         table = scorers.get(reference_set, metrics).score(captions, images, images)
-        measured.append(Measured(reference_set, table, table.intervals()))
+        parts = {"": table}
+        for name, places in slices.members.items() if slices else ():
+            parts[name] = take_slice(table, images, places)
+        scored = {name: (part, part.intervals()) for name, part in parts.items()}
+        measured.append(Measured(reference_set, scored))
     claim.report(len(steps), len(steps))
     return measured
 
@@ -138,20 +143,22 @@ def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]
         claim.finish(Submission.State.SCORED)
         for found in measured:
             # All labels of a step share their rows.
-            shared = next(iter(found.table.resampling.values())).rows
+            shared = next(iter(found.parts[""][0].resampling.values())).rows
             rows = ImageRows.objects.create(submission=submission, packed=pack_rows(shared))
             Score.objects.bulk_create(
                 Score(
                     submission=submission,
                     reference_set=found.reference_set,
                     metric=label,
-                    value=found.table.corpus[label],
+                    slice=name,
+                    value=table.corpus[label],
                     low=interval.low,
                     high=interval.high,
-                    signature=found.table.signatures[label],
+                    signature=table.signatures[label],
                     rows=rows,
                 )
-                for label, interval in found.intervals.items()
+                for name, (table, intervals) in found.parts.items()
+                for label, interval in intervals.items()
             )
         count_change(submission.challenge)
 

@@ -19,6 +19,12 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
         slug_field="name", many=True, read_only=True
     )
     image_count = serializers.SerializerMethodField()
+    slices_by = serializers.CharField(
+        source="slices.by", default="", help_text="What the slices are called together."
+    )
+    slices = serializers.SerializerMethodField(
+        help_text="Groups of images that are scored apart too, and how many images each has."
+    )
 
     class Meta:
         """The rules; references and images' ids are not among them."""
@@ -27,8 +33,13 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
         fields = (
             *("slug", "title", "description", "metrics", "frequencies", "reference_sets"),
             *("image_count", "opens", "closes", "is_open", "is_to_come", "per_day", "in_all"),
-            *("visibility", "leaderboard_open", "image_scores_open"),
+            *("visibility", "leaderboard_open", "image_scores_open", "slices_by", "slices"),
         )
+
+    def get_slices(self, challenge: Challenge) -> dict[str, int]:
+        """Return the number of images by slice."""
+        found = challenge.slices
+        return {name: len(places) for name, places in found.members.items()} if found else {}
 
     def get_metrics(self, challenge: Challenge) -> list[str]:
         """Return the metrics' names, families spelt out."""
@@ -93,6 +104,7 @@ class LeaderboardData(serializers.Serializer[Any]):
     columns = ColumnData(many=True)
     sort = serializers.CharField()
     descending = serializers.BooleanField()
+    slice = serializers.CharField(help_text="Whose images the scores are of; empty: all.")
     entries = EntryData(many=True)
 
 
@@ -120,6 +132,12 @@ class ScoreData(serializers.Serializer[Any]):
     signature = serializers.CharField(help_text="How it was computed.")
 
 
+class SliceScoreData(ScoreData):
+    """A score of a submission in a slice of the images."""
+
+    slice = serializers.CharField()
+
+
 class SubmissionData(serializers.ModelSerializer[Submission]):
     """A submission and how far it is."""
 
@@ -142,6 +160,7 @@ class SubmissionPageData(serializers.Serializer[Any]):
     submission = SubmissionData()
     challenge_title = serializers.CharField()
     scores = ScoreData(many=True)
+    slice_scores = SliceScoreData(many=True)
     shows_images = serializers.BooleanField(help_text="Whether you may see single images' scores.")
 
 
@@ -174,12 +193,13 @@ class ContrastData(serializers.Serializer[Any]):
 
     reference_set = serializers.SerializerMethodField()
     metric = serializers.SerializerMethodField()
+    slice = serializers.CharField(help_text="Empty: all images.")
     first = serializers.FloatField(source="first.value")
     second = serializers.FloatField(source="second.value")
     difference = serializers.FloatField()
     low = serializers.FloatField()
     high = serializers.FloatField()
-    p = serializers.FloatField(help_text="Holm-corrected for all columns.")
+    p = serializers.FloatField(help_text="Holm-corrected for all columns, slices apart.")
     wins = serializers.FloatField(help_text="Share of images on which the first is better.")
 
     def get_reference_set(self, contrast: Any) -> str:

@@ -3,6 +3,7 @@
 from cidery.captions.formats.containers import FORMATS, Format
 from cidery.captions.formats.pickles import FrequencyCounts, read_frequency_pickle
 from cidery.captions.formats.reading import read_candidates, read_references
+from cidery.captions.formats.slices import read_slices
 from cidery.captions.formats.sources import Readable
 from cidery.captions.formats.writing import check_rows_file, write_rows
 
@@ -15,5 +16,6 @@ __all__ = [
     "read_candidates",
     "read_frequency_pickle",
     "read_references",
+    "read_slices",
     "write_rows",
 ]

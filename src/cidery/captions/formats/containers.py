@@ -20,7 +20,9 @@ from cidery.errors import MissingExtraError
 Format: TypeAlias = Literal[
     "coco", "results", "karpathy", "mapping", "jsonl", "csv", "tsv", "parquet", "arrow"
 ]
+"""The name of a file format."""
 FORMATS: tuple[Format, ...] = get_args(Format)
+"""All file formats of cidery's own."""
 UNDERSTOOD = (
     "understood are COCO annotations ({'annotations': [{'image_id', 'caption'}]}), COCO results "
     "([{'image_id', 'caption'}]), Karpathy datasets ({'images': [{'cocoid', 'sentences'}]}), "

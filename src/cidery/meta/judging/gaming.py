@@ -60,6 +60,7 @@ SPOILINGS: dict[str, Spoil] = {
     "shuffled": _shuffle,
     "stuffed": _stuff,
 }
+"""Ways to spoil a caption, by name."""
 _COMMON = 50
 """How many of the commonest words `stuffed` chooses from."""
 

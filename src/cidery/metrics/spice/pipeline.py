@@ -71,6 +71,15 @@ def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
 
     With `misread`, it errs where the original does.
     """
+    return _load_pipeline(*_find_pipeline(name), misread)
+
+
+def find_pipeline(name: str = "auto") -> str:
+    """Return the name of an installed pipeline, without loading it."""
+    return _find_pipeline(name)[0]
+
+
+def _find_pipeline(name: str) -> tuple[str, str | None]:
     for package in ("spacy", "loky"):
         if find_spec(package) is None:
             raise MissingExtraError.to("parse captions for SPICE", package=package, extra="spice")
@@ -79,7 +88,7 @@ def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
     spec = find_spec(name) if name.isidentifier() else None
     if spec is None:
         raise _missing_pipeline(name)
-    return _load_pipeline(name, spec.origin, misread)
+    return name, spec.origin
 
 
 # Loading takes a second. A parser depends on the installed package alone, which, like every

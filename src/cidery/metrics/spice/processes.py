@@ -7,6 +7,7 @@ after `IDLE` seconds without work, or together with this process.
 
 from __future__ import annotations
 
+import atexit
 import multiprocessing
 import os
 import signal
@@ -107,6 +108,13 @@ def _close_pool(helpers: int) -> None:
         pool = _pools.pop((os.getpid(), helpers), None)
     if pool is not None:
         pool.shutdown(wait=True, kill_workers=True)
+
+
+@atexit.register
+def _forget_pools() -> None:
+    """Let go of the pools while the modules that they use at their end are still there."""
+    for key in [key for key in _pools if key[0] == os.getpid()]:
+        del _pools[key]
 
 
 def _start() -> None:

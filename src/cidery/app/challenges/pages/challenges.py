@@ -31,7 +31,9 @@ class Challenges(Page):
 
     def show(self) -> Any:
         """Return the newest first."""
-        listed = Challenge.objects.listed_for(self.request.user).defer("packed_images")
+        listed = Challenge.objects.listed_for(self.request.user).defer(
+            "packed_images", "packed_slices"
+        )
         return {"challenges": listed.order_by("-created")}
 
 
@@ -55,7 +57,8 @@ class ChallengePage(Page):
         name, _, metric = query.get("sort", "").partition(".")
         descending = query["order"] == "desc"
         try:
-            found = rank(challenge, (name, metric) if name else None, descending=descending)
+            sort = (name, metric) if name else None
+            found = rank(challenge, sort, descending=descending, slice=query["slice"])
         except SettingError as error:
             raise ParseError(str(error)) from None
         return describe_leaderboard(found)
@@ -70,6 +73,7 @@ def describe_leaderboard(leaderboard: Leaderboard) -> dict[str, Any]:
         ],
         "sort": ".".join(leaderboard.sort),
         "descending": leaderboard.descending,
+        "slice": leaderboard.slice,
         "entries": leaderboard.entries,
     }
 

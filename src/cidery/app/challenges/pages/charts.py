@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from cidery.app.challenges.pages.challenges import ChallengePage, get_challenge
 from cidery.app.challenges.ranking import Leaderboard, rank
 from cidery.app.web.roles import Role
+from cidery.errors import SettingError
 from cidery.plots.figures import new_figure
 
 MOST_TEAMS = 30
@@ -33,7 +34,11 @@ class Chart(ChallengePage):
             return self.render()
         if not challenge.shows_leaderboard_to(self.request.user):
             raise NotFound("The leaderboard is not open.")
-        return HttpResponse(draw(rank(challenge)), content_type="image/svg+xml")
+        try:
+            board = rank(challenge, slice=self.read_query()["slice"])
+        except SettingError as error:
+            raise NotFound(str(error)) from None
+        return HttpResponse(draw(board), content_type="image/svg+xml")
 
 
 def draw(leaderboard: Leaderboard) -> bytes:
@@ -58,7 +63,8 @@ def draw(leaderboard: Leaderboard) -> bytes:
         names = [shorten(entry.submission.team.name) for entry in entries]
         # Names are people's: a dollar sign does not start a formula.
         axes.set_yticks(range(len(entries)), names, parse_math=False)
-        axes.set_xlabel(f"{column[0]} {column[1]}, 95 % interval")
+        where = f", {leaderboard.slice}" if leaderboard.slice else ""
+        axes.set_xlabel(f"{column[0]} {column[1]}{where}, 95 % interval", parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.spines["bottom"].set_color(INK)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from django.http import HttpResponseBase
 from rest_framework import serializers, status
 
 from cidery.app.challenges.creation import create_challenge
-from cidery.app.challenges.definition import ReferencesByImage
+from cidery.app.challenges.definition import NamedSlices, ReferencesByImage
 from cidery.app.challenges.forms import NewChallengeForm, SettingsForm
 from cidery.app.challenges.management import rescore_challenge
 from cidery.app.challenges.models import Challenge
@@ -17,8 +18,9 @@ from cidery.app.challenges.serializers import ChallengeData
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
-from cidery.captions.formats import read_references
-from cidery.errors import CideryError
+from cidery.captions.formats import read_references, read_slices
+from cidery.captions.slices import is_grouping
+from cidery.errors import CideryError, SliceWarning
 
 
 class NewChallenge(FormPage):
@@ -37,6 +39,7 @@ class NewChallenge(FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Read the references and store the challenge."""
+        named = _read_slices(values)
         sets: dict[str, ReferencesByImage] = {}
         for field in ("references", "more_references"):
             file, name = values.pop(field, None), values.pop(f"{field}_name", "")
@@ -50,11 +53,33 @@ class NewChallenge(FormPage):
                 sets[name] = read_references(file)
             except CideryError as error:
                 raise serializers.ValidationError({field: [str(error)]}) from None
-        try:
-            challenge = create_challenge(values, sets)
-        except CideryError as error:
-            raise serializers.ValidationError(str(error)) from None
-        return self.done(challenge, challenge, message="The challenge is ready.")
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", SliceWarning)
+            try:
+                challenge = create_challenge(values, sets, named)
+            except CideryError as error:
+                raise serializers.ValidationError(str(error)) from None
+        notes = [f"{note.message}." for note in told if note.category is SliceWarning]
+        return self.done(
+            challenge, challenge, message=" ".join(["The challenge is ready.", *notes])
+        )
+
+
+def _read_slices(values: dict[str, Any]) -> NamedSlices | None:
+    """Take the slices out of a form; a text never names a file of this machine."""
+    text, file = values.pop("slices", ""), values.pop("slices_file", None)
+    if not text and file is None:
+        return None
+    if file is None and is_grouping(text):
+        return NamedSlices(text, text)
+    source = file or values["references"]
+    try:
+        found = read_slices(source, text or None)
+    except CideryError as error:
+        field = "slices" if file is None else "slices_file"
+        raise serializers.ValidationError({field: [str(error)]}) from None
+    source.seek(0)
+    return NamedSlices(text or source.name, found)
 
 
 class ChallengeSettings(FormPage):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers
 from rest_framework.exceptions import NotFound, PermissionDenied
 
 from cidery.app.challenges.forms import ImagesQuery, SubmissionForm
-from cidery.app.challenges.models import Submission
+from cidery.app.challenges.models import Score, Submission
 from cidery.app.challenges.pages.challenges import get_challenge
 from cidery.app.challenges.serializers import (
     ImageScoresData,
@@ -85,11 +86,15 @@ class SubmissionPage(Page):
         return {
             "submission": submission,
             "challenge_title": submission.challenge.title,
-            "scores": submission.scores.select_related("reference_set").defer(
-                "reference_set__packed_references"
-            ),
+            "scores": _list_scores(submission).filter(slice=""),
+            "slice_scores": _list_scores(submission).exclude(slice="").order_by("slice", "pk"),
             "shows_images": _shows_images(submission, self.request.user),
         }
+
+
+def _list_scores(submission: Submission) -> QuerySet[Score]:
+    found = submission.scores.select_related("reference_set")
+    return found.defer("reference_set__packed_references")
 
 
 def _shows_images(submission: Submission, account: Any) -> bool:
@@ -120,9 +125,7 @@ class ImageScores(Page):
             raise NotFound(f"Pages are counted from 1 to {pages}.")
         chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
         metrics = get_metrics(submission.challenge.metrics)
-        scores = submission.scores.select_related("reference_set", "rows").defer(
-            "reference_set__packed_references"
-        )
+        scores = _list_scores(submission).filter(slice="").select_related("rows")
         columns = {
             f"{score.reference_set.name}.{score.metric}": pool_counted(
                 metrics[score.metric], score.rows.array[chosen]

@@ -32,6 +32,7 @@ from cidery.plugins import LoadedPlugin, list_names, load_plugin
 from cidery.store import MODELS, find_model
 
 EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
+"""A name, the folder of a model, a function from captions to vectors, or an encoder."""
 
 
 def get_encoder(

@@ -1,0 +1,51 @@
+"""`cidery doctor`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_advice, show_json, show_table
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery doctor",
+        "cidery doctor --deep",
+        "cidery doctor --format json",
+        "python -m cidery.doctor",
+    )
+)
+def doctor(
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Also load every model and plug-in, and score with every metric."
+        ),
+    ] = False,
+    format: parsing.TableOrJson = "table",
+) -> int:
+    """Say what is installed, which metrics can run here, and what to type for the rest.
+
+    The exit status is 0 if the metrics that need no extra work, else 1.
+    """
+    from cidery.doctor import DEEP_PROBES, PROBES, diagnose
+
+    with progress(len(PROBES) + len(DEEP_PROBES) * deep) as step:
+        found = diagnose(deep=deep, report=step)
+    if format == "json":
+        show_json(found.to_dict())
+    else:
+        for topic in found.topics:
+            show_table([topic, "", ""], found.lines(topic), left=(0, 1, 2))
+            typer.echo()
+        works = "work" if found.works else "do not work"
+        typer.echo(f"The metrics that need no extra {works}.")
+        if found.remedies:
+            show_advice(f"{what}   ({', '.join(n)})" for what, n in found.remedies.items())
+    return 0 if found.works else 1

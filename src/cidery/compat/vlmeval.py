@@ -1,0 +1,161 @@
+"""VLMEvalKit with captions that are tokenized, and a CIDEr that is not always 0.
+
+```py
+from cidery.compat import vlmeval
+vlmeval.install()   # before run.py's evaluation; or, for a file of predictions that is there,
+vlmeval.evaluate("outputs/model/model_COCO_VAL.tsv")
+```
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import csv
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from cidery.captions.tokenizers import TokenizerLike
+from cidery.errors import FormatError, MissingExtraError
+from cidery.scoring.evaluation import score
+from cidery.scoring.scorer import FrequenciesLike
+
+METRICS = ("bleu", "rouge-l", "cider-d")
+PERCENT = 100
+
+
+class CaptionScorer:
+    """VLMEvalKit's `COCO_Caption_Scorer`, with the Penn Treebank tokenizer that it leaves out.
+
+    Scores are percentages under the same keys. Beside them, `signatures` says how they were made.
+
+    ```python
+    scorer = CaptionScorer({"0": ["a dog."]}, {"0": ["A dog runs."]})
+    scorer.compute_scores()["ROUGE_L"]
+    ```
+    """
+
+    def __init__(
+        self,
+        ref: Mapping[str, Sequence[str]],
+        gt: Mapping[str, Sequence[str]],
+        *,
+        tokenizer: TokenizerLike = "ptb-coco",
+    ) -> None:
+        """Take captions by id.
+
+        Args:
+            ref: The *predictions*, one for each id, as VLMEvalKit calls them.
+            gt: The references.
+            tokenizer: `"whitespace"` gives VLMEvalKit's own numbers.
+        """
+        self.predictions = {image: captions[0] for image, captions in ref.items()}
+        self.references = {image: list(captions) for image, captions in gt.items()}
+        self.tokenizer = tokenizer
+
+    def compute_scores(self) -> dict[str, Any]:
+        """Return `Bleu` (four numbers), `ROUGE_L` and `CIDEr`, and the signatures."""
+        table = score(self.predictions, self.references, list(METRICS), tokenizer=self.tokenizer)
+        percent = {name: value * PERCENT for name, value in table.corpus.items()}
+        return {
+            "Bleu": [float(percent[f"bleu-{n}"]) for n in range(1, 5)],
+            "ROUGE_L": float(percent["rouge-l"]),
+            "CIDEr": float(percent["cider-d"]),
+            "signatures": dict(table.signatures),
+        }
+
+
+def install(*, frequencies: FrequenciesLike = "coco-val2014") -> list[str]:
+    """Let VLMEvalKit score captions by cidery; return what was replaced.
+
+    Args:
+        frequencies: Where CIDEr's weights come from for MMSci's captions, which it scores one by
+            one: no weights can be counted on one image. Those of COCO know little of science; a
+            file of your own is better, see docs/frequencies.md.
+    """
+    replaced = []
+    captions = import_module("vlmeval.dataset.image_caption")
+    vars(captions)["COCO_Caption_Scorer"] = CaptionScorer
+    replaced.append("vlmeval.dataset.image_caption.COCO_Caption_Scorer")
+    with contextlib.suppress(ImportError):  # it needs packages of its own
+        science = import_module("vlmeval.dataset.utils.mmsci")
+
+        def compute(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+            return compute_cider(predictions, references, frequencies=frequencies)
+
+        vars(science)["compute_cider"] = compute
+        replaced.append("vlmeval.dataset.utils.mmsci.compute_cider")
+    return replaced
+
+
+def compute_cider(
+    predictions: Sequence[str],
+    references: Sequence[Sequence[str]],
+    *,
+    tokenizer: TokenizerLike = "ptb",
+    frequencies: FrequenciesLike = "coco-val2014",
+) -> float:
+    """Return CIDEr-D in [0, 10] of predictions against their references.
+
+    VLMEvalKit's function of this name raises an error at every call, for which its caller keeps 0.
+
+    ```python
+    compute_cider(["a dog runs"], [["a dog is running", "the dog runs"]])
+    ```
+    """
+    table = score(
+        list(predictions),
+        [list(listed) for listed in references],
+        ["cider-d"],
+        tokenizer=tokenizer,
+        frequencies=frequencies,
+    )
+    return float(table.corpus["cider-d"])
+
+
+def evaluate(eval_file: str | os.PathLike[str], **settings: Any) -> dict[str, Any]:
+    """Score a file of predictions that VLMEvalKit wrote for a caption data set.
+
+    It has the columns `prediction` and `answer`, a list of references; TSV, CSV and JSON are read
+    as they are, Excel by pandas. Settings are those of `CaptionScorer`.
+    """
+    path = Path(eval_file)
+    predictions, references = {}, {}
+    for number, row in enumerate(_read_rows(path), start=1):
+        try:
+            predictions[str(number)] = [str(row["prediction"])]
+            answer = row["answer"]
+            references[str(number)] = (
+                list(ast.literal_eval(answer)) if isinstance(answer, str) else list(answer)
+            )
+        except (KeyError, ValueError, SyntaxError, TypeError):
+            raise FormatError(
+                f"{path}, row {number}: expected a prediction and an answer that is a list of "
+                f"captions, found {str(dict(row))[:80]}"
+            ) from None
+    if not predictions:
+        raise FormatError(f"{path}: there are no rows")
+    return CaptionScorer(predictions, references, **settings).compute_scores()
+
+
+def _read_rows(path: Path) -> list[Mapping[str, Any]]:
+    if path.suffix == ".json":
+        content: list[Mapping[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        return content
+    if path.suffix in (".xlsx", ".xls"):
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError.to(
+                "read Excel files", package="pandas", extra="pandas"
+            ) from None
+        rows: list[Mapping[str, Any]] = pandas.read_excel(path).to_dict("records")
+        return rows
+    csv.field_size_limit(sys.maxsize)  # a row may hold a picture
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t" if path.suffix == ".tsv" else ","))

