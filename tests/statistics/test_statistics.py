@@ -9,6 +9,7 @@ import pytest
 import cidery
 from cidery.errors import SettingError
 from cidery.statistics import bootstrap_interval, holm, paired_test, sum_by_group
+from cidery.statistics.resampling import find_bounds
 from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
@@ -39,6 +40,16 @@ def test_intervals_cover_as_often_as_they_say() -> None:
         interval = bootstrap_interval(counted(values), mean, confidence=0.9, seed=trial)
         covered += interval.low <= 1.0 <= interval.high
     assert 0.85 <= covered / 400 <= 0.94
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95, 0.99])
+def test_bounds_are_numpys_quantiles(confidence: float) -> None:
+    rng = np.random.default_rng(2)
+    for count in (1, 2, 3, 10, 999, 1000):
+        for samples in (rng.normal(size=count), rng.integers(0, 3, count) / 7):
+            expected = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
+            assert find_bounds(samples, confidence) == tuple(expected)
+    assert np.isnan(find_bounds(np.array([1.0, np.nan, 2.0]), confidence)).all()
 
 
 def test_samples_draw_every_row_equally_often() -> None:

@@ -100,6 +100,29 @@ def draw_part(
     return sums[sums[:, -1] > 0]
 
 
+def find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
+    """Return the bounds that hold a share of the samples, as many being below as above.
+
+    nan where there are no samples, as none may have an image of a small slice. Otherwise those of
+    `np.quantile`, to the bit; that one imports `numpy.ma`, which a short command waits for.
+    """
+    if not len(samples):
+        return np.nan, np.nan
+    ordered = np.sort(samples)  # nan comes last
+    if np.isnan(ordered[-1]):
+        return np.nan, np.nan
+    return _interpolate(ordered, (1 - confidence) / 2), _interpolate(ordered, (1 + confidence) / 2)
+
+
+def _interpolate(ordered: Floats, share: float) -> float:
+    place = share * (len(ordered) - 1)
+    below = int(place)
+    above = min(below + 1, len(ordered) - 1)
+    low, high, part = float(ordered[below]), float(ordered[above]), place - below
+    # From the nearer end, so that the result never leaves the two.
+    return low + (high - low) * part if part < 0.5 else high - (high - low) * (1 - part)
+
+
 def bootstrap_interval(
     rows: Floats,
     pool: Pool,
@@ -121,16 +144,8 @@ def bootstrap_interval(
     """
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
-    low, high = _find_bounds(samples, confidence)
+    low, high = find_bounds(samples, confidence)
     return Interval(float(pool(rows.sum(axis=0))), low, high, confidence)
-
-
-def _find_bounds(samples: Floats, confidence: float) -> tuple[float, float]:
-    """Return the bounds of the middle of the samples; nan where none has an image of a slice."""
-    if not len(samples):
-        return np.nan, np.nan
-    low, high = np.quantile(samples, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(low), float(high)
 
 
 def paired_test(
@@ -161,7 +176,7 @@ def paired_test(
     difference = float(pool(first.sum(axis=0)) - pool(second.sum(axis=0)))
     drawn = sums or tuple(resample_sums(rows, resamples, seed) for rows in (first, second))
     samples = pool(drawn[0]) - pool(drawn[1])
-    low, high = _find_bounds(samples, confidence)
+    low, high = find_bounds(samples, confidence)
     turned = np.count_nonzero(samples <= 0 if difference > 0 else samples >= 0)
     exchanged = permute_sums(first, second, resamples, seed).reshape(resamples, 2, -1)
     permuted = np.abs(pool(exchanged[:, 0]) - pool(exchanged[:, 1]))

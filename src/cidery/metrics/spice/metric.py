@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -27,10 +27,12 @@ from cidery.metrics.base import (
 from cidery.metrics.ngram.cider import CiderD
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
-from cidery.metrics.spice.pipeline import RULES_VERSION, Parser, load_parser
 from cidery.statistics import Floats
 from cidery.store import load
 from cidery.store.meteor_table import METEOR_WORDS
+
+if TYPE_CHECKING:
+    from cidery.metrics.spice.pipeline import Parser
 
 Measure: TypeAlias = Literal["f", "precision", "recall"]
 MEASURES: tuple[Measure, ...] = ("f", "precision", "recall")
@@ -87,6 +89,8 @@ class Spice(Metric):
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""
+        from cidery.metrics.spice.pipeline import RULES_VERSION, load_parser
+
         return {
             "parser": load_parser(self.parser).id,
             "table": f"{_load_table().checksum:016x}",
@@ -122,6 +126,9 @@ class Spice(Metric):
         return CATEGORIES.index(self.of) * _WIDTH + _SCORES + MEASURES.index(self.measure)
 
     def _load_parser(self) -> Parser:
+        # Here, because importing it takes as long as all other metrics.
+        from cidery.metrics.spice.pipeline import load_parser
+
         return load_parser(self.parser, misread=self.faithful == "coco")
 
     def parse(self, caption: str, tokenizer: TokenizerLike = "ptb") -> SceneGraph:
@@ -131,6 +138,8 @@ class Spice(Metric):
         Spice().parse("a man riding a wave").relations   # (("man", "ride", "wave"),)
         ```
         """
+        from cidery.metrics.spice.pipeline import load_parser
+
         return load_parser(self.parser).parse(tokenize([caption], tokenizer))[0]
 
     def compare(
