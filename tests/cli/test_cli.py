@@ -509,9 +509,11 @@ class TestDiversity:
         assert drawn
         assert all(Path(file).stat().st_size > 1000 for file in drawn[1].split(", "))
         assert len(drawn[1].split(", ")) == 3
-        ran = run("diversity", "sampled_a.json", "--plot", "out.pdf", *self.REFERENCES)
-        assert ran.status == 0
-        assert sorted(path.suffix for path in Path().glob("out*")) == [".pdf", *[".png"] * 3]
+
+    def test_pictures_with_references(self, run: Run) -> None:
+        options = ("-m", "self-cider", "--plot", "out.pdf")
+        assert run("diversity", "sampled_a.json", *options, *self.REFERENCES).status == 0
+        assert [path.name for path in Path().glob("out*")] == ["out.pdf"]
 
     def test_values_per_image(self, run: Run) -> None:
         run("diversity", "sampled_a.json", "-m", "self-cider", "--images", "each.csv")

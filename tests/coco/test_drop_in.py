@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import math
+import os
 import pickle
 import random
 import re
@@ -161,7 +162,7 @@ def assert_equal_lines(ours: list[str], theirs: list[str]) -> None:
 
 # --- 200 random corpora ------------------------------------------------------------------------
 
-CORPORA = 200
+CORPORA = 50 if os.environ.get("CIDERY_EXAMPLES") == "few" else 200
 WORDS = (
     "a the dog cat man woman red blue bus tree runs sits on in with of two dogs' café naïve 犬 "
     "Ünïcode 5½ don't U.S. e-mail (left) \N{DOG FACE} ﬁne x, y. half\N{NO-BREAK SPACE}way"
