@@ -95,10 +95,10 @@ build/modules.txt: FORCE
 
 $(VENV)/.pip $(CHECK)/.pip:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed; set PYTHON=")'
-	$(PYTHON) -m venv $(@D)
-# Only the pip of Python 3.10.0 to 3.10.2 is too old for an editable install.
-	$(@D)/bin/python -c 'import pip, sys; sys.exit(int(pip.__version__.split(".")[0]) < 22)' || \
-	    $(@D)/bin/$(PIP) --upgrade pip
+	$(PYTHON) -m venv --without-pip $(@D)
+# The latest pip installs in half the time of the one that Python brings, which only stands in for it.
+	$(PYTHON) -m pip --python $(@D)/bin/python install --quiet --no-compile pip 2>/dev/null || \
+	    ($(@D)/bin/python -m ensurepip >/dev/null && $(@D)/bin/$(PIP) --upgrade pip)
 	touch $@
 
 # ninja and cmake come along if the machine lacks them, as the build's own requirements. Python compiles the modules

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +32,8 @@ class Lens:
     @property
     def fingerprint(self) -> str:
         """The beginning of the SHA-256 of its numbers, for signatures."""
+        from hashlib import sha256  # loads OpenSSL, which other metrics do without
+
         return sha256(self.inward.tobytes() + self.outward.tobytes()).hexdigest()[:12]
 
     def __call__(self, states: Floats) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -96,6 +95,8 @@ def hash_file(path: Path) -> str:
 # its size or its number, all of which are in the key.
 @lru_cache(maxsize=32)
 def _hash_unchanged(path: Path, *status: int) -> str:  # noqa: ARG001
+    import hashlib  # loads OpenSSL, which other metrics do without
+
     digest = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(1 << 20):
