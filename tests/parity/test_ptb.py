@@ -70,11 +70,11 @@ def test_captions_stay_aligned_where_the_original_shifts_lines() -> None:
 
 @pytest.mark.parametrize("part", ["val2014", "train2014"])
 def test_live_on_captions_of_coco(java: str, part: Any) -> None:
-    """A half of val2014 and a sixth of train2014; with CIDERY_EXAMPLES=new, all of both."""
+    """A quarter of val2014 and a twelfth of train2014; with CIDERY_EXAMPLES=new, all of both."""
     listed = reference_tools.coco_captions(part).values()
     captions = [caption.replace("\n", " ") for group in listed for caption in group]
     if os.environ.get("CIDERY_EXAMPLES") != "new":
-        captions = captions[:: 6 if part == "train2014" else 2]
+        captions = captions[:: 12 if part == "train2014" else 4]
     ours = _native.ptb_tokens(captions, document=True, clean=False)
     assert_same(captions, ours, jar.jar_document(captions))
     assert_same(captions, _native.ptb_tokens(captions, clean=False), jar.jar_single(captions))
@@ -83,12 +83,12 @@ def test_live_on_captions_of_coco(java: str, part: Any) -> None:
 @pytest.mark.parametrize("seed", [2026, 2027])
 def test_live_on_mutated_captions(java: str, seed: Any) -> None:
     listed = reference_tools.coco_captions("val2014").values()
-    captions = ptb_fuzz.mutated_captions([c for group in listed for c in group], seed, 20_000)
+    captions = ptb_fuzz.mutated_captions([c for group in listed for c in group], seed, 10_000)
     ours = _native.ptb_tokens(captions, clean=False)
-    assert_same(captions, ours, jar.jar_single(captions), allowed=2)  # at most 1 in 10,000
+    assert_same(captions, ours, jar.jar_single(captions), allowed=1)  # at most 1 in 10,000
     captions = straight(captions)
     ours = _native.ptb_tokens(captions, document=True, clean=False)
-    assert_same(captions, ours, jar.jar_document(captions), allowed=2)
+    assert_same(captions, ours, jar.jar_document(captions), allowed=1)
 
 
 @pytest.mark.parametrize(
