@@ -106,9 +106,11 @@ def test_daemonic_processes_have_no_helpers(tmp_path: Path) -> None:
 
 
 SCRIPT = """
-import os, time
+import os, signal, time
 from pathlib import Path
 from cidery.metrics.spice.processes import share_work
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 
 # There is no guard around this part: helpers must not run it.
 print("main", flush=True)
