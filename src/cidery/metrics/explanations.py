@@ -106,18 +106,15 @@ def settle(
     one of them, and no rest is left.
     """
     values = [span.value for span in spans]
-    if not exact:
-        return tuple(spans), math.fsum([score, *(-value for value in values)])
+    if exact and math.fsum(values) != score:
+        values = settle_values(score, values)
+        spans = [
+            span if span.value == value else Span(span.start, span.end, value, span.note)
+            for span, value in zip(spans, values, strict=True)
+        ]
     if math.fsum(values) == score:
         return tuple(spans), 0.0
-    values = settle_values(score, values)
-    settled = tuple(
-        span if span.value == value else Span(span.start, span.end, value, span.note)
-        for span, value in zip(spans, values, strict=True)
-    )
-    if math.fsum(values) == score:
-        return settled, 0.0
-    return settled, math.fsum([score, *(-value for value in values)])
+    return tuple(spans), math.fsum([score, *(-value for value in values)])
 
 
 def settle_values(score: float, values: Sequence[float]) -> list[float]:
@@ -161,3 +158,34 @@ def count_holders(count: int, references: int) -> str:
     if not count:
         return "in no reference"
     return f"in {count} of {references} reference{'s' * (references != 1)}"
+
+
+def share(
+    score: float, ideal: float, gains: Sequence[float], losses: Sequence[float]
+) -> list[float]:
+    """Split a score over words, by what each has that matches and that does not.
+
+    `ideal` would be the score if nothing failed to match: it is shared out by `gains`, and what the
+    score lacks of it by `losses`.
+
+    ```python
+    share(0.6, 1.0, [1, 1, 0], [0, 0, 1])   # [0.5, 0.5, -0.4]
+    ```
+    """
+    gained, lost = math.fsum(gains), math.fsum(losses)
+    if gained <= 0:
+        return [0.0] * len(gains)
+    if lost <= 0:
+        ideal, lost = score, 1.0
+    return [
+        ideal * (gain / gained) - (ideal - score) * (loss / lost)
+        for gain, loss in zip(gains, losses, strict=True)
+    ]
+
+
+def share_lack(score: float, ideal: float, losses: Sequence[float]) -> list[float]:
+    """Split what a score lacks of `ideal` over words of a reference: values of at most 0."""
+    lost = math.fsum(losses)
+    if lost <= 0:
+        return [0.0] * len(losses)
+    return [min(0.0, (score - ideal) * (loss / lost)) for loss in losses]

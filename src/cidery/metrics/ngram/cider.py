@@ -7,7 +7,6 @@ from itertools import compress
 from typing import Any, ClassVar, Literal
 
 from cidery import _native
-from cidery.captions.locating import locate_captions
 from cidery.captions.tokenizers import TokenizedCaptions, stem_form
 from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
@@ -26,6 +25,7 @@ from cidery.metrics.base import (
     require_order,
 )
 from cidery.metrics.explanations import Shares, count_holders, make_spans
+from cidery.metrics.located import locate_candidates, locate_references
 from cidery.metrics.ngram.overlap import translate
 from cidery.statistics import Floats
 
@@ -86,18 +86,16 @@ class PreparedCider(Prepared):
         arguments = self.arguments(candidates, work)
         flat = _native.word_shares(*arguments, work.threads)
         values, holders, lacks, lacking = (array.tolist() for array in flat)
-        captions = candidates.captions
-        found = locate_captions(captions, self.form, range(len(captions)), work)
+        found = work.once(locate_candidates, candidates, self.form)
+        places = work.once(locate_references, references, candidates, self.form)
         images = candidates.images.tolist()
         offsets = references.image_offsets.tolist()
-        shown = [number for i in set(images) for number in range(offsets[i], offsets[i + 1])]
-        places = locate_captions(references.captions, self.form, shown, work)
         most = max(offsets[i + 1] - offsets[i] for i in range(len(offsets) - 1))
         notes = [[count_holders(k, m) for k in range(m + 1)] for m in range(most + 1)]
         shares = []
         begin = lack = 0
         for number, image in enumerate(images):
-            here = found[number]
+            here = found[number].places
             end = begin + len(here)
             first, last = offsets[image], offsets[image + 1]
             named = notes[last - first]
@@ -105,7 +103,7 @@ class PreparedCider(Prepared):
             spans = make_spans(zip(here, values[begin:end], held, strict=True))
             lacked = []
             for reference in range(first, last):
-                there = places[reference]
+                there = places[reference].places
                 until = lack + len(there)
                 missing = compress(range(lack, until), lacking[lack:until])
                 lacked.append(make_spans([(there[i - lack], lacks[i], "missing") for i in missing]))
