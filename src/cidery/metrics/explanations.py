@@ -189,3 +189,32 @@ def share_lack(score: float, ideal: float, losses: Sequence[float]) -> list[floa
     if lost <= 0:
         return [0.0] * len(losses)
     return [min(0.0, (score - ideal) * (loss / lost)) for loss in losses]
+
+
+def join_shares(parts: Sequence[Shares], weights: Sequence[float]) -> Shares:
+    """Return the weighted sum of what several metrics say of one caption."""
+    return Shares(
+        join_spans([part.spans for part in parts], weights),
+        [
+            join_spans(spans, weights)
+            for spans in zip(*(part.reference_spans for part in parts), strict=True)
+        ],
+        exact=all(part.exact for part in parts),
+    )
+
+
+def join_spans(layers: Sequence[Sequence[Span]], weights: Sequence[float]) -> list[Span]:
+    """Lay the spans of one caption upon each other: those that overlap become one."""
+    weighted = sorted(
+        (span.start, span.end, weight * span.value, span.note)
+        for spans, weight in zip(layers, weights, strict=True)
+        for span in spans
+    )
+    joined: list[Span] = []
+    for start, end, value, note in weighted:
+        if joined and start < joined[-1].end:
+            last = joined.pop()
+            start, end, value = last.start, max(end, last.end), last.value + value
+            note = last.note if note in ("", last.note) else f"{last.note}; {note}".strip("; ")
+        joined.append(Span(start, end, value, note))
+    return joined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
@@ -24,7 +24,10 @@ from cidery.metrics.base import (
     require,
     require_choice,
 )
+from cidery.metrics.explanations import Shares, join_shares
+from cidery.metrics.located import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
+from cidery.metrics.spice.explaining import ExplainedScene, WordFinder
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
 from cidery.statistics import Floats
@@ -106,7 +109,7 @@ class Spice(Metric):
         scenes = [
             ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
         ]
-        return _PreparedSpice(parser, table, scenes)
+        return _PreparedSpice(parser, table, scenes, graphs)
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen score of each caption; nan where there is none."""
@@ -120,6 +123,39 @@ class Spice(Metric):
         with np.errstate(invalid="ignore", divide="ignore"):
             mean: Floats = sums[..., column] / sums[..., column + _PRESENT]
         return mean
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what the tuples of each caption earned or cost, shared by the words they name.
+
+        Tuples that match share the F that the caption would have if all did; the others share what
+        it lacks of that. What references have beyond the caption is what recall takes from it.
+        """
+        assert isinstance(prepared, _PreparedSpice)
+        scores = self.each(prepared.measure(candidates, work)).tolist()
+        graphs = work.once(_parse, prepared.parser, candidates.captions, keep=False)
+        synsets = _read_synsets(prepared.table)
+        offsets = references.image_offsets.tolist()
+        finder = WordFinder(prepared.parser.lemmatizer)
+        shares = []
+        for (said, told), graph, image, score in zip(
+            locate_pairs(references, candidates, "words", work),
+            graphs,
+            candidates.images.tolist(),
+            scores,
+            strict=True,
+        ):
+            comparison = prepared.scenes[image].compare(graph, synsets)
+            there = prepared.graphs[offsets[image] : offsets[image + 1]]
+            explained = ExplainedScene(self.of, self.measure, score, comparison, finder)
+            stated = [prepared.scenes[image].find_stated(known, synsets) for known in there]
+            shares.append(explained.share(said, told, stated))
+        return shares
 
     @property
     def _column(self) -> int:
@@ -171,6 +207,8 @@ class _PreparedSpice(Prepared):
     parser: Parser
     table: _native.MeteorTable
     scenes: Sequence[ReferenceScene]
+    graphs: Sequence[SceneGraph]
+    """Of all references, in a row."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 70]: scores and counts by category."""
@@ -280,6 +318,32 @@ class Spider(Metric):
         """Make references ready for both."""
         spice, cider = self._parts
         return _PreparedSpider(spice.prepare(references, work), cider.prepare(references, work))
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return half of what words earned or cost in SPICE and in CIDEr-D."""
+        assert isinstance(prepared, _PreparedSpider)
+        spice, cider = self._parts
+        halves = (
+            spice.explain(prepared.spice, references, candidates, work),
+            cider.explain(prepared.cider, references, candidates, work),
+        )
+        values = (
+            spice.each(prepared.spice.measure(candidates, work)).tolist(),
+            cider.each(prepared.cider.measure(candidates, work)).tolist(),
+        )
+        return [
+            replace(
+                join_shares([one, other], [0.5, 0.5]),
+                parts={"spice": of_spice, "cider-d": of_cider},
+            )
+            for one, other, of_spice, of_cider in zip(*halves, *values, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)
