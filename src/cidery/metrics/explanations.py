@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
+
+from cidery.markup import mark_text
+from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
     from cidery.captions.locating import Place
@@ -95,6 +99,62 @@ class Explanation:
             "parts": dict(self.parts),
             "rest": self.rest,
         }
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["word", "value", "why"]
+
+    def lines(self, digits: int = 4) -> list[list[str]]:
+        """Return the caption's words as text cells, a row each, and what belongs to no word."""
+        lines = [
+            [self.candidate[span.start : span.end], f"{span.value:+.{digits}f}", span.note]
+            for span in self.spans
+        ]
+        if round(self.rest, digits):
+            lines.append(["(rest)", f"{self.rest:+.{digits}f}", "belongs to no word"])
+        return lines
+
+    def notes(self, digits: int = 4) -> list[str]:
+        """Return what references have beyond the caption, and what the score is computed from."""
+        notes = []
+        for number, (text, spans) in enumerate(
+            zip(self.references, self.reference_spans, strict=True), 1
+        ):
+            if spans:
+                words = ", ".join(
+                    text[s.start : s.end] + (f" ({s.value:.{digits}f})" if s.value else "")
+                    for s in spans
+                )
+                notes.append(f"only in reference {number}: {words}")
+        if self.parts:
+            notes.append(", ".join(f"{name} {value:.4g}" for name, value in self.parts.items()))
+        return notes
+
+    def to_html(self) -> str:
+        """Return the captions with their words coloured by what they earned and cost.
+
+        Text is escaped; nothing is loaded from elsewhere.
+        """
+        lost = max((abs(s.value) for spans in self.reference_spans for s in spans), default=0.0)
+        listed = "".join(
+            f"<li>{mark_text(text, spans, lost or 1.0)}</li>"
+            for text, spans in zip(self.references, self.reference_spans, strict=True)
+        )
+        parts = dict(self.parts) | ({"rest": self.rest} if round(self.rest, 4) else {})
+        small = ", ".join(f"{escape(name)} {value:.4g}" for name, value in parts.items())
+        return (
+            f"<div><b>{escape(self.metric)}</b> {self.score:.4f}"
+            f'<div style="margin:.3em 0">{mark_text(self.candidate, self.spans)}</div>'
+            f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
+            f'<div style="opacity:.7">{small}</div></div>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        table = text_table(self.header(), self.lines(), left=(0, 2))
+        return "\n".join([f"{self.metric} {self.score:.4f}", "", table, "", *self.notes()]).rstrip()
 
 
 def settle(

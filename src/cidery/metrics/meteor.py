@@ -151,7 +151,8 @@ class Meteor(Metric):
                 )
                 lacks: list[list[Span]] = [[] for _ in group]
                 one, lacks[best] = _share_alignment(scores[number], found[best], *sides)
-                shares.append(replace(one, reference_spans=lacks))
+                parts = {**one.parts, "reference": best + 1.0}
+                shares.append(replace(one, reference_spans=lacks, parts=parts))
         return shares
 
     @property

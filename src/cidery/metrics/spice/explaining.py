@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,19 +31,33 @@ class WordFinder:
 
     def find_lemmas(self, word: str) -> frozenset[str]:
         """Return all that a word may be a form of, itself included."""
+        from cidery.metrics.spice.pipeline import split_words
+
         if word not in self._known:
-            found = {self.lemmatizer.find(word, tag) for tag in _TAGS}
-            self._known[word] = frozenset({word, *found})
+            pieces = split_words([word])
+            found = {self.lemmatizer.find(piece, tag) for piece in pieces for tag in _TAGS}
+            self._known[word] = frozenset({*pieces, *found})
         return self._known[word]
 
-    def find_places(self, caption: LocatedCaption, found: SceneTuple) -> list[int]:
-        """Return the places of a tuple's words; of one that names nothing here, none."""
-        wanted = {piece for word in found for piece in re.split(r"[\s_]+", word)}
-        return [
-            place
-            for place, word in enumerate(caption.words)
-            if not wanted.isdisjoint(self.find_lemmas(word))
-        ]
+    def find_places(
+        self, caption: LocatedCaption, found: SceneTuple, known: Collection[str] = ()
+    ) -> list[int]:
+        """Return the places of a tuple's words; none where it names nothing here.
+
+        Objects that are `known` are left out, if other words remain: where a dog is known, `brown`
+        is what `(dog, brown)` adds.
+        """
+        new = [word for place, word in enumerate(found) if place == 1 or word not in known]
+        for words in (new, found):
+            wanted = {piece for word in words for piece in re.split(r"[\s_]+", word)}
+            places = [
+                place
+                for place, word in enumerate(caption.words)
+                if not wanted.isdisjoint(self.find_lemmas(word))
+            ]
+            if places:
+                return places
+        return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +91,9 @@ class ExplainedScene:
             [0.0] * len(matched) + [float(self.measure != "recall")] * len(extra),
         )
         marks = ["matched"] * len(matched) + ["extra"] * len(extra)
-        spans, whole = self._spread(said, [*matched, *extra], values, marks)
+        objects = {found[0] for found in self.comparison.matched if len(found) == 1}
+        known: list[Collection[str]] = [()] * len(matched) + [objects] * len(extra)
+        spans, whole = self._spread(said, [*matched, *extra], values, marks, known)
         return Shares(spans, self._find_lacks(told, stated, parts), parts, whole and bool(matched))
 
     def _counts(self, found: SceneTuple) -> bool:
@@ -102,15 +118,18 @@ class ExplainedScene:
         lacked = share_lack(self.score, self._ideal(parts["precision"], 1.0), [1.0] * len(missing))
         values = dict(zip(missing, lacked, strict=True))
         holders = [known for found in stated for known in set(found.values())]
-        return [
-            self._spread(
-                caption,
-                [own for own, known in found.items() if known in values],
-                [values[k] / holders.count(k) for k in found.values() if k in values],
-                ["missing"] * len(found),
-            )[0]
-            for caption, found in zip(told, stated, strict=True)
-        ]
+        absent = {known for known in self.comparison.missing if len(known) == 1}
+        lacks = []
+        for caption, found in zip(told, stated, strict=True):
+            own = {
+                t: values[known] / holders.count(known)
+                for t, known in found.items()
+                if known in values
+            }
+            objects = {t[0] for t, known in found.items() if len(t) == 1 and known not in absent}
+            marks, known = ["missing"] * len(own), [objects] * len(own)
+            lacks.append(self._spread(caption, list(own), list(own.values()), marks, known)[0])
+        return lacks
 
     def _spread(
         self,
@@ -118,13 +137,14 @@ class ExplainedScene:
         tuples: Sequence[SceneTuple],
         values: Sequence[float],
         marks: Sequence[str],
+        known: Sequence[Collection[str]],
     ) -> tuple[list[Span], bool]:
         """Return the spans of the words that tuples name, and whether each tuple has some."""
         sums: dict[int, float] = defaultdict(float)
         notes: dict[int, list[str]] = defaultdict(list)
         whole = caption.is_whole
-        for found, value, mark in zip(tuples, values, marks, strict=False):
-            places = self.finder.find_places(caption, found)
+        for found, value, mark, objects in zip(tuples, values, marks, known, strict=True):
+            places = self.finder.find_places(caption, found, objects)
             whole = whole and bool(places)
             for place in places:
                 sums[place] += value / len(places)
