@@ -39,8 +39,11 @@ def html_table(
     *,
     left: Collection[int] = (0,),
     notes: Sequence[str] = (),
+    details: Sequence[str] = (),
 ) -> str:
     """Return a table in HTML; the columns in `left` hold words, the others numbers.
+
+    `notes` stand below it, `details`, such as signatures, open with a click.
 
     ```python
     html_table(["metric", "score"], [["bleu-4", "0.31"]])
@@ -58,8 +61,15 @@ def html_table(
     small = "".join(f'<div style="opacity:.7">{escape(note)}</div>' for note in notes)
     return (
         f"<div><table><thead><tr>{line(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
-        f"{small}</div>"
+        f"{small}{_fold('signatures', details)}</div>"
     )
+
+
+def _fold(summary: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    body = "".join(f"<div><code>{escape(line)}</code></div>" for line in lines)
+    return f'<details style="opacity:.7"><summary>{escape(summary)}</summary>{body}</details>'
 
 
 def html_page(title: str, body: str) -> str:

@@ -159,6 +159,18 @@ class Scorer:
                 ]
         return explained
 
+    def credit_pieces(
+        self, label: str, candidates: list[str], images: Any
+    ) -> Sequence[Mapping[str, float]]:
+        """Return what pieces of each caption, such as n-grams, earned or cost by one metric."""
+        metric = self.metrics[label]
+        tokenized = self._tokenize(candidates, images)
+        prepared = self.prepared[metric.row_key]
+        with _no_garbage():
+            return metric.credit_pieces(
+                prepared, self.references, tokenized, Workspace(self.threads)
+            )
+
     def _tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
         return TokenizedCandidates(
             self.references.tokenizer(candidates, self.threads),

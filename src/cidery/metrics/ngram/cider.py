@@ -79,6 +79,20 @@ class PreparedCider(Prepared):
             parts,
         )
 
+    def credit(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[list[tuple[tuple[str, ...], int, float, float]]]:
+        """Return the n-grams of each caption: words, count, what they earned and what they cost."""
+        words = candidates.captions.form(self.form, work).tokens()
+        credits = _native.credit(*self.arguments(candidates, work))
+        return [
+            [
+                (tuple(caption[start : start + n]), count, earned, cost)
+                for n, start, count, earned, cost in ngrams
+            ]
+            for caption, ngrams in zip(words, credits, strict=True)
+        ]
+
     def explain(
         self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
     ) -> list[Shares]:
@@ -157,6 +171,8 @@ def _without_penalties(
 class _CiderFamily(Metric):
     """What the three have in common."""
 
+    pieces: ClassVar[str] = "n-gram"
+
     n: int = 4
     """The longest n-grams, N of equation (3)."""
 
@@ -192,6 +208,20 @@ class _CiderFamily(Metric):
         """Return what the words of each caption earned or cost; they sum to the score."""
         assert isinstance(prepared, PreparedCider)
         return prepared.explain(references, candidates, work)
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[dict[str, float]]:
+        """Return what the n-grams of each caption earned or cost."""
+        assert isinstance(prepared, PreparedCider)
+        return [
+            {" ".join(words): earned + cost for words, _, earned, cost in ngrams}
+            for ngrams in prepared.credit(candidates, work)
+        ]
 
     def _prepare(
         self,

@@ -82,19 +82,25 @@ class ExplainedScene:
         parts = {name: 0.0 if math.isnan(value) else value for name, value in scores.items()}
         if math.isnan(self.score):
             return Shares((), [()] * len(told), parts, exact=False)
-        matched = [found for found in self.comparison.matched if self._counts(found)]
-        extra = [found for found in self.comparison.extra if self._counts(found)]
-        values = share(
-            self.score,
-            self._ideal(1.0, parts["recall"]),
-            [1.0] * len(matched) + [0.0] * len(extra),
-            [0.0] * len(matched) + [float(self.measure != "recall")] * len(extra),
-        )
+        matched, extra, values = self.share_tuples()
         marks = ["matched"] * len(matched) + ["extra"] * len(extra)
         objects = {found[0] for found in self.comparison.matched if len(found) == 1}
         known: list[Collection[str]] = [()] * len(matched) + [objects] * len(extra)
         spans, whole = self._spread(said, [*matched, *extra], values, marks, known)
         return Shares(spans, self._find_lacks(told, stated, parts), parts, whole and bool(matched))
+
+    def share_tuples(self) -> tuple[list[SceneTuple], list[SceneTuple], list[float]]:
+        """Return the tuples that match, those that do not, and what all of these earned or cost."""
+        matched = [found for found in self.comparison.matched if self._counts(found)]
+        extra = [found for found in self.comparison.extra if self._counts(found)]
+        recall = self.comparison.count(self.of).recall
+        values = share(
+            self.score,
+            self._ideal(1.0, 0.0 if math.isnan(recall) else recall),
+            [1.0] * len(matched) + [0.0] * len(extra),
+            [0.0] * len(matched) + [float(self.measure != "recall")] * len(extra),
+        )
+        return matched, extra, values
 
     def _counts(self, found: SceneTuple) -> bool:
         return self.of in categories_of(found)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -28,7 +28,7 @@ from cidery.metrics.explanations import Shares, join_shares
 from cidery.metrics.located import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
 from cidery.metrics.spice.explaining import ExplainedScene, WordFinder
-from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph
+from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
 from cidery.statistics import Floats
 from cidery.store import load
@@ -73,6 +73,7 @@ class Spice(Metric):
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
     extra: ClassVar[str | None] = "spice"
+    pieces: ClassVar[str] = "tuple"
 
     def __post_init__(self) -> None:
         require_choice("of", self.of, CATEGORIES)
@@ -137,25 +138,47 @@ class Spice(Metric):
         it lacks of that. What references have beyond the caption is what recall takes from it.
         """
         assert isinstance(prepared, _PreparedSpice)
-        scores = self.each(prepared.measure(candidates, work)).tolist()
-        graphs = work.once(_parse, prepared.parser, candidates.captions, keep=False)
         synsets = _read_synsets(prepared.table)
         offsets = references.image_offsets.tolist()
-        finder = WordFinder(prepared.parser.lemmatizer)
+        pairs = locate_pairs(references, candidates, "words", work)
         shares = []
-        for (said, told), graph, image, score in zip(
-            locate_pairs(references, candidates, "words", work),
-            graphs,
+        for image, (said, told), explained in zip(
             candidates.images.tolist(),
-            scores,
+            pairs,
+            self._explain(prepared, candidates, work),
             strict=True,
         ):
-            comparison = prepared.scenes[image].compare(graph, synsets)
             there = prepared.graphs[offsets[image] : offsets[image + 1]]
-            explained = ExplainedScene(self.of, self.measure, score, comparison, finder)
             stated = [prepared.scenes[image].find_stated(known, synsets) for known in there]
             shares.append(explained.share(said, told, stated))
         return shares
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[dict[str, float]]:
+        """Return what the tuples of each caption earned or cost."""
+        assert isinstance(prepared, _PreparedSpice)
+        pieces = []
+        for explained in self._explain(prepared, candidates, work):
+            matched, extra, values = explained.share_tuples()
+            named = map(format_tuple, (*matched, *extra))
+            pieces.append(dict(zip(named, values, strict=True)))
+        return pieces
+
+    def _explain(
+        self, prepared: _PreparedSpice, candidates: TokenizedCandidates, work: Workspace
+    ) -> Iterator[ExplainedScene]:
+        scores = self.each(prepared.measure(candidates, work)).tolist()
+        graphs = work.once(_parse, prepared.parser, candidates.captions, keep=False)
+        synsets = _read_synsets(prepared.table)
+        finder = WordFinder(prepared.parser.lemmatizer)
+        for graph, image, score in zip(graphs, candidates.images.tolist(), scores, strict=True):
+            comparison = prepared.scenes[image].compare(graph, synsets)
+            yield ExplainedScene(self.of, self.measure, score, comparison, finder)
 
     @property
     def _column(self) -> int:
@@ -284,6 +307,7 @@ class Spider(Metric):
 
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     extra: ClassVar[str | None] = "spice"
+    pieces: ClassVar[str] = "tuple or n-gram"
 
     def __post_init__(self) -> None:
         _ = self._parts  # their settings are checked
@@ -343,6 +367,23 @@ class Spider(Metric):
                 parts={"spice": of_spice, "cider-d": of_cider},
             )
             for one, other, of_spice, of_cider in zip(*halves, *values, strict=True)
+        ]
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[dict[str, float]]:
+        """Return half of what the tuples and the n-grams of each caption earned or cost."""
+        assert isinstance(prepared, _PreparedSpider)
+        spice, cider = self._parts
+        tuples = spice.credit_pieces(prepared.spice, references, candidates, work)
+        ngrams = cider.credit_pieces(prepared.cider, references, candidates, work)
+        return [
+            {piece: value / 2 for piece, value in (*one.items(), *other.items())}
+            for one, other in zip(tuples, ngrams, strict=True)
         ]
 
 
