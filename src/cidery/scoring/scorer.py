@@ -141,6 +141,8 @@ class Scorer:
                 raise SettingError(f"no metric {label!r} here; there are {', '.join(self.metrics)}")
             if not self.metrics[label].can_explain:
                 raise SettingError(f"{label} cannot explain its scores; leave it out")
+        if not candidates:
+            return {label: [] for label in chosen}
         tokenized = self._tokenize(candidates, images)
         work = Workspace(self.threads)
         texts = self.references.captions.texts

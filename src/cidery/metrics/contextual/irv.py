@@ -40,6 +40,10 @@ OVER = ("combine", "concatenate", "max", "mean")
 _STOPPED = STOP_WORDS["english"] | set(".,;:!?'\"()-") | {"'s"}
 
 
+def _find_no_places(caption: int) -> list[Place | None]:  # noqa: ARG001
+    return []
+
+
 @dataclass(frozen=True, eq=False)
 class TokenTable:
     """The tokens of some captions: comparable by their ids, or by vectors."""
@@ -49,10 +53,10 @@ class TokenTable:
     """Words without content, and punctuation."""
     captions: Sequence[NDArray[np.int64]]
     """Each caption's tokens: places in the other arrays."""
-    places: Callable[[int], list[Place | None]]
-    """Where the words of a caption's tokens stand in it."""
     states: NDArray[np.float32] | None = None
     """[tokens, width]; None: only equal ids are alike."""
+    places: Callable[[int], list[Place | None]] = _find_no_places
+    """Where the words of a caption's tokens stand in it."""
 
     def nearest(
         self, places: NDArray[np.int64], other: TokenTable, other_places: NDArray[np.int64]
@@ -250,7 +254,7 @@ def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenT
     def find_places(caption: int) -> list[Place | None]:
         return locate_words(texts[caption], spelled()[caption])
 
-    return TokenTable(numbers[words], stopped[words], groups, find_places)
+    return TokenTable(numbers[words], stopped[words], groups, places=find_places)
 
 
 def _read_states(tokens: TokenStates) -> TokenTable:
@@ -266,7 +270,7 @@ def _read_states(tokens: TokenStates) -> TokenTable:
         words = CaptionWords.read(tokens, caption)
         return [words.places[word] for word in words.of_tokens if word is not None]
 
-    return TokenTable(tokens.ids, np.isin(tokens.ids, stopped), groups, find_places, tokens.states)
+    return TokenTable(tokens.ids, np.isin(tokens.ids, stopped), groups, tokens.states, find_places)
 
 
 def _prepare(
