@@ -66,7 +66,7 @@ def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str 
     """Print a text whose pieces are coloured, given as (start, end, strength from -1 to 1)."""
     from rich.text import Text
 
-    shown = Text(before, style="dim") + Text(text)
+    shown = Text.assemble((before, "dim"), text)
     for start, end, strength in marks:
         if strength:
             style = "green" if strength > 0 else "red"
