@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from html import escape
 from typing import Protocol
 
-GREEN, RED = "0,160,80", "220,50,40"
+GREEN, RED, GREY = "0,160,80", "220,50,40", "128,128,128"
 
 
 class Mark(Protocol):
@@ -61,11 +61,12 @@ def html_table(
     small = "".join(f'<div style="opacity:.7">{escape(note)}</div>' for note in notes)
     return (
         f"<div><table><thead><tr>{line(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
-        f"{small}{_fold('signatures', details)}</div>"
+        f"{small}{fold_lines('signatures', details)}</div>"
     )
 
 
-def _fold(summary: str, lines: Sequence[str]) -> str:
+def fold_lines(summary: str, lines: Sequence[str]) -> str:
+    """Return lines of code, such as signatures, that open with a click on the summary."""
     if not lines:
         return ""
     body = "".join(f"<div><code>{escape(line)}</code></div>" for line in lines)
@@ -107,9 +108,11 @@ def mark_text(text: str, marks: Sequence[Mark], scale: float | None = None) -> s
 
 def _mark(text: str, mark: Mark, largest: float) -> str:
     strength = min(1.0, abs(mark.value) / largest) if largest else 0.0
-    colour = RED if mark.value < 0 else GREEN
-    line = "dashed" if mark.value < 0 else "solid"
-    style = f"background:rgba({colour},{0.45 * strength:.2f});border-bottom:2px {line}"
-    style += f" rgba({colour},{0.3 + 0.7 * strength if strength else 0:.2f})"
+    colour, line = (RED, "dashed") if mark.value < 0 else (GREEN, "solid")
+    style = f"border-bottom:2px {line} rgba({colour},{0.3 + 0.7 * strength:.2f})"
+    if mark.value:
+        style += f";background:rgba({colour},{0.45 * strength:.2f})"
+    else:
+        style = f"border-bottom:2px dotted rgba({GREY},.6)"
     title = escape(f"{mark.value:+.4f} {mark.note}".rstrip())
     return f'<span style="{style}" title="{title}">{escape(text)}</span>'

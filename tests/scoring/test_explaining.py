@@ -175,7 +175,7 @@ class TestNotebooks:
         assert read_html(html).text == "a <dog>"
         assert 'title="-0.5000 &quot;why&quot;"' in html and "dashed" in html
         assert mark_text("a < b", []) == "a &lt; b"
-        assert "rgba(0,160,80,0.00)" in mark_text("a", [Span(0, 1, 0.0)])
+        assert "dotted" in mark_text("a", [Span(0, 1, 0.0)])
 
     def test_tables(self, example: Example) -> None:
         systems = {"<a>": example.system_a, "b": example.system_b}

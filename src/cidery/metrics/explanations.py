@@ -137,14 +137,14 @@ class Explanation:
         """
         lost = max((abs(s.value) for spans in self.reference_spans for s in spans), default=0.0)
         listed = "".join(
-            f"<li>{mark_text(text, spans, lost or 1.0)}</li>"
+            f'<li dir="auto">{mark_text(text, spans, lost or 1.0)}</li>'
             for text, spans in zip(self.references, self.reference_spans, strict=True)
         )
         parts = dict(self.parts) | ({"rest": self.rest} if round(self.rest, 4) else {})
         small = ", ".join(f"{escape(name)} {value:.4g}" for name, value in parts.items())
         return (
             f"<div><b>{escape(self.metric)}</b> {self.score:.4f}"
-            f'<div style="margin:.3em 0">{mark_text(self.candidate, self.spans)}</div>'
+            f'<div dir="auto" style="margin:.3em 0">{mark_text(self.candidate, self.spans)}</div>'
             f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
             f'<div style="opacity:.7">{small}</div></div>'
         )

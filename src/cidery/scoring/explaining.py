@@ -9,6 +9,7 @@ from typing import Any
 from cidery.captions.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import DataError, InputError, MismatchError, MissingExtraError, SettingError
+from cidery.markup import fold_lines
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.metrics.explanations import Explanation
@@ -60,7 +61,8 @@ class Explanations(Mapping[str, Explanation]):
 
     def to_html(self) -> str:
         """Return the captions once for each metric, their words coloured by what they earned."""
-        return f"<div>{''.join(found.to_html() for found in self.values())}</div>"
+        shown = "".join(found.to_html() for found in self.values())
+        return f"<div>{shown}{fold_lines('signatures', list(self.signatures.values()))}</div>"
 
     def _repr_html_(self) -> str:
         return self.to_html()
