@@ -92,7 +92,7 @@ def mark_text(text: str, marks: Sequence[Mark], scale: float | None = None) -> s
     order and do not overlap.
 
     ```python
-    mark_text("a <dog>", [Span(2, 7, 0.5, "in 2 of 2 references")])
+    mark_text("a <dog>", [cidery.Span(2, 7, 0.5, "in 2 of 2 references")])
     ```
     """
     largest = scale or max((abs(mark.value) for mark in marks), default=0.0)

@@ -129,7 +129,7 @@ def explain_captions(
     explanations.
 
     ```python
-    found = cidery.explain_captions(candidates, references, images=[391895])
+    found = cidery.explain_captions(candidates, references, images=[3])
     print(found[0]["cider-d"])
     ```
     """
@@ -152,17 +152,19 @@ def _find_rows(corpus: Corpus, images: Sequence[ImageId] | None, candidates_name
     """Return the rows of images, in the order in which those are named."""
     if images is None:
         return list(range(len(corpus.candidates)))
-    rows: dict[str, list[int]] = {}
+    rows: dict[ImageId, list[int]] = {}
     for row, image in enumerate(corpus.candidate_ids):
-        rows.setdefault(str(image), []).append(row)
-    for image in images:
-        if str(image) not in rows:
+        rows.setdefault(image, []).append(row)
+    spelled = {str(image): image for image in rows}  # a command line knows only strings
+    found = [image if image in rows else spelled.get(str(image)) for image in images]
+    for wanted, image in zip(images, found, strict=True):
+        if image is None:
             shown = ", ".join(map(repr, corpus.images[:3]))
             raise MismatchError(
-                f"{candidates_name} has no caption of image {image!r}; there are "
+                f"{candidates_name} has no caption of image {wanted!r}; there are "
                 f"{len(corpus.images)} images, named like {shown}"
             )
-    return [row for image in images for row in rows[str(image)]]
+    return [row for image in found if image is not None for row in rows[image]]
 
 
 def _explain_rows(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> list[Explanations]:
