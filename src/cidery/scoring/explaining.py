@@ -157,8 +157,8 @@ def _find_rows(corpus: Corpus, images: Sequence[ImageId] | None, candidates_name
         rows.setdefault(image, []).append(row)
     spelled = {str(image): image for image in rows}  # a command line knows only strings
     found = [image if image in rows else spelled.get(str(image)) for image in images]
-    for wanted, image in zip(images, found, strict=True):
-        if image is None:
+    for wanted, known in zip(images, found, strict=True):
+        if known is None:
             shown = ", ".join(map(repr, corpus.images[:3]))
             raise MismatchError(
                 f"{candidates_name} has no caption of image {wanted!r}; there are "
