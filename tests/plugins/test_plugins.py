@@ -377,7 +377,7 @@ def test_completion(install: Install) -> None:
     code = "def f(*a): ..."
     groups = {"metrics": {"my-metric": "f"}, "tokenizers": {"my-words": "f"}}
     install("my-things", code, groups | {"datasets": {"my-data": "f"}})
-    assert parsing._complete_metrics("my") == ["my-metric"]
+    assert parsing.complete_metrics("my") == ["my-metric"]
     assert parsing._complete_tokenizers("my") == ["my-words"]
     assert meta_command._complete_datasets("my") == ["my-data"]
 
