@@ -34,6 +34,24 @@ struct Input {
   }
 };
 
+/// So do the shares of words, for any number of threads; what is lacking costs.
+void check_words(const Cider& cider, const Captions& captions,
+                 const std::vector<std::uint32_t>& images, const Translation& translation,
+                 const std::vector<double>& values) {
+  const auto shares = cider.word_shares(captions, &captions, images, translation, 1);
+  const auto again = cider.word_shares(captions, &captions, images, translation, 3);
+  expect(shares.values == again.values && shares.lacks == again.lacks, "threads change nothing");
+  expect(shares.values.size() == captions.words.size(), "every word has a share");
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double sum = 0;
+    for (std::uint64_t at = captions.offsets[i]; at < captions.offsets[i + 1]; ++at)
+      sum += shares.values[at];
+    expect(std::abs(sum - values[i]) < 1e-9, "the shares of words sum to the score");
+  }
+  for (std::size_t at = 0; at < shares.lacks.size(); ++at)
+    expect(shares.lacks[at] <= 0 && shares.lacking[at] <= 1, "what is lacking costs");
+}
+
 /// Credit sums to the score, whatever the settings.
 void check_credit(const std::shared_ptr<const Captions>& captions) {
   std::vector<std::uint64_t> image_offsets{0};
@@ -64,6 +82,7 @@ void check_credit(const std::shared_ptr<const Captions>& captions) {
         }
         expect(std::abs(sum - values[i]) < 1e-9, "credit sums to the score");
       }
+      check_words(cider, *captions, images, translation, values);
     }
   }
 }
