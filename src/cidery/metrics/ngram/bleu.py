@@ -24,7 +24,7 @@ from cidery.metrics.base import (
 from cidery.metrics.explanations import Shares, count_holders, share
 from cidery.metrics.located import locate_pairs
 from cidery.metrics.ngram.overlap import prepare_overlap
-from cidery.metrics.ngram.shares import Matches, Words, count_keys, find_lacking, list_ngrams
+from cidery.metrics.ngram.shares import Matches, Words, count_most, find_lacking, list_ngrams
 from cidery.statistics import Floats
 
 SMOOTHINGS = ("none", "add-one", "epsilon", "exponential")
@@ -175,9 +175,7 @@ class Bleu(Metric):
         found = []
         for n in range(1, self.n + 1):
             groups = list_ngrams(words, n)
-            most: Counter[Hashable] = Counter()
-            for reference in references:
-                most |= count_keys(list_ngrams(reference, n))
+            most = count_most(groups, references, n)
             found.append(Matches.count(len(words), groups, most))
         hits = [sum(matches.gains) for matches in found]
         misses = [sum(matches.losses) for matches in found]

@@ -48,6 +48,16 @@ def list_ngrams(words: Words, n: int) -> list[Group]:
     ]
 
 
+def count_most(groups: Sequence[Group], references: Sequence[Words], n: int) -> dict[Hashable, int]:
+    """Return how often any one reference has each of a caption's n-grams, at most."""
+    most: dict[Hashable, int] = {key: 0 for key, _ in groups}
+    for words in references:
+        ngrams = zip(*(words[start:] for start in range(n)), strict=False)
+        for key, count in Counter(filter(most.__contains__, ngrams)).items():
+            most[key] = max(most[key], count)
+    return most
+
+
 def list_pairs(words: Words, skip: int | None) -> list[Group]:
     """Return the pairs of words with at most so many words between them, with their places."""
     reach = len(words) if skip is None else skip + 2
