@@ -107,9 +107,10 @@ def read_metric(name: str) -> str | Callable[..., Any]:
     """Return the name of a metric as it is, or import what is written as `module:function`."""
     from cidery.metrics import FAMILIES, METRICS
 
-    known = name.partition(":")[0] in (*METRICS, *FAMILIES)
-    is_function = _FUNCTION.fullmatch(name) is not None and not known
-    return _import_function(name) if is_function else name
+    if _FUNCTION.fullmatch(name) is None:
+        return name
+    is_known = name.partition(":")[0] in (*METRICS, *FAMILIES)
+    return name if is_known else _import_function(name)
 
 
 def _import_function(name: str) -> Callable[..., Any]:
