@@ -179,7 +179,7 @@ def test_named_fields_must_be_there() -> None:
         read_candidates(content, caption_field="said")
     assert str(caught.value) == (
         "candidates: there is no field 'said', which caption_field= (--caption-field) names; "
-        'found "image_id, caption"'
+        "found image_id, caption"
     )
     with pytest.raises(FormatError) as caught:
         read_references(content, id_field="photo")
@@ -192,7 +192,7 @@ def test_named_fields_must_be_there() -> None:
 def test_a_systems_output_alone_must_be_named() -> None:
     message = refusal(candidates, {"prediction": SYSTEM})
     assert message.endswith(
-        'found "image_id, prediction"; name one with caption_field= (--caption-field)'
+        "found image_id, prediction; name one with caption_field= (--caption-field)"
     )
 
 

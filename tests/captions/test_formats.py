@@ -438,7 +438,7 @@ def test_missing_fields_list_those_there_are(tmp_path: Path) -> None:
     assert json_complaint(tmp_path, [{"name": 1, "caption": "a"}]) == (
         "data.json: no field names the image; expected one of image_id, cocoid, imgid, id, image, "
         "image_name, file_name, filename, audio, audio_id, video, video_id, "
-        'found "name, caption"; name one with id_field= (--id-field)'
+        "found name, caption; name one with id_field= (--id-field)"
     )
     assert json_complaint(tmp_path, [{"image_id": 1, "bbox": []}]) == (
         "data.json: no field has references; expected one of references, refs, captions, caption, "
