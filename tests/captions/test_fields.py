@@ -185,7 +185,7 @@ def test_named_fields_must_be_there() -> None:
         read_references(content, id_field="photo")
     assert str(caught.value) == (
         "references: there is no field 'photo', which id_field= (--id-field) names; found "
-        '"image_id, caption"; --reference-id-field names that of the references alone'
+        "image_id, caption; --reference-id-field names that of the references alone"
     )
 
 
