@@ -33,7 +33,6 @@ COMMANDS = (
     "metrics",
     "frequencies",
     "tokenize",
-    "align",
     "explain",
     "serve",
     "study",

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -29,6 +29,8 @@ from cidery.statistics import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from cidery.metrics.explanations import Shares
 
 Faithful: TypeAlias = Literal["coco", "paper"]
 Images: TypeAlias = "NDArray[np.uint32]"
@@ -171,6 +173,8 @@ class Metric(ABC):
     """What it is faithful to, where it has no setting for it."""
     extra: ClassVar[str | None] = None
     """The extra that brings the data it needs."""
+    pieces: ClassVar[str] = "word"
+    """What `credit_pieces` calls the pieces of captions."""
     family: ClassVar[str | None] = None
     """A name that means this metric and others, such as `bleu`."""
 
@@ -215,6 +219,46 @@ class Metric(ABC):
     def reduce(self, rows: Floats) -> float:
         """Return the corpus score."""
         return float(self.pool(rows.sum(axis=0), np.asarray(float(len(rows)))))
+
+    @property
+    def can_explain(self) -> bool:
+        """Whether it can say what each word of a caption earned or cost: `explain` is defined."""
+        return type(self).explain is not Metric.explain
+
+    def explain(
+        self,
+        prepared: Prepared,  # noqa: ARG002
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,  # noqa: ARG002
+        work: Workspace,  # noqa: ARG002
+    ) -> Sequence[Shares]:
+        """Return what the words of each caption earned or cost."""
+        raise SettingError(
+            f"{self.name} cannot explain its scores: it has no method that splits them over words"
+        )
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> Sequence[Mapping[str, float]]:
+        """Return what pieces of each caption earned or cost, by name: by default its words.
+
+        Over all captions of two systems, they say what makes the difference.
+        """
+        texts = candidates.captions.texts
+        pieces: list[Mapping[str, float]] = []
+        for text, shares in zip(
+            texts, self.explain(prepared, references, candidates, work), strict=True
+        ):
+            sums: dict[str, float] = {}
+            for span in shares.spans:
+                word = text[span.start : span.end].lower()
+                sums[word] = sums.get(word, 0.0) + span.value
+            pieces.append(sums)
+        return pieces
 
     @property
     def stems(self) -> str | None:

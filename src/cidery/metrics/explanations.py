@@ -1,0 +1,280 @@
+"""Explanations: which words of a caption earned its score, and which cost it something."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from cidery.markup import mark_text
+from cidery.text_tables import text_table
+
+if TYPE_CHECKING:
+    from cidery.captions.locating import Place
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a caption, as it was given, with its part in a score."""
+
+    start: int
+    end: int
+    """Characters [start, end)."""
+    value: float
+    """What it earned (> 0) or cost (< 0), in units of the metric's score."""
+    note: str = ""
+    """Why, such as `in 3 of 5 references`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields, ready for JSON."""
+        return {"start": self.start, "end": self.end, "value": self.value, "note": self.note}
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What a metric says of one caption; with the caption and its score, an `Explanation`."""
+
+    spans: Sequence[Span] = ()
+    reference_spans: Sequence[Sequence[Span]] = ()
+    parts: Mapping[str, float] = field(default_factory=dict)
+    exact: bool = True
+    """Whether the spans sum to the score but for rounding, which is then added to one of them."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A caption's score, split over the caption's words.
+
+    `math.fsum([*(span.value for span in spans), rest])` is the score, bit for bit.
+
+    ```python
+    found = cidery.explain("a dog runs", ["a dog is running", "the dog runs"])["cider-d"]
+    found.spans[1].note   # "in 2 of 2 references"
+    ```
+    """
+
+    metric: str
+    """The metric's label."""
+    score: float
+    """As `score` gives it, bit for bit."""
+    candidate: str
+    references: tuple[str, ...]
+    spans: tuple[Span, ...]
+    """Of the candidate: in order, apart from each other."""
+    reference_spans: tuple[tuple[Span, ...], ...]
+    """Of each reference: what the candidate lacks, with a value of at most 0."""
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """What the metric computes its score from, such as precision and recall."""
+    rest: float = 0.0
+    """The part of the score that belongs to no span, such as a length penalty."""
+
+    @classmethod
+    def build(
+        cls, metric: str, score: float, candidate: str, references: tuple[str, ...], shares: Shares
+    ) -> Explanation:
+        """Join a caption, its score and what the metric says of it."""
+        spans, rest = settle(score, shares.spans, shares.exact)
+        return cls(
+            metric,
+            score,
+            candidate,
+            references,
+            spans,
+            tuple(map(tuple, shares.reference_spans)),
+            shares.parts,
+            rest,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "metric": self.metric,
+            "score": self.score,
+            "candidate": self.candidate,
+            "references": list(self.references),
+            "spans": [span.to_dict() for span in self.spans],
+            "reference_spans": [[s.to_dict() for s in spans] for spans in self.reference_spans],
+            "parts": dict(self.parts),
+            "rest": self.rest,
+        }
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["word", "value", "why"]
+
+    def lines(self, digits: int = 4) -> list[list[str]]:
+        """Return the caption's words as text cells, a row each, and what belongs to no word."""
+        lines = [
+            [self.candidate[span.start : span.end], f"{span.value:+.{digits}f}", span.note]
+            for span in self.spans
+        ]
+        if round(self.rest, digits):
+            lines.append(["(rest)", f"{self.rest:+.{digits}f}", "belongs to no word"])
+        return lines
+
+    def notes(self, digits: int = 4) -> list[str]:
+        """Return what references have beyond the caption, and what the score is computed from."""
+        notes = []
+        for number, (text, spans) in enumerate(
+            zip(self.references, self.reference_spans, strict=True), 1
+        ):
+            if spans:
+                words = ", ".join(
+                    text[s.start : s.end] + (f" ({s.value:.{digits}f})" if s.value else "")
+                    for s in spans
+                )
+                notes.append(f"only in reference {number}: {words}")
+        if self.parts:
+            notes.append(", ".join(f"{name} {value:.4g}" for name, value in self.parts.items()))
+        return notes
+
+    def to_html(self) -> str:
+        """Return the captions with their words coloured by what they earned and cost.
+
+        Text is escaped; nothing is loaded from elsewhere.
+        """
+        lost = max((abs(s.value) for spans in self.reference_spans for s in spans), default=0.0)
+        listed = "".join(
+            f'<li dir="auto">{mark_text(text, spans, lost or 1.0)}</li>'
+            for text, spans in zip(self.references, self.reference_spans, strict=True)
+        )
+        parts = dict(self.parts) | ({"rest": self.rest} if round(self.rest, 4) else {})
+        small = ", ".join(f"{escape(name)} {value:.4g}" for name, value in parts.items())
+        return (
+            f"<div><b>{escape(self.metric)}</b> {self.score:.4f}"
+            f'<div dir="auto" style="margin:.3em 0">{mark_text(self.candidate, self.spans)}</div>'
+            f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
+            f'<div style="opacity:.7">{small}</div></div>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        table = text_table(self.header(), self.lines(), left=(0, 2))
+        return "\n".join([f"{self.metric} {self.score:.4f}", "", table, "", *self.notes()]).rstrip()
+
+
+def settle(
+    score: float, spans: Sequence[Span], exact: bool = True
+) -> tuple[tuple[Span, ...], float]:
+    """Return spans and a rest that sum to the score, exactly.
+
+    Where the values sum to the score but for rounding (some 1e-16 of it), `exact`, that is added to
+    one of them, and no rest is left.
+    """
+    values = [span.value for span in spans]
+    if exact and math.fsum(values) != score:
+        values = settle_values(score, values)
+        spans = [
+            span if span.value == value else Span(span.start, span.end, value, span.note)
+            for span, value in zip(spans, values, strict=True)
+        ]
+    if math.fsum(values) == score:
+        return tuple(spans), 0.0
+    return tuple(spans), math.fsum([score, *(-value for value in values)])
+
+
+def settle_values(score: float, values: Sequence[float]) -> list[float]:
+    """Add what rounding left to one of some values, so that they sum to the score exactly.
+
+    It goes to one whose digits are fine enough to take it: the largest that is smaller than the
+    score, or, where that is still too coarse, the smallest of all.
+    """
+    settled = list(values)
+    for attempt in range(4):
+        if not settled or math.fsum(settled) == score:
+            break
+        rest = math.fsum([score, *(-value for value in settled)])
+        sizes = list(map(abs, settled))
+        fine = [size for size in sizes if 0 < size < abs(score) / 2 and attempt < 2]
+        settled[sizes.index(max(fine) if fine else min(sizes))] += rest
+    return settled
+
+
+def make_spans(words: Iterable[tuple[Place | None, float, str]]) -> list[Span]:
+    """Return the spans of words, given as (place, value, note); those without a place are left out.
+
+    Words that share a place share a span, with the first one's note.
+    """
+    spans: list[Span] = []
+    behind = 0
+    for place, value, note in words:
+        if place is None:
+            continue
+        start, end = place
+        if start < behind:
+            last = spans.pop()
+            start, value, note = last.start, last.value + value, last.note
+        spans.append(Span(start, end, value, note))
+        behind = end
+    return spans
+
+
+def count_holders(count: int, references: int) -> str:
+    """Say in how many references a word stands."""
+    if not count:
+        return "in no reference"
+    return f"in {count} of {references} reference{'s' * (references != 1)}"
+
+
+def share(
+    score: float, ideal: float, gains: Sequence[float], losses: Sequence[float]
+) -> list[float]:
+    """Split a score over words, by what each has that matches and that does not.
+
+    `ideal` would be the score if nothing failed to match: it is shared out by `gains`, and what the
+    score lacks of it by `losses`.
+
+    ```python
+    share(0.6, 1.0, [1, 1, 0], [0, 0, 1])   # [0.5, 0.5, -0.4]
+    ```
+    """
+    gained, lost = math.fsum(gains), math.fsum(losses)
+    if gained <= 0:
+        return [0.0] * len(gains)
+    if lost <= 0:
+        ideal, lost = score, 1.0
+    return [
+        ideal * (gain / gained) - (ideal - score) * (loss / lost)
+        for gain, loss in zip(gains, losses, strict=True)
+    ]
+
+
+def share_lack(score: float, ideal: float, losses: Sequence[float]) -> list[float]:
+    """Split what a score lacks of `ideal` over words of a reference: values of at most 0."""
+    lost = math.fsum(losses)
+    if lost <= 0:
+        return [0.0] * len(losses)
+    return [min(0.0, (score - ideal) * (loss / lost)) for loss in losses]
+
+
+def join_shares(parts: Sequence[Shares], weights: Sequence[float]) -> Shares:
+    """Return the weighted sum of what several metrics say of one caption."""
+    return Shares(
+        join_spans([part.spans for part in parts], weights),
+        [
+            join_spans(spans, weights)
+            for spans in zip(*(part.reference_spans for part in parts), strict=True)
+        ],
+        exact=all(part.exact for part in parts),
+    )
+
+
+def join_spans(layers: Sequence[Sequence[Span]], weights: Sequence[float]) -> list[Span]:
+    """Lay the spans of one caption upon each other: those that overlap become one."""
+    weighted = sorted(
+        (span.start, span.end, weight * span.value, span.note)
+        for spans, weight in zip(layers, weights, strict=True)
+        for span in spans
+    )
+    joined: list[Span] = []
+    for start, end, value, note in weighted:
+        if joined and start < joined[-1].end:
+            last = joined.pop()
+            start, end, value = last.start, max(end, last.end), last.value + value
+            note = last.note if note in ("", last.note) else f"{last.note}; {note}".strip("; ")
+        joined.append(Span(start, end, value, note))
+    return joined
