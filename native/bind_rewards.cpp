@@ -1,4 +1,5 @@
-// What rewards need beyond scoring: captions from token ids, and credit per n-gram.
+// What rewards and explanations need beyond scoring: captions from token ids, credit per n-gram and
+// per word.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -10,11 +11,9 @@
 #include <memory>
 #include <optional>
 
+#include "bind.hpp"
 #include "cider.hpp"
 #include "tokens.hpp"
-
-namespace nb = nanobind;
-using namespace nb::literals;
 
 namespace cidery {
 namespace {
@@ -62,6 +61,19 @@ nb::list credit(const Cider& cider, const Captions& candidates, const Flat<std::
   return lists;
 }
 
+nb::tuple word_shares(const Cider& cider, const Captions& candidates,
+                      const Flat<std::uint32_t>& images, const Translation& translation,
+                      const Captions* parts, unsigned threads) {
+  WordShares shares;
+  {
+    nb::gil_scoped_release release;
+    shares =
+        cider.word_shares(candidates, parts, {images.data(), images.size()}, translation, threads);
+  }
+  return nb::make_tuple(give(std::move(shares.values)), give(std::move(shares.holders)),
+                        give(std::move(shares.lacks)), give(std::move(shares.lacking)));
+}
+
 }  // namespace
 
 void bind_rewards(nb::module_& m) {
@@ -94,6 +106,8 @@ void bind_rewards(nb::module_& m) {
       "captions"_a, "word"_a);
   m.def("credit", &credit, "cider"_a, "candidates"_a, "images"_a, "translation"_a,
         "parts"_a.none() = nb::none());
+  m.def("word_shares", &word_shares, "cider"_a, "candidates"_a, "images"_a, "translation"_a,
+        "parts"_a.none() = nb::none(), "threads"_a = 0);
 }
 
 }  // namespace cidery

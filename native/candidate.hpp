@@ -82,6 +82,8 @@ class Tally {
   };
   void assign(std::span<const std::uint32_t> keys);
   std::span<const Item> items() const { return items_; }
+  /// The place of a key among the items, or kNone.
+  std::uint32_t find(std::uint32_t key) const { return map_.find(key); }
   /// Counts the keys of `other` that are here; visit(item index, count there) for each, in order of
   /// first meeting.
   template <class Visit>

@@ -39,6 +39,17 @@ struct NgramCredit {
   double cost;          ///< <= 0: its share of what the others lose to a longer vector
 };
 
+/// The same score split over words: an n-gram's part is shared equally by the words of all its
+/// occurrences.
+struct WordShares {
+  std::vector<double> values;          ///< by word of the candidates
+  std::vector<std::uint32_t> holders;  ///< how many references of its image have the word
+  /// By word of the references of each candidate's image, one candidate after another: at most 0,
+  /// the part of the reference's vector that belongs to n-grams which the candidate lacks.
+  std::vector<double> lacks;
+  std::vector<std::uint8_t> lacking;  ///< whether the candidate lacks that word itself
+};
+
 /// References prepared for the CIDEr family; immutable, so that threads may share it.
 class Cider {
  public:
@@ -84,6 +95,11 @@ class Cider {
                                                std::span<const std::uint32_t> images,
                                                const Translation& translation) const;
 
+  /// Each candidate's score split over its words; up to rounding.
+  WordShares word_shares(const Captions& candidates, const Captions* parts,
+                         std::span<const std::uint32_t> images, const Translation& translation,
+                         unsigned threads) const;
+
   const NgramIndex& index() const { return base_->weights.index(); }
   unsigned order() const { return static_cast<unsigned>(settings_.order_weights.size()); }
 
@@ -111,7 +127,15 @@ class Cider {
              std::span<const std::uint32_t> images, const Translation& translation) const;
   double clip_ratio(std::size_t words, std::size_t reference_words) const;
   double penalty(Worker& worker, std::size_t words, std::uint64_t reference) const;
-  std::vector<NgramCredit> credit_one(Worker& worker, std::size_t image) const;
+  struct ReferenceRange {
+    std::uint64_t first, last;
+  };
+  /// The references that an image's scores come from: all, or the one most similar to the
+  /// candidate.
+  ReferenceRange compared(Worker& worker, std::size_t image) const;
+  std::vector<NgramCredit> credit_one(Worker& worker, ReferenceRange references) const;
+  void share_lacks(Worker& worker, std::uint64_t reference, double share, std::span<double> lacks,
+                   std::span<std::uint8_t> lacking) const;
   void share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
                  std::span<NgramCredit> credits) const;
   double log_repetition(Worker& worker, std::size_t reference) const;

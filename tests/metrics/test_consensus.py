@@ -83,16 +83,16 @@ class TestCone:
 
     def test_the_same_reference_twice_changes_nothing(self, consensus: Any) -> None:
         once = score_one(consensus, "a puppy sleeps", DOG)
-        parts = consensus.explain("a puppy sleeps", [*DOG, DOG[0]]).parts
+        parts = consensus.take_apart("a puppy sleeps", [*DOG, DOG[0]]).parts
         assert parts["cone"] == pytest.approx(
-            consensus.explain("a puppy sleeps", DOG).parts["cone"]
+            consensus.take_apart("a puppy sleeps", DOG).parts["cone"]
         )
         assert once > 0
 
 
 class TestScore:
     def test_is_made_of_its_parts(self, consensus: Any) -> None:
-        found = consensus.explain("a puppy sleeps on the", DOG)
+        found = consensus.take_apart("a puppy sleeps on the", DOG)
         assert tuple(found.parts) == PARTS
         parts = found.parts
         expected = (
@@ -236,7 +236,7 @@ class TestWording:
 
 class TestExplain:
     def test_tells_faults_and_words(self, consensus: Any) -> None:
-        found = consensus.explain("a puppy puppy sleeps on the", DOG[:1])
+        found = consensus.take_apart("a puppy puppy sleeps on the", DOG[:1])
         assert found.faults.repeated == ("puppy",)
         assert [word.word for word in found.words.missing] == ["sofa"]
         assert found.weights == (1.0,)
@@ -254,13 +254,13 @@ class TestExplain:
             return [(c.split(), np.eye(26)[[ord(w[0]) - 97 for w in c.split()]]) for c in captions]
 
         metric = Consensus(encoder=letters)
-        found = metric.explain("a puppy sleeps on the", DOG, beta=0.5)
+        found = metric.take_apart("a puppy sleeps on the", DOG, beta=0.5)
         assert [call for call in calls if len(call) > 1] == [["a puppy sleeps on the", *DOG]]
         table = cidery.score(["a puppy sleeps on the"], [DOG], metrics=[metric])
         assert found.score == table.corpus["consensus"]
 
     def test_shares_of_the_blend(self, consensus: Any) -> None:
-        weights = consensus.explain("a cat in a tree", [*DOG, "a cat sits in a tree"]).weights
+        weights = consensus.take_apart("a cat in a tree", [*DOG, "a cat sits in a tree"]).weights
         assert sum(weights) == pytest.approx(1)
         assert max(weights) == weights[3]
 

@@ -87,7 +87,7 @@ def test_a_word_that_matches_anywhere_is_not_missing() -> None:
 
 
 def test_what_is_no_caption_is_refused(minilm: Encoder) -> None:
-    for explain in (cidery.explain, Consensus(encoder=minilm).explain):
+    for explain in (cidery.explain, Consensus(encoder=minilm).take_apart):
         with pytest.raises(InputError, match=r"^candidates: caption 1 of image 0 is 3, expected t"):
             explain(3, ["a dog"])
         with pytest.raises(InputError, match=r"^references: caption 2 of image 0 is None, expecte"):
@@ -115,7 +115,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], found: Any) -> None:
 def test_the_command_tells_what_consensus_is_made_of(
     capsys: pytest.CaptureFixture[str], minilm: Encoder
 ) -> None:
-    told = Consensus(encoder=minilm).explain(CANDIDATE, REFERENCES, beta=0.6)
+    told = Consensus(encoder=minilm).take_apart(CANDIDATE, REFERENCES, beta=0.6)
     assert main(["explain", CANDIDATE, *REFERENCES, "--consensus", "--beta", "0.6"]) == 0
     out = capsys.readouterr().out
     assert out.endswith("\n".join(told.notes()) + "\n")

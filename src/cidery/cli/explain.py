@@ -68,7 +68,7 @@ def explain(
         found: Explanation | ConsensusExplanation
         if consensus:
             metric = cidery.Consensus(encoder=encoder, layer=layer)
-            found = metric.explain(candidate, references, beta=beta)
+            found = metric.take_apart(candidate, references, beta=beta)
         else:
             found = cidery.explain(candidate, references, encoder, layer=layer, beta=beta)
     if format == "json":

@@ -30,6 +30,8 @@ from cidery.statistics import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cidery.metrics.explanations import Shares
+
 Faithful: TypeAlias = Literal["coco", "paper"]
 Images: TypeAlias = "NDArray[np.uint32]"
 
@@ -215,6 +217,23 @@ class Metric(ABC):
     def reduce(self, rows: Floats) -> float:
         """Return the corpus score."""
         return float(self.pool(rows.sum(axis=0), np.asarray(float(len(rows)))))
+
+    @property
+    def can_explain(self) -> bool:
+        """Whether it can say what each word of a caption earned or cost: `explain` is defined."""
+        return type(self).explain is not Metric.explain
+
+    def explain(
+        self,
+        prepared: Prepared,  # noqa: ARG002
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,  # noqa: ARG002
+        work: Workspace,  # noqa: ARG002
+    ) -> Sequence[Shares]:
+        """Return what the words of each caption earned or cost."""
+        raise SettingError(
+            f"{self.name} cannot explain its scores: it has no method that splits them over words"
+        )
 
     @property
     def stems(self) -> str | None:

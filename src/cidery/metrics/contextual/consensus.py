@@ -128,7 +128,7 @@ class Consensus(ByToken):
             faults.oddity,
         ]
 
-    def explain(
+    def take_apart(
         self,
         candidate: str,
         references: Sequence[str],
@@ -140,7 +140,7 @@ class Consensus(ByToken):
         Similarities of words are without the lens.
 
         ```python
-        found = Consensus().explain("a puppy sleeps on the", ["a dog is sleeping on a sofa"])
+        found = Consensus().take_apart("a puppy sleeps on the", ["a dog is sleeping on a sofa"])
         found.words.missing[0].word   # "sofa"
         found.faults.dangling         # "the"
         ```

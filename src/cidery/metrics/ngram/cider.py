@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, ClassVar, Literal
 
 from cidery import _native
+from cidery.captions.locating import locate_captions
 from cidery.captions.tokenizers import TokenizedCaptions, stem_form
 from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
     GroupedCaptions,
+    Images,
     Metric,
     Prepared,
     TokenizedCandidates,
@@ -22,6 +25,7 @@ from cidery.metrics.base import (
     require_choice,
     require_order,
 )
+from cidery.metrics.explanations import Shares, count_holders, make_spans
 from cidery.metrics.ngram.overlap import translate
 from cidery.statistics import Floats
 
@@ -57,6 +61,58 @@ class PreparedCider(Prepared):
         if self.parts:
             parts, translation = captions.form(self.parts, work), self.translate(captions, work)
         return self.native.measure(words, images, translation, similarities, parts, work.threads)
+
+    def arguments(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> tuple[
+        _native.Cider, _native.Captions, Images, _native.Translation, _native.Captions | None
+    ]:
+        """Return what the native functions take that split scores."""
+        captions = candidates.captions
+        parts = captions.form(self.parts, work) if self.parts else None
+        words = captions.form(self.form, work)
+        return (
+            self.native,
+            words,
+            candidates.images,
+            self.translate(captions, work),
+            parts,
+        )
+
+    def explain(
+        self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[Shares]:
+        """Share what n-grams earned and cost equally among the words of their occurrences."""
+        arguments = self.arguments(candidates, work)
+        flat = _native.word_shares(*arguments, work.threads)
+        values, holders, lacks, lacking = (array.tolist() for array in flat)
+        captions = candidates.captions
+        found = locate_captions(captions, self.form, range(len(captions)), work)
+        images = candidates.images.tolist()
+        offsets = references.image_offsets.tolist()
+        shown = [number for i in set(images) for number in range(offsets[i], offsets[i + 1])]
+        places = locate_captions(references.captions, self.form, shown, work)
+        most = max(offsets[i + 1] - offsets[i] for i in range(len(offsets) - 1))
+        notes = [[count_holders(k, m) for k in range(m + 1)] for m in range(most + 1)]
+        shares = []
+        begin = lack = 0
+        for number, image in enumerate(images):
+            here = found[number]
+            end = begin + len(here)
+            first, last = offsets[image], offsets[image + 1]
+            named = notes[last - first]
+            held = [named[k] for k in holders[begin:end]]
+            spans = make_spans(zip(here, values[begin:end], held, strict=True))
+            lacked = []
+            for reference in range(first, last):
+                there = places[reference]
+                until = lack + len(there)
+                missing = compress(range(lack, until), lacking[lack:until])
+                lacked.append(make_spans([(there[i - lack], lacks[i], "missing") for i in missing]))
+                lack = until
+            shares.append(Shares(spans, lacked, exact=None not in here))
+            begin = end
+        return shares
 
 
 def _find_similarities(
@@ -127,6 +183,17 @@ class _CiderFamily(Metric):
     def order_weights(self) -> list[float]:
         """w_n of equation (3)."""
         return [1 / self.n] * self.n
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what the words of each caption earned or cost; they sum to the score."""
+        assert isinstance(prepared, PreparedCider)
+        return prepared.explain(references, candidates, work)
 
     def _prepare(
         self,

@@ -1,0 +1,93 @@
+"""Explanations of every metric that has them: spans lie in captions and sum to the score."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cidery.captions.corpus import Corpus
+from cidery.metrics import METRICS
+from cidery.metrics.explanations import Explanation, Span
+from cidery.scoring.scorer import Scorer
+from support.captions import at_most
+
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+
+NAMES = [name for name, metric in METRICS.items() if metric.can_explain]
+
+ODD = [
+    "",
+    " ",
+    "...",
+    "\"A dog's\" (big) bone, isn't it?!",
+    "cafe\u0301 cre\u0300me",
+    "İstanbul ΟΔΟΣ Straße",
+    "a 👩‍👩‍👧 and a 🐕",
+    "كلب يركض على العشب",
+    "dog\u00ad house soft\u00adhyphen",
+    "5\u00a01/2 dogs for $5 & £3 &amp; ½ cup",
+    "<script>alert(1)</script> dog",
+    "gonna can't cannot y'all",
+    "日本語 テキスト",
+    "\u200ba\u200b dog\ufeff",
+]
+WORDS = ["a", "the", "dog", "dogs", "runs", "red", "on", "grass", "x-ray", "Dog's", "didn't", "."]
+plain = st.lists(st.sampled_from(WORDS), min_size=1, max_size=10).map(" ".join)
+captions = st.one_of(plain, st.sampled_from(ODD), st.text(max_size=20))
+
+
+def check_spans(caption: str, spans: Sequence[Span]) -> None:
+    for span in spans:
+        assert 0 <= span.start < span.end <= len(caption)
+        assert math.isfinite(span.value)
+    for one, following in pairwise(spans):
+        assert one.end <= following.start
+
+
+def check(explanation: Explanation, score: float) -> None:
+    assert explanation.score == score
+    values = [span.value for span in explanation.spans]
+    assert math.fsum([*values, explanation.rest]) == score
+    check_spans(explanation.candidate, explanation.spans)
+    assert len(explanation.reference_spans) == len(explanation.references)
+    for reference, spans in zip(explanation.references, explanation.reference_spans, strict=True):
+        check_spans(reference, spans)
+        assert all(span.value <= 0 and span.note for span in spans)
+    assert all(map(math.isfinite, explanation.parts.values()))
+
+
+def explain_all(name: str, said: list[str], told: list[list[str]]) -> None:
+    scorer = Scorer.build(Corpus.build(said, told), {name: METRICS[name]})
+    images = list(range(len(said)))
+    found = scorer.explain(name, said, images)
+    scores = scorer.score(said, images, images).each[name]
+    assert [one.candidate for one in found] == said
+    assert [list(one.references) for one in found] == told
+    for one, score in zip(found, scores.tolist(), strict=True):
+        check(one, score)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
+    groups = st.lists(
+        st.tuples(captions, st.lists(captions, min_size=1, max_size=3)), min_size=2, max_size=4
+    )
+
+    @at_most(30 if METRICS[name].extra is None else 3)
+    @given(groups=groups)
+    def run(groups: list[tuple[str, list[str]]]) -> None:
+        explain_all(name, [said for said, _ in groups], [told for _, told in groups])
+
+    run()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_odd_captions(name: str) -> None:
+    said = [*ODD, *ODD, "dog " * 300]
+    told = [[caption, "a dog"] for caption in [*ODD, *ODD[1:], ODD[0], "a dog " * 100]]
+    explain_all(name, said, told)
