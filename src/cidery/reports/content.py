@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cidery.captions.corpus import Corpus
-from cidery.reports.colours import colour, find_step
+from cidery.reports.colours import Values, colour, find_step, list_values
 from cidery.reports.objects import name_objects
 from cidery.reports.words import contrast_words, gather_references
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring.tables import ScoreTable, without_nan
 from cidery.statistics import Interval
 
 if TYPE_CHECKING:
-    from cidery.metrics.explanations import Explanation
     from cidery.scoring.scorer import Scorer
+
+MOST_AT_ONCE = 25_000
+"""Captions that are explained together: more would need gigabytes."""
 
 
 def order_rows(corpus: Corpus) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -44,8 +46,16 @@ def describe_system(
         columns["images"] = places.tolist()
     if lengths is not None:
         columns["lengths"] = [lengths[row] for row in order.tolist()]
-    columns["scores"] = {label: values[order].tolist() for label, values in each.items()}
+    columns["scores"] = {label: list_numbers(values[order]) for label, values in each.items()}
     return columns
+
+
+def list_numbers(values: Any) -> list[float | None]:
+    """Return an array's numbers; None for what JSON cannot hold."""
+    numbers: list[float | None] = values.tolist()
+    if np.isfinite(values).all():
+        return numbers
+    return [n if ok else None for n, ok in zip(numbers, np.isfinite(values).tolist(), strict=True)]
 
 
 def describe_systems(
@@ -74,20 +84,48 @@ def colour_words(
     corpora: Mapping[str, Corpus], scorer: Scorer, label: str
 ) -> tuple[dict[str, list[Any]], float]:
     """Return what the words of every caption earned or cost, and the unit of these numbers."""
-    found: dict[str, list[Explanation]] = {}
+    found: dict[str, list[Values]] = {}
+    for names in _batch(corpora):
+        parts = [corpora[name] for name in names]
+        explained = scorer.explain(
+            label,
+            list(chain.from_iterable(part.candidates for part in parts)),
+            np.concatenate([part.candidate_images for part in parts]),
+        )
+        values = map(list_values, explained)
+        for name, part in zip(names, parts, strict=True):
+            found[name] = list(islice(values, len(part.candidates)))
+    step = find_step(chain.from_iterable(found.values()))
+    return {
+        name: [
+            colour(corpus.candidates[row], found[name][row], step)
+            for row in order_rows(corpus).tolist()
+        ]
+        for name, corpus in corpora.items()
+    }, step
+
+
+def _batch(corpora: Mapping[str, Corpus]) -> Iterator[list[str]]:
+    """Yield systems that are explained together: references are looked at once in each batch."""
+    names: list[str] = []
+    count = 0
     for name, corpus in corpora.items():
-        explained = scorer.explain(label, corpus.candidates, corpus.candidate_images)
-        found[name] = [explained[row] for row in order_rows(corpus).tolist()]
-    step = find_step(e for explanations in found.values() for e in explanations)
-    return {name: [colour(e, step) for e in explanations] for name, explanations in found.items()}, step
+        if names and count + len(corpus.candidates) > MOST_AT_ONCE:
+            yield names
+            names, count = [], 0
+        names.append(name)
+        count += len(corpus.candidates)
+    yield names
 
 
 def write_intervals(found: Mapping[str, Interval]) -> dict[str, dict[str, float]]:
     """Return intervals as `score --format json` writes them."""
-    return {
-        label: {"low": i.low, "high": i.high, "confidence": i.confidence}
-        for label, i in found.items()
-    }
+    return without_nan(  # type: ignore[no-any-return]
+        {
+            label: {"low": i.low, "high": i.high, "confidence": i.confidence}
+            for label, i in found.items()
+        }
+    )
 
 
 def has_sets(corpora: Iterable[Corpus]) -> bool:

@@ -41,7 +41,8 @@ def _read_kinds() -> dict[str, str]:
 
 
 KINDS = _read_kinds()
-"""word -> kind"""
+"""word, or two words -> kind"""
+_FIRSTS = frozenset(name.split()[0] for name in KINDS if " " in name)
 
 
 def name_objects(words: Sequence[str]) -> list[str]:
@@ -55,16 +56,17 @@ def name_objects(words: Sequence[str]) -> list[str]:
 
 
 def _find(words: Sequence[str]) -> Iterator[str]:
-    place = 0
-    while place < len(words):
-        pair = " ".join(words[place : place + 2]) if place + 1 < len(words) else ""
-        if pair and (kind := _look_up(pair)):
-            yield kind
-            place += 2
+    used = -1
+    for place, word in enumerate(words):
+        if place == used:
             continue
-        if kind := _look_up(words[place]):
+        kind = None
+        if word in _FIRSTS and place + 1 < len(words):
+            kind = _look_up(f"{word} {words[place + 1]}")
+            used = place + 1 if kind else used
+        kind = kind or _look_up(word)
+        if kind:
             yield kind
-        place += 1
 
 
 @lru_cache(maxsize=1 << 17)

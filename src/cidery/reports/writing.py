@@ -199,8 +199,8 @@ def write_report(
         "intervals": {n: contents.write_intervals(found) for n, found in intervals.items()},
         "slices": _describe_slices(tables, corpora, confidence, seed, resamples),
         "contrasts": contrasts,
-        "diversity": _measure_diversity(corpora, first, tokenizer, threads),
-        "findings": _describe_findings(findings),
+        "diversity": without_nan(_measure_diversity(corpora, first, tokenizer, threads)),
+        "findings": without_nan(_describe_findings(findings)),
         "images": list(first.images),
         "references": contents.list_references(first),
         "systems": columns,
@@ -221,7 +221,6 @@ def write_report(
     step("writing", 0.9)
     plotly = find_plotly()
     content["charts"] = plotly is not None
-    content = without_nan(content)
     page = make_page(content, plotly, list_sources(content["thumbnails"]))
     write_atomically(target, page)
     return Report(target, len(page), tuple(summary), MappingProxyType(content))

@@ -579,7 +579,7 @@
       const parts = [
         make("h3", {}, "Image ", make("span", { dir: "auto" }, String(model.images[place])),
           make("small", {}, ` ${this.position + 1} of ${this.order.length}`)),
-        slices.length ? make("p", { className: "x-slices" }, ...slices.map((name) => make("span", { className: "x-slice" }, name))) : null,
+        slices.length ? make("p", { className: "x-slices" }, ...slices.map((name) => make("span", { className: "x-chip" }, name))) : null,
         this.picture(place, "x-large"),
         ...model.names.map((name) => this.drawSystem(name, place)),
       ];
@@ -599,7 +599,7 @@
       const best = Math.max(...model.names.map((other) => model.scores(other, state.metric)[place]));
       const captions = model.rows(name, place).map((row) =>
         make("p", { className: "x-caption" },
-          make("span", { dir: "auto", className: "x-text" }, ...model.pieces(name, row).map((piece) => this.drawWord(piece))),
+          make("span", { dir: "auto", className: "x-said" }, ...model.pieces(name, row).map((piece) => this.drawWord(piece))),
           make("span", { className: "x-score", title: `${state.metric} ${each[row]}` }, show(each[row]))));
       const wins = model.names.length > 1 && model.scores(name, state.metric)[place] === best;
       return make("section", { className: `x-system${wins ? " x-best" : ""}` },
