@@ -62,7 +62,7 @@ def report(
         str,
         typer.Option(
             help="The metric by which words are coloured, or none. Default: cider-d, or else the "
-            "first of the CIDEr family that is asked for.",
+            "first metric that can explain its scores.",
             metavar="NAME",
             show_default=False,
         ),

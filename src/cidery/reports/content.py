@@ -130,6 +130,4 @@ def write_intervals(found: Mapping[str, Interval]) -> dict[str, dict[str, float]
 
 def has_sets(corpora: Iterable[Corpus]) -> bool:
     """Tell whether every system has at least two captions for every image."""
-    return all(
-        np.bincount(c.candidate_images, minlength=len(c.images)).min() > 1 for c in corpora
-    )
+    return all(np.bincount(c.candidate_images, minlength=len(c.images)).min() > 1 for c in corpora)

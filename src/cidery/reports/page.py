@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any
 
 STATIC = Path(__file__).parent / "static"
-"""Also served by the web app, as static files under `explorer/`."""
-SHEETS = ("report.css", "explorer.css")
-SCRIPTS = ("explorer.js", "charts.js", "report.js")
+"""The web app serves its folder `explorer`."""
+SHEETS = ("report.css", "explorer/explorer.css")
+SCRIPTS = ("explorer/explorer.js", "charts.js", "report.js")
 
 
 def find_plotly() -> str | None:
-    """Return the source of plotly.js out of the installed package `plotly`, without importing it."""
+    """Return plotly.js, which the installed package `plotly` has, without importing that."""
     found = find_spec("plotly")
     for folder in (found and found.submodule_search_locations) or ():
         file = Path(folder) / "package_data" / "plotly.min.js"

@@ -23,7 +23,7 @@ from cidery.reports.citing import cite
 from cidery.reports.page import find_plotly, make_page
 from cidery.reports.sentences import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
-from cidery.scoring.comparison import Comparison, common_corpora, compare
+from cidery.scoring.comparison import Comparison, Tests, common_corpora, compare
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
 from cidery.scoring.slices import SliceMode
@@ -215,9 +215,7 @@ def write_report(
             columns[name]["words"] = values
     if images is not None:
         step("finding images", 0.8)
-        content["thumbnails"] = find_thumbnails(
-            images, first.images, target, embed=embed_images
-        )
+        content["thumbnails"] = find_thumbnails(images, first.images, target, embed=embed_images)
     step("writing", 0.9)
     plotly = find_plotly()
     content["charts"] = plotly is not None
@@ -243,7 +241,7 @@ def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | N
                 f"{', '.join(able) or 'none of those chosen'}"
             )
         return wanted
-    return next((label for label in LEADS if label in able), None)
+    return next((label for label in LEADS if label in able), next(iter(able), None))
 
 
 def _make_title(systems: Sequence[str]) -> str:
@@ -273,8 +271,8 @@ def _compare(
         )
     [(name, captions)] = systems.items()
     table = score(captions, references, metrics, candidates_name=name, **arguments)
-    tests = {} if table.slices is None else {key: {} for key in table.slices}
-    return Comparison({name: table}, {}, resamples, seed, tests or None)
+    slice_tests: dict[str, Tests] = {key: {} for key in table.slices or ()}
+    return Comparison({name: table}, {}, resamples, seed, slice_tests or None)
 
 
 def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
@@ -328,9 +326,7 @@ def _measure_diversity(
     sets: dict[str, dict[Any, list[str]]] = {}
     for name, corpus in corpora.items():
         found = sets.setdefault(name, {image: [] for image in corpus.images})
-        for caption, place in zip(
-            corpus.candidates, corpus.candidate_images.tolist(), strict=True
-        ):
+        for caption, place in zip(corpus.candidates, corpus.candidate_images.tolist(), strict=True):
             found[corpus.images[place]].append(caption)
     references = dict(zip(first.images, contents.list_references(first), strict=True))
     fixed = {} if tokenizer == "ptb" else {"measures": ["mbleu", "distinct", "unique"]}

@@ -29,6 +29,10 @@
     return (value > 0 ? "+" : "") + show(value, digits);
   }
 
+  function highest(values) {
+    return Math.max(...values.filter((value) => !Number.isNaN(value)));
+  }
+
   // Columns of the JSON, with what is computed from them once and kept.
   class Model {
     constructor(content) {
@@ -63,25 +67,25 @@
       return Array.from({ length: starts[place + 1] - starts[place] }, (_, i) => starts[place] + i);
     }
 
-    // The score of each image: that of its caption, or the mean of several.
+    // The score of each image: that of its caption, or the mean of several; NaN where there is none.
     scores(name, metric) {
-      const each = this.content.systems[name].scores[metric];
-      const starts = this.starts(name);
-      if (!starts) return each;
-      return this.once(`scores ${name} ${metric}`, () =>
-        this.images.map((_, place) => {
+      return this.once(`scores ${name} ${metric}`, () => {
+        const each = Float64Array.from(this.content.systems[name].scores[metric], (value) => value ?? NaN);
+        const starts = this.starts(name);
+        if (!starts) return each;
+        return Float64Array.from(this.images, (_, place) => {
           let sum = 0;
           for (let row = starts[place]; row < starts[place + 1]; row += 1) sum += each[row];
           return sum / (starts[place + 1] - starts[place]);
-        }),
-      );
+        });
+      });
     }
 
     // The rank of each image's score, from 0 to 1; equal scores share a rank.
     ranks(name, metric) {
       return this.once(`ranks ${name} ${metric}`, () => {
         const values = this.scores(name, metric);
-        const order = values.map((_, place) => place).sort((a, b) => values[a] - values[b]);
+        const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]);
         const ranks = new Float64Array(values.length);
         for (let start = 0; start < order.length; ) {
           let end = start;
@@ -184,10 +188,12 @@
     }
   }
 
-  // How images can be sorted: what to show, and whether large values come first.
+  // How images can be sorted: the value that is shown, what it is sorted by if not itself, and whether
+  // large ones come first.
   const SORTS = {
     difference: {
-      label: (s) => `Biggest wins and losses: ${s.one} against ${s.other}`,
+      label: () => "Biggest wins and losses",
+      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
       needs: 2,
       value: (m, s) => difference(m, s),
       key: Math.abs,
@@ -195,14 +201,16 @@
       signed: true,
     },
     wins: {
-      label: (s) => `Biggest wins of ${s.one} over ${s.other}`,
+      label: (s) => `Biggest wins of ${s.one}`,
+      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
       needs: 2,
       value: (m, s) => difference(m, s),
       down: true,
       signed: true,
     },
     losses: {
-      label: (s) => `Biggest losses of ${s.one} to ${s.other}`,
+      label: (s) => `Biggest losses of ${s.one}`,
+      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
       needs: 2,
       value: (m, s) => difference(m, s),
       down: false,
@@ -212,18 +220,20 @@
     high: { label: (s) => `Highest scores of ${s.one}`, needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: true },
     spread: {
       label: () => "Systems differ most",
+      says: (s) => `highest ${s.metric} − lowest`,
       needs: 3,
       value: (m, s) => {
         const columns = m.names.map((name) => m.scores(name, s.metric));
         return m.images.map((_, i) => {
-          const values = columns.map((column) => column[i]);
+          const values = columns.map((column) => column[i]).filter((value) => !Number.isNaN(value));
           return Math.max(...values) - Math.min(...values);
         });
       },
       down: true,
     },
     disagreement: {
-      label: (s) => `Metrics disagree most: ${s.metric} and ${s.against}, ranks of ${s.one}`,
+      label: (s) => `Metrics disagree most about ${s.one}`,
+      says: (s) => `rank by ${s.metric} − rank by ${s.against}, from 0 to 1`,
       needs: 1,
       metrics: 2,
       value: (m, s) => {
@@ -303,6 +313,7 @@
     writeAddress() {
       this.link.href = this.address();
       clearTimeout(this.timer);
+      if (this.address() === "#/" && !location.hash.startsWith("#/")) return;
       // Browsers refuse hundreds of changes in a row: only where someone stays is written.
       this.timer = setTimeout(() => {
         this.timer = null;
@@ -370,6 +381,7 @@
       );
       this.link = make("a", { href: "#/" }, "Link to this view");
       this.count = make("span", { role: "status" });
+      this.shown = make("span", { dir: "auto" });
       this.space = make("div", { className: "x-space" });
       this.list = make("div", {
         className: "x-list",
@@ -387,7 +399,7 @@
       this.root.classList.add("x");
       this.root.replaceChildren(
         make("form", { className: "x-controls", role: "search", ariaLabel: "Images to show", onsubmit: (event) => event.preventDefault() }, ...controls),
-        make("p", { className: "x-bar" }, this.count, this.link, make("span", { className: "x-hint" },
+        make("p", { className: "x-bar" }, this.count, this.shown, this.link, make("span", { className: "x-hint" },
           "Keys in the list: ↑ ↓ or j k, Page up, Page down, Home, End; / searches")),
         make("div", { className: "x-panes" }, this.list, make("div", { className: "x-pane" },
           make("p", { className: "x-moves" }, this.previous, this.next), this.detail)),
@@ -445,16 +457,20 @@
       if (sort.down !== null) {
         const sign = sort.down ? -1 : 1;
         const keys = new Float64Array(model.images.length);
-        for (const place of order) keys[place] = sign * key(values[place]);
-        order.sort((a, b) => keys[a] - keys[b] || a - b);
+        for (const place of order) {
+          const found = sign * key(values[place]);
+          keys[place] = Number.isNaN(found) ? Infinity : found; // what has no score comes last
+        }
+        order.sort((a, b) => (keys[a] === keys[b] ? a - b : keys[a] - keys[b]));
       }
       this.order = order;
       this.values = values;
       this.signed = Boolean(sort.signed);
       const all = model.images.length;
       this.count.textContent = order.length === all
-        ? `${all.toLocaleString("en")} images`
+        ? `${all.toLocaleString("en")} image${all === 1 ? "" : "s"}`
         : `${order.length.toLocaleString("en")} of ${all.toLocaleString("en")} images`;
+      this.shown.textContent = `The number: ${sort.says ? sort.says(state) : `${state.metric} of ${state.one}`}`;
       this.space.style.height = `${order.length * ROW}px`;
       const wanted = state.image === "" ? -1 : order.indexOf(model.place(state.image) ?? -1);
       this.open(Math.max(0, wanted), { keep: wanted < 0 });
@@ -534,7 +550,7 @@
       const place = this.order[position];
       const value = this.values[place];
       const tone = !this.signed || !value ? "" : value > 0 ? " x-plus" : " x-minus";
-      const caption = model.content.systems[state.one].captions[model.rows(state.one, place)[0]];
+      const caption = model.content.systems[state.one].captions[model.rows(state.one, place)[0]] ?? "";
       const row = make("div", {
         className: "x-row",
         id: `x-row-${position}`,
@@ -596,7 +612,7 @@
     drawSystem(name, place) {
       const { model, state } = this;
       const each = model.content.systems[name].scores[state.metric];
-      const best = Math.max(...model.names.map((other) => model.scores(other, state.metric)[place]));
+      const best = highest(model.names.map((other) => model.scores(other, state.metric)[place]));
       const captions = model.rows(name, place).map((row) =>
         make("p", { className: "x-caption" },
           make("span", { dir: "auto", className: "x-said" }, ...model.pieces(name, row).map((piece) => this.drawWord(piece))),
@@ -652,7 +668,7 @@
         ...model.names.map((name) => make("th", { scope: "col", className: "x-number", dir: "auto" }, name)));
       const body = model.metrics.map((metric) => {
         const values = model.names.map((name) => model.scores(name, metric)[place]);
-        const best = Math.max(...values);
+        const best = highest(values);
         return make("tr", { className: metric === state.metric ? "x-chosen" : "" }, make("th", { scope: "row" }, metric),
           ...values.map((value) => make("td", {
             className: `x-number${values.length > 1 && value === best ? " x-top" : ""}`, title: String(value),
