@@ -140,7 +140,9 @@ def test_scores_of_images_are_hidden_until_they_are_opened(world: World) -> None
     content = world["team"].get(explored).json()["content"]
     assert set(content) == {"images", "systems", "slices"}  # no references, no colours of words
     assert not any(set(system) - {"captions", "scores"} for system in content["systems"].values())
-    assert len(world["owner"].get(explored).json()["content"]["references"]) == IMAGES
+    assert "dog" in content["systems"][next(iter(content["systems"]))]["captions"][0]
+    (shown,) = world["owner"].get(explored).json()["content"]["systems"].values()
+    assert set(shown) == {"scores"}  # captions are for the team that sent them
     assert world["other"].get(explored).status_code == 403
     assert world["other"].get(path).status_code == 403  # one's own only
     assert world["stranger"].get(path).status_code == 401

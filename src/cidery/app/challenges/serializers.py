@@ -194,9 +194,7 @@ class ExploreData(serializers.Serializer[Any]):
     submission = SubmissionData()
     others = SubmissionData(many=True, help_text="What can be shown beside it.")
     other = SubmissionData(allow_null=True)
-    content = serializers.JSONField(
-        help_text="images, systems, slices; to the owner references and words, too."
-    )
+    content = serializers.JSONField(help_text="images, systems, slices.")
 
 
 class ContrastData(serializers.Serializer[Any]):

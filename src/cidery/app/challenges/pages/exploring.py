@@ -13,22 +13,17 @@ from cidery.app.challenges.pages.submissions import (
     list_columns,
     shows_images,
 )
-from cidery.app.challenges.scorers import build_scorer
 from cidery.app.challenges.serializers import ExploreData
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
-from cidery.captions.corpus import Corpus
-from cidery.metrics import get_metrics
-from cidery.reports.content import colour_words, list_numbers
-
-MOST_COLOURED = 10_000
-"""Captions whose words are explained while someone waits for the page."""
+from cidery.reports.content import list_numbers
 
 
 class Explore(Page):
     """Shows captions and scores image by image, where the owner has opened them.
 
-    References stay hidden from teams, and so does what each word earned, which would tell them.
+    Captions are for the team that sent them. References stay hidden, and so does what each word
+    earned, which would tell them.
     """
 
     role = Role.MEMBER
@@ -68,12 +63,12 @@ class Explore(Page):
         slices = challenge.slices
         systems = {
             _name(one, submissions): {
-                "captions": one.captions,
+                **({"captions": one.captions} if one.team_id == self.request.user.pk else {}),
                 "scores": {name: list_numbers(values) for name, values in list_columns(one)},
             }
             for one in submissions
         }
-        content: dict[str, Any] = {
+        return {
             "images": challenge.images,
             "systems": systems,
             "slices": slices
@@ -82,37 +77,8 @@ class Explore(Page):
                 "members": {name: found.tolist() for name, found in slices.members.items()},
             },
         }
-        if getattr(self.request.user, "is_owner", False):
-            content |= _reveal(submissions, systems)
-        return content
 
 
 def _name(submission: Submission, shown: list[Submission]) -> str:
     same = sum(one.title == submission.title for one in shown) > 1
     return f"{submission.title} ({submission.pk})" if same else submission.title
-
-
-def _reveal(submissions: list[Submission], systems: dict[str, Any]) -> dict[str, Any]:
-    """Return references, and add what words earned, for the owner alone."""
-    challenge = submissions[0].challenge
-    hidden = challenge.reference_sets.first()
-    if hidden is None:
-        return {}
-    references = hidden.references
-    content: dict[str, Any] = {"references": references, "explained": None}
-    able = [k for k, metric in get_metrics(challenge.metrics).items() if metric.can_explain]
-    captions = sum(len(system["captions"]) for system in systems.values())
-    if not able or captions > MOST_COLOURED:
-        return content
-    images = challenge.images
-    known = dict(zip(images, references, strict=True))
-    corpora = {
-        name: Corpus.build(dict(zip(images, system["captions"], strict=True)), known)
-        for name, system in systems.items()
-    }
-    metrics = {able[0]: get_metrics(challenge.metrics)[able[0]]}
-    scorer = build_scorer(known, metrics, challenge.frequencies)
-    words, step = colour_words(corpora, scorer, able[0])
-    for name, values in words.items():
-        systems[name]["words"] = values
-    return content | {"explained": {"metric": f"{hidden.name}.{able[0]}", "step": step}}

@@ -121,11 +121,20 @@
       if (texts[place] === undefined) {
         const parts = [String(this.images[place]), ...this.references(place)];
         for (const name of this.names) {
-          for (const row of this.rows(name, place)) parts.push(this.content.systems[name].captions[row]);
+          for (const row of this.rows(name, place)) parts.push(this.caption(name, row));
         }
         texts[place] = parts.join("\n").toLowerCase();
       }
       return texts[place];
+    }
+
+    // The server does not show the captions of others.
+    hides(name) {
+      return !this.content.systems[name].captions;
+    }
+
+    caption(name, row) {
+      return this.hides(name) ? "" : this.content.systems[name].captions[row] ?? "";
     }
 
     references(place) {
@@ -135,7 +144,7 @@
     // A caption cut into [text, value]; the value is null for what is no word.
     pieces(name, row) {
       const system = this.content.systems[name];
-      const caption = system.captions[row];
+      const caption = this.caption(name, row);
       const values = system.words ? system.words[row] : null;
       if (!values) return [[caption, null]];
       const step = this.content.explained.step;
@@ -167,7 +176,7 @@
       return this.once("strongest", () => {
         const sizes = [];
         for (const name of this.names) {
-          const count = this.content.systems[name].captions.length;
+          const count = (this.content.systems[name].words || []).length;
           for (let row = 0; row < count; row += Math.ceil(count / 1000)) {
             for (const [, value] of this.pieces(name, row)) if (value) sizes.push(Math.abs(value));
           }
@@ -550,7 +559,7 @@
       const place = this.order[position];
       const value = this.values[place];
       const tone = !this.signed || !value ? "" : value > 0 ? " x-plus" : " x-minus";
-      const caption = model.content.systems[state.one].captions[model.rows(state.one, place)[0]] ?? "";
+      const caption = model.caption(state.one, model.rows(state.one, place)[0]);
       const row = make("div", {
         className: "x-row",
         id: `x-row-${position}`,
@@ -615,7 +624,7 @@
       const best = highest(model.names.map((other) => model.scores(other, state.metric)[place]));
       const captions = model.rows(name, place).map((row) =>
         make("p", { className: "x-caption" },
-          make("span", { dir: "auto", className: "x-said" }, ...model.pieces(name, row).map((piece) => this.drawWord(piece))),
+          make("span", { dir: "auto", className: "x-said" }, ...model.hides(name) ? ["(caption not shown)"] : model.pieces(name, row).map((piece) => this.drawWord(piece))),
           make("span", { className: "x-score", title: `${state.metric} ${each[row]}` }, show(each[row]))));
       const wins = model.names.length > 1 && model.scores(name, state.metric)[place] === best;
       return make("section", { className: `x-system${wins ? " x-best" : ""}` },
