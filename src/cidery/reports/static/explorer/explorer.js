@@ -384,10 +384,9 @@
         const slices = Object.keys(content.slices.members);
         controls.push(choose("slice", content.slices.by, [["", "all"], ...plain(slices)]));
       }
-      controls.push(
-        type("from", "From", { type: "number", step: "any" }),
-        type("to", "to", { type: "number", step: "any" }),
-      );
+      controls.push(make("span", { className: "x-range" },
+        type("from", "Number from", { type: "number", step: "any" }),
+        type("to", "to", { type: "number", step: "any" })));
       this.link = make("a", { href: "#/" }, "Link to this view");
       this.count = make("span", { role: "status" });
       this.shown = make("span", { dir: "auto" });
