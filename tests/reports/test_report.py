@@ -167,6 +167,30 @@ def test_several_captions_per_image_bring_diversity(example: Example, tmp_path: 
     assert len(report.summary) == 2 and "second system" in report.summary[1]
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+def test_odd_input(tmp_path: Path) -> None:
+    """Other words than English ones, ids that browsers would round, empty captions, ties."""
+    images = (10**18 + 1, 7)
+    report = cidery.write_report(
+        tmp_path / "r.html",
+        {
+            "__proto__": {images[0]: ["犬が走る", ""], images[1]: ["猫", "猫"]},
+            "humans": {images[0]: ["犬", "犬"], images[1]: ["", ""]},
+        },
+        {images[0]: ["犬が 走る"], images[1]: ["", "猫"]},
+        ["cider-d:sigma=4", "rouge-l"],
+        tokenizer="words",
+        by={7: "seven"},
+        resamples=10,
+    )
+    content = read_report(report.path).content
+    assert content["images"] == [str(images[0]), 7]
+    assert content["lead"] == content["explained"]["metric"] == "cider-d:sigma=4"
+    assert content["systems"]["__proto__"]["words"][0]["spans"][0][:2] == [0, 1]
+    assert set(content["diversity"]["scores"]) == {"__proto__", "humans"}
+    assert content["slices"]["members"] == {"seven": [1], "(none)": [0]}
+
+
 def test_images_that_only_some_describe_are_left_out(example: Example, tmp_path: Path) -> None:
     fewer = dict(list(example.system_b.items())[5:])
     systems = {"a": example.system_a, "b": fewer}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus
+from cidery.captions.corpus import Corpus, ImageId
 from cidery.reports.colours import Values, colour, find_step, list_values
 from cidery.reports.objects import name_objects
 from cidery.reports.words import contrast_words, gather_references
@@ -18,6 +18,8 @@ from cidery.statistics import Interval
 if TYPE_CHECKING:
     from cidery.scoring.scorer import Scorer
 
+MOST_EXACT = 2**53
+"""Browsers keep larger whole numbers with fewer digits."""
 MOST_AT_ONCE = 25_000
 """Captions that are explained together: more would need gigabytes."""
 
@@ -25,6 +27,14 @@ MOST_AT_ONCE = 25_000
 def order_rows(corpus: Corpus) -> np.ndarray[Any, np.dtype[np.int64]]:
     """Return the rows of the captions, image by image in the order of the references."""
     return np.argsort(corpus.candidate_images, kind="stable")
+
+
+def list_images(corpus: Corpus) -> list[ImageId]:
+    """Return the images' ids; numbers that a browser would round become text."""
+    return [
+        str(image) if isinstance(image, int) and abs(image) > MOST_EXACT else image
+        for image in corpus.images
+    ]
 
 
 def list_references(corpus: Corpus) -> list[list[str]]:

@@ -100,7 +100,11 @@ def _compare_metrics(tables: Mapping[str, ScoreTable], lead: str) -> list[str]:
     metrics = list(next(iter(tables.values())).corpus)
     best = _rank(tables, lead)[0]
     others = [metric for metric in metrics if metric != lead]
-    against = [metric for metric in others if _rank(tables, metric)[0] != best]
+    against = [
+        metric
+        for metric in others
+        if max(table.corpus[metric] for table in tables.values()) > tables[best].corpus[metric]
+    ]
     if not others:
         return []
     if not against:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import os
 import warnings
 from collections.abc import Mapping, Sequence
@@ -14,7 +15,7 @@ from typing import Any, Protocol
 from cidery import _version
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.slices import SlicesLike
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful, Metric
@@ -150,6 +151,7 @@ def write_report(
     elif embed_images:
         raise SettingError("there are no images to put into the page: name their folder")
     target = Path(path)
+    _check_target(target)
     chosen = get_metrics(metrics, faithful)
     explained = find_explained(chosen, explain)
     step = current_report()
@@ -201,7 +203,7 @@ def write_report(
         "contrasts": contrasts,
         "diversity": without_nan(_measure_diversity(corpora, first, tokenizer, threads)),
         "findings": without_nan(_describe_findings(findings)),
-        "images": list(first.images),
+        "images": contents.list_images(first),
         "references": contents.list_references(first),
         "systems": columns,
         "explained": None,
@@ -222,6 +224,15 @@ def write_report(
     page = make_page(content, plotly, list_sources(content["thumbnails"]))
     write_atomically(target, page)
     return Report(target, len(page), tuple(summary), MappingProxyType(content))
+
+
+def _check_target(path: Path) -> None:
+    """Refuse, before long work, a file that cannot be written."""
+    if path.is_dir():
+        raise SettingError(f"{path} is a folder; name a file")
+    if not path.parent.is_dir():
+        problem = f"cannot be written: there is no folder {path.parent}"
+        raise FileNotFoundError(errno.ENOENT, problem, os.fspath(path))
 
 
 def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | None:
@@ -329,15 +340,16 @@ def _measure_diversity(
         for caption, place in zip(corpus.candidates, corpus.candidate_images.tolist(), strict=True):
             found[corpus.images[place]].append(caption)
     references = dict(zip(first.images, contents.list_references(first), strict=True))
-    fixed = {} if tokenizer == "ptb" else {"measures": ["mbleu", "distinct", "unique"]}
+    # The frequencies that Self-CIDEr and accuracy weigh with count the words of this tokenizer.
+    weighed = get_tokenizer(tokenizer).family == "ptb"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)
         compared = compare_diversity(
             sets,
-            references=references if "humans" not in sets else None,
+            None if weighed else ["mbleu", "distinct", "unique"],
+            references=references if weighed and "humans" not in sets else None,
             tokenizer=tokenizer,
             threads=threads,
-            **fixed,  # type: ignore[arg-type]  # the shipped frequencies count PTB words
         )
     return {
         "scores": {name: dict(table.corpus) for name, table in compared.tables.items()},
