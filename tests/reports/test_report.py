@@ -168,6 +168,7 @@ def test_several_captions_per_image_bring_diversity(example: Example, tmp_path: 
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+@pytest.mark.filterwarnings("ignore::cidery.errors.SliceWarning")
 def test_odd_input(tmp_path: Path) -> None:
     """Other words than English ones, ids that browsers would round, empty captions, ties."""
     images = (10**18 + 1, 7)
