@@ -87,6 +87,13 @@ nb::ndarray<nb::numpy, double> scores(const Rows& rows) {
 }
 
 /// (matches, statistics): a match is (candidate start, length, reference start, length, stage).
+nb::list are_function_words(const MeteorCaptions& captions, std::size_t caption) {
+  if (caption >= captions.size()) throw nb::index_error("there is no such caption");
+  nb::list found;
+  for (const std::uint32_t id : captions[caption]) found.append(captions.word(id).is_function);
+  return found;
+}
+
 nb::tuple align(const MeteorCaptions& candidates, std::size_t candidate,
                 const MeteorCaptions& references, std::size_t reference) {
   const MeteorAlignment alignment = meteor_align(candidates, candidate, references, reference);
@@ -161,7 +168,8 @@ void bind_meteor(nb::module_& m) {
       .def_static("from_tokens", &meteor_captions_from_tokens, "table"_a, "captions"_a, "stemmer"_a,
                   "paraphrases"_a, "threads"_a = 0)
       .def("__len__", &MeteorCaptions::size)
-      .def("words", &caption_words, "caption"_a);
+      .def("words", &caption_words, "caption"_a)
+      .def("are_function_words", &are_function_words, "caption"_a);
 
   m.def("meteor_measure", &measure, "references"_a, "reference_offsets"_a, "candidates"_a,
         "candidate_images"_a, "threads"_a = 0);

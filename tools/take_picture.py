@@ -13,6 +13,7 @@ import io
 import os
 import pty
 import re
+import shlex
 import struct
 import subprocess
 import sys
@@ -32,6 +33,10 @@ PICTURES = {
         " --frequencies coco-val2014"
     ],
     "stats.svg": ["stats references.json"],
+    "explain.svg": [
+        'explain "A dog runs on the grass." "The dog is running." "A brown dog on green grass"'
+        " -m cider-d -m rouge-l"
+    ],
 }
 
 
@@ -72,7 +77,7 @@ def take_picture(commands: list[str], target: Path) -> None:
     folder = bundled.path("references.json").parent
     for command in commands:
         console.print(f"[bold green]$[/] [bold]cidery {command}[/]", highlight=False)
-        console.print(Text.from_ansi(run_on_terminal([str(cidery), *command.split()], folder)))
+        console.print(Text.from_ansi(run_on_terminal([str(cidery), *shlex.split(command)], folder)))
     # A fixed id, so that the file changes only when the picture does.
     picture = console.export_svg(title="cidery", unique_id=f"cidery-{target.stem}")
     # Rich's template fetches a font from the network; the reader's own monospace will do.

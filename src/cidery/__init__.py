@@ -34,13 +34,16 @@ if TYPE_CHECKING:
     from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
     from cidery.metrics.base import Metric as Metric
     from cidery.metrics.builtin import *  # noqa: F403
-    from cidery.metrics.contextual.explanation import Explanation as Explanation
-    from cidery.metrics.contextual.explanation import explain as explain
+    from cidery.metrics.explanations import Explanation as Explanation
+    from cidery.metrics.explanations import Span as Span
     from cidery.reports import write_report as write_report
     from cidery.rewards import Reward as Reward
     from cidery.scoring.comparison import Comparison as Comparison
     from cidery.scoring.comparison import compare as compare
     from cidery.scoring.evaluation import score as score
+    from cidery.scoring.explaining import Explanations as Explanations
+    from cidery.scoring.explaining import explain as explain
+    from cidery.scoring.explaining import explain_captions as explain_captions
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
 _MODULES = {
@@ -49,14 +52,17 @@ _MODULES = {
     "Corpus": "captions.corpus",
     "Description": "captions.description",
     "DocumentFrequencies": "frequencies",
-    "Explanation": "metrics.contextual.explanation",
+    "Explanation": "metrics.explanations",
+    "Explanations": "scoring.explaining",
     "Metric": "metrics.base",
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
+    "Span": "metrics.explanations",
     "compare": "scoring.comparison",
     "describe": "captions.description",
     "diagnose": "doctor",
-    "explain": "metrics.contextual.explanation",
+    "explain": "scoring.explaining",
+    "explain_captions": "scoring.explaining",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",

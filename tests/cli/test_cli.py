@@ -611,6 +611,17 @@ class TestTerminal:
         monkeypatch.setenv("NO_COLOR", "1")
         assert "\x1b[36m" not in on_terminal(80, *self.ARGUMENTS)
 
+    def test_words_are_coloured_by_what_they_earned(
+        self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        arguments = ("explain", "a dog runs", "the dog is asleep", "-m", "cider-d")
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        printed = on_terminal(80, *arguments)
+        assert "\x1b[1;32mdog\x1b[0m" in printed and "\x1b[1;4;31mruns\x1b[0m" in printed
+        monkeypatch.setenv("NO_COLOR", "1")
+        plain = on_terminal(80, *arguments)
+        assert "\x1b[1;32m" not in plain and "runs" in plain and "+" in plain
+
     def test_a_narrow_terminal_swallows_nothing(self, on_terminal: Callable[..., str]) -> None:
         wide, narrow = (
             re.sub(r"\x1b\[[0-9;]*m", "", on_terminal(columns, *self.ARGUMENTS))

@@ -552,9 +552,11 @@ def test_the_command_compiles_other_paraphrases(run: Any, tmp_path: Path) -> Non
     own.write_bytes(gzip.compress(b"0.1\nblue\nazure\n"))
     done = run("data", "build", "meteor", "--paraphrases", str(own), "-o", str(table))
     assert done == (0, f"{table}\n", "")
-    status, out, _ = run("align", "blue", "azure", "--table", str(table), "--format", "json")
+    metric = f"meteor:table={table}"
+    status, out, _ = run("explain", "blue", "azure", "-m", metric, "--format", "json")
     assert status == 0
-    assert json.loads(out)["matches"][0]["stage"] == "paraphrase"
+    [explained] = json.loads(out)["metrics"].values()
+    assert explained["spans"][0]["note"] == "paraphrase: azure, chunk 1"
     status, _, err = run("data", "build", "meteor", "-o", str(table))
     assert status == 2 and "--paraphrases and --output must be given together" in err
     words = ("data", "build", "meteor-words", "--paraphrases", str(own), "-o", str(table))
@@ -563,20 +565,25 @@ def test_the_command_compiles_other_paraphrases(run: Any, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("sources", "cache_folder")
-def test_the_command_aligns(run: Any) -> None:
-    # By hand: P = 0.7, R = 1.65 / 3.25, F = 0.5295, one chunk of (2 + 4) / 2 words.
-    assert run("align", "two hounds", "a pair of dogs ran") == (
-        0,
-        "chunk  candidate  reference  stage\n"
-        "1      two        a pair of  paraphrase\n"
-        "1      hounds     dogs       synonym\n"
-        "\n"
-        "score 0.2745, chunks 1\n"
-        "only in the reference: ran\n",
+def test_the_command_shows_the_alignment(run: Any) -> None:
+    # By hand: P = 0.7, R = 1.65 / 3.25, F = 0.5295, one chunk of (2 + 4) / 2 words. With P = 1 the
+    # mean would be 0.5483; its part 1 - penalty is shared as 0.6 to 0.8, and what is lost of it as
+    # 0.4 to 0.2. With R = 1 it would be 0.9396: `ran` has 0.75 of the 1.6 that do not match.
+    captions = "two hounds", "a pair of dogs ran"
+    status, out, _ = run("explain", *captions, "-m", "meteor")
+    assert status == 0
+    assert out.splitlines()[:8] == [
+        "meteor 0.2745",
         "",
-    )
-    without = run("align", "two hounds", "a pair of dogs ran", "--no-paraphrases")
-    assert "paraphrase" not in without[1]
+        "word      value  why",
+        "two     +0.1153  paraphrase: a pair of, chunk 1",
+        "hounds  +0.1591  synonym: dogs, chunk 1",
+        "",
+        "only in reference 1: ran (-0.0996)",
+        "precision 0.7, recall 0.5077, mean 0.5295, penalty 0.4816, chunks 1, reference 1",
+    ]
+    status, out, _ = run("explain", *captions, "-m", "meteor:paraphrases=no")
+    assert "paraphrase:" not in out
 
 
 @pytest.mark.usefixtures("sources")
@@ -585,6 +592,6 @@ def test_warnings_are_told_in_one_line(
 ) -> None:
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "file"))
-    status, _, err = run("align", "two dogs", "two dogs")
+    status, _, err = run("explain", "two dogs", "two dogs", "-m", "meteor")
     assert status == 0
     assert err.startswith("warning: ") and err.count("\n") == 1 and "built in memory" in err

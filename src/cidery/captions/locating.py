@@ -45,8 +45,15 @@ def locate_words(text: str, words: Sequence[str]) -> list[Place | None]:
     ```
     """
     lower = text.lower()
+    if len(lower) != len(text):
+        return _locate_rewritten(text, words)
     places: list[Place | None] = []
     at = 0
+    if lower.startswith(" ".join(words)) and "" not in words:  # most captions; half the time
+        for word in words:
+            places.append((at, at + len(word)))
+            at += len(word) + 1
+        return places
     for word in words:
         start = lower.find(word, at)
         gap = lower[at:start]
@@ -54,9 +61,7 @@ def locate_words(text: str, words: Sequence[str]) -> list[Place | None]:
             break
         at = start + len(word)
         places.append((start, at))
-    if len(places) == len(words) and len(lower) == len(text):
-        return places
-    return _locate_rewritten(text, words)
+    return places if len(places) == len(words) else _locate_rewritten(text, words)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -34,7 +34,6 @@ COMMANDS = (
     "metrics",
     "frequencies",
     "tokenize",
-    "align",
     "explain",
     "serve",
     "study",

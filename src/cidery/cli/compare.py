@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,6 +17,9 @@ from cidery.cli.rendering import (
     show_title,
 )
 
+if TYPE_CHECKING:
+    from cidery.scoring.differences import Differences
+
 app = parsing.new_app()
 
 
@@ -27,6 +30,7 @@ app = parsing.new_app()
         "cidery compare references.json a.json b.json c.json -m cider-d --resamples 10000",
         "cidery compare references.json ours.json theirs.json --format latex",
         "cidery compare nocaps_val.json ours.json theirs.json --by domain",
+        "cidery compare references.json ours.json theirs.json -m cider-d --why",
     )
 )
 def compare(
@@ -53,6 +57,14 @@ def compare(
     by: parsing.By = None,
     slices: parsing.Slices = "whole",
     plot: parsing.Plot = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why",
+            help="Also show what makes the difference: n-grams (CIDEr), tuples (SPICE) or words, "
+            "with intervals, and images. CSV then holds these alone.",
+        ),
+    ] = False,
     confidence: Annotated[
         float,
         typer.Option(
@@ -106,6 +118,7 @@ def compare(
             by=named,
             by_name=by,
             slices=slices,
+            why=why,
             references_name=references,
         )
         if plot:
@@ -118,7 +131,8 @@ def compare(
     if format == "json":
         show_json(comparison.to_dict())
     elif format == "csv":
-        show_csv(comparison.records())
+        records = [record for found in comparison.differences for record in found.records()]
+        show_csv(records or comparison.records())
     elif format == "markdown":
         typer.echo(comparison.to_markdown())
     elif format == "latex":
@@ -129,4 +143,18 @@ def compare(
         show_table(comparison.header(), comparison.lines(), left=comparison.left)
         notes = [] if first.slices is None else [first.slices.note]
         show_notes(*notes, comparison.note)
+        for found in comparison.differences:
+            _show_differences(found)
         show_signatures(first.signatures.values())
+
+
+def _show_differences(found: Differences) -> None:
+    from cidery.scoring.differences import NOTE
+
+    one, other = found.systems
+    typer.echo()
+    show_title(f"what makes the difference between {one} and {other}, {found.metric}")
+    show_table(found.header(), found.lines())
+    typer.echo()
+    show_table(found.image_header(), found.image_lines(), left=(0, 2, 3))
+    show_notes(NOTE)

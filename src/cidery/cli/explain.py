@@ -2,77 +2,227 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_json, show_notes, show_table
+from cidery.cli.rendering import (
+    on_terminal,
+    show_json,
+    show_marked,
+    show_notes,
+    show_signatures,
+    show_table,
+    show_title,
+)
 
 if TYPE_CHECKING:
-    from cidery.metrics.contextual.consensus import ConsensusExplanation
-    from cidery.metrics.contextual.explanation import Explanation
+    from cidery import Explanation, Explanations, Span
 
 app = parsing.new_app()
 
 
 @app.command(
     epilog=parsing.examples(
-        'cidery explain "a puppy sleeps" "a dog is sleeping on a sofa" "the dog naps"',
-        'cidery explain "a puppy sleeps" "a dog is sleeping" --encoder mpnet --format json',
-        'cidery explain "a puppy on the" "a dog is sleeping" --consensus',
+        'cidery explain "a dog runs" "the dog is running" "a dog in the park"',
+        'cidery explain "two dogs run" "a pair of dogs running" -m meteor -m spice',
+        'cidery explain "a puppy sleeps" "a dog is sleeping" -m bertscore:encoder=mpnet',
+        "cidery explain --results results.json --references references.json --image 391895",
+        'cidery explain "a dog runs" "the dog is running" --format html > dog.html',
     )
 )
 def explain(
     candidate: Annotated[
-        str, typer.Argument(help="The caption to explain.", metavar="CANDIDATE", show_default=False)
-    ],
-    references: Annotated[
-        list[str],
+        str | None,
+        typer.Argument(help="The caption to explain.", metavar="CAPTION", show_default=False),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
         typer.Argument(
             help="A reference caption of the same image; several may be given.",
             metavar="REFERENCE…",
             show_default=False,
         ),
-    ],
-    encoder: Annotated[
-        str, typer.Option(help="minilm, mpnet, or the folder of a model.", metavar="NAME|FOLDER")
-    ] = "minilm",
-    layer: Annotated[
-        int | None,
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
         typer.Option(
-            help="The encoder's layer to compare words in; default: the one found best for it.",
-            metavar="NUMBER",
+            "--metric",
+            "-m",
+            help="A metric, a family of metrics or name:setting=value,…; may be repeated. Default: "
+            "cider-d, rouge-l and, where its data are installed, meteor.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=parsing.complete_metrics,
+        ),
+    ] = None,
+    results: Annotated[
+        str | None,
+        typer.Option(
+            help="Take the caption from this file, in any format cidery reads.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
-    beta: Annotated[
-        float | None,
+    references: Annotated[
+        str | None,
         typer.Option(
-            help="The highest similarity of words that do not match; default: the encoder's.",
-            metavar="NUMBER",
+            help="Take the references from this file; CIDEr's weights are then counted on it.",
+            metavar="FILE",
             show_default=False,
         ),
     ] = None,
-    consensus: Annotated[
-        bool, typer.Option("--consensus", help="Also show the parts of the consensus score.")
-    ] = False,
-    format: parsing.TableOrJson = "table",
+    image: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With files: the id of an image to explain; may be repeated.",
+            metavar="ID",
+            show_default=False,
+        ),
+    ] = None,
+    frequencies: Annotated[
+        str | None,
+        typer.Option(
+            help="Document frequencies, on which CIDEr's weights are counted; default: "
+            "coco-val2014 for a caption, references (count the file) for files.",
+            metavar="NAME|FILE",
+            show_default=False,
+            autocompletion=parsing.complete_frequencies,
+        ),
+    ] = None,
+    tokenizer: parsing.Tokenizer = "ptb",
+    faithful: parsing.Faithful = None,
+    missing: parsing.Missing = "error",
+    split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
+    format: Annotated[
+        Literal["table", "json", "html"],
+        typer.Option("--format", "-f", help="How to print the result."),
+    ] = "table",
+    threads: parsing.Threads = 0,
 ) -> None:
-    """Show the nearest reference words of a caption's words, what is missing and what is extra."""
+    """Show what each word of a caption earned or cost in its scores.
+
+    The caption and its references are given as text, or taken from files by --results, --references
+    and --image.
+    """
     import cidery
 
-    with progress(1) as step:
-        step("encoding")
-        found: Explanation | ConsensusExplanation
-        if consensus:
-            metric = cidery.Consensus(encoder=encoder, layer=layer)
-            found = metric.take_apart(candidate, references, beta=beta)
-        else:
-            found = cidery.explain(candidate, references, encoder, layer=layer, beta=beta)
-    if format == "json":
-        show_json(found.to_dict())
+    _check_inputs(candidate, reference, results, references, image)
+    metrics = parsing.read_metrics(metric)
+    if results is None or references is None:
+        with progress(1) as step:
+            step("explaining")
+            found = [
+                cidery.explain(
+                    candidate or "",
+                    reference or [],
+                    metrics,
+                    tokenizer=tokenizer,
+                    frequencies=frequencies or "coco-val2014",
+                    faithful=faithful,
+                    threads=threads,
+                )
+            ]
+    else:
+        with progress(3, results, references) as step:
+            step("reading captions")
+            said = cidery.read_candidates(results, caption_field=caption_field, id_field=id_field)
+            step("reading references")
+            told = cidery.read_references(
+                references,
+                split=split,
+                caption_field=reference_field,
+                id_field=reference_id_field or id_field,
+            )
+            step("explaining")
+            found = cidery.explain_captions(
+                said,
+                told,
+                image,
+                metrics,
+                tokenizer=tokenizer,
+                frequencies=frequencies or "references",
+                faithful=faithful,
+                missing=missing,
+                threads=threads,
+                candidates_name=results,
+                references_name=references,
+            )
+    _show(found, format)
+
+
+def _check_inputs(
+    candidate: str | None,
+    reference: list[str] | None,
+    results: str | None,
+    references: str | None,
+    image: list[str] | None,
+) -> None:
+    """Refuse captions and files together, and either by halves."""
+    if results is None and references is None:
+        if candidate is None or not reference:
+            raise typer.BadParameter(
+                "give a caption and its references, or files: --results FILE --references FILE "
+                "--image ID",
+                param_hint="CAPTION REFERENCE…",
+            )
+        if image:
+            raise typer.BadParameter(
+                "it names an image of a file: add --results and --references", param_hint="--image"
+            )
         return
-    show_table(found.header(), found.lines(), left=(0, 1))
-    show_notes(*found.notes())
+    if candidate is not None:
+        raise typer.BadParameter(
+            "a caption is given and files too; leave one out", param_hint="CAPTION"
+        )
+    if results is None or references is None:
+        lacking = "--results" if results is None else "--references"
+        raise typer.BadParameter("both files are needed", param_hint=lacking)
+    if not image:
+        raise typer.BadParameter("name the image to explain: --image ID", param_hint="--image")
+
+
+def _show(found: Sequence[Explanations], format: str) -> None:
+    if format == "json":
+        show_json(found[0].to_dict() if len(found) == 1 else [one.to_dict() for one in found])
+        return
+    if format == "html":
+        from cidery.markup import html_page
+
+        title = next(iter(found[0].values())).candidate
+        typer.echo(html_page(title, "".join(one.to_html() for one in found)))
+        return
+    for place, one in enumerate(found):
+        for number, explanation in enumerate(one.values()):
+            if place or number:
+                typer.echo()
+            named = "" if one.image is None else f"image {one.image}, "
+            show_title(f"{named}{explanation.metric} {explanation.score:.4f}")
+            if on_terminal():
+                _colour(explanation)
+            show_table(explanation.header(), explanation.lines(), left=(0, 2))
+            show_notes(*explanation.notes())
+    show_signatures(found[0].signatures.values())
+
+
+def _colour(explanation: Explanation) -> None:
+    """Print the caption and its references, their words coloured by what they earned or cost."""
+    show_marked(explanation.candidate, _measure(explanation.spans))
+    for number, (text, spans) in enumerate(
+        zip(explanation.references, explanation.reference_spans, strict=True), 1
+    ):
+        show_marked(text, _measure(spans, 0.5), f"{number}. ")
+    typer.echo()
+
+
+def _measure(spans: Sequence[Span], weakest: float = 0.0) -> list[tuple[int, int, float]]:
+    """Return spans with the strength of their colour; `weakest` for those that cost nothing."""
+    largest = max((abs(span.value) for span in spans), default=0.0) or 1.0
+    return [(s.start, s.end, (s.value / largest) or -weakest) for s in spans]

@@ -64,7 +64,8 @@ def examples(*lines: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  $ {line}" for line in lines)])
 
 
-def _complete_metrics(incomplete: str) -> list[str]:
+def complete_metrics(incomplete: str) -> list[str]:
+    """Complete the name of a metric."""
     from cidery.metrics import FAMILIES, METRICS
     from cidery.plugins import list_names
 
@@ -72,15 +73,16 @@ def _complete_metrics(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
-def _complete_frequencies(incomplete: str) -> list[str]:
+def complete_frequencies(incomplete: str) -> list[str]:
+    """Complete the name of a set of frequencies, or `references`."""
     from cidery.frequencies import SHIPPED
 
     return [name for name in ("references", *SHIPPED) if name.startswith(incomplete)]
 
 
 def complete_shipped(incomplete: str) -> list[str]:
-    """Complete the name of a set of frequencies."""
-    return [name for name in _complete_frequencies(incomplete) if name != "references"]
+    """Complete the name of a set that is shipped."""
+    return [name for name in complete_frequencies(incomplete) if name != "references"]
 
 
 def _complete_tokenizers(incomplete: str) -> list[str]:
@@ -167,7 +169,7 @@ Metrics: TypeAlias = Annotated[
         "module:function; may be repeated. Default: bleu, rouge-l, cider-d and cider-r.",
         metavar="NAME",
         show_default=False,
-        autocompletion=_complete_metrics,
+        autocompletion=complete_metrics,
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -201,7 +203,7 @@ Frequencies: TypeAlias = Annotated[
         help="Document frequencies, on which CIDEr's weights are counted: references (count the "
         "references given), coco-val2014, coco-train2014 or a file made by `cidery frequencies`.",
         metavar="NAME|FILE",
-        autocompletion=_complete_frequencies,
+        autocompletion=complete_frequencies,
     ),
 ]
 Faithful: TypeAlias = Annotated[

@@ -62,6 +62,23 @@ def _rich_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Coll
     return table
 
 
+def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str = "") -> None:
+    """Print a text whose pieces are coloured, given as (start, end, strength from -1 to 1)."""
+    from rich.text import Text
+
+    shown = Text.assemble((before, "dim"), text)
+    for start, end, strength in marks:
+        if strength:
+            style = "green" if strength > 0 else "red"
+            style += " bold" if abs(strength) > 0.5 else " dim" if abs(strength) < 0.15 else ""
+            shown.stylize(
+                style + (" underline" if strength < 0 else ""),
+                len(before) + start,
+                len(before) + end,
+            )
+    _print(shown, soft_wrap=True)
+
+
 def show_tree(branches: Iterable[tuple[str, Sequence[str]]]) -> None:
     """Print names, each with what belongs to it below."""
     for name, leaves in branches:

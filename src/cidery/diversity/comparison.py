@@ -19,6 +19,7 @@ from cidery.diversity.table import measure_diversity
 from cidery.diversity.words import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
+from cidery.markup import html_table
 from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.tables import ScoreTable
@@ -90,6 +91,9 @@ class DiversityComparison:
             [measure, *(_format(measure, table.corpus[measure]) for table in self.tables.values())]
             for measure in self.first.corpus
         ]
+
+    def _repr_html_(self) -> str:
+        return html_table(self.header(), self.lines(), notes=self.notes)
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row per measure with all digits, for CSV."""

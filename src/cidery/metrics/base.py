@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -173,6 +173,8 @@ class Metric(ABC):
     """What it is faithful to, where it has no setting for it."""
     extra: ClassVar[str | None] = None
     """The extra that brings the data it needs."""
+    pieces: ClassVar[str] = "word"
+    """What `credit_pieces` calls the pieces of captions."""
     family: ClassVar[str | None] = None
     """A name that means this metric and others, such as `bleu`."""
 
@@ -234,6 +236,29 @@ class Metric(ABC):
         raise SettingError(
             f"{self.name} cannot explain its scores: it has no method that splits them over words"
         )
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> Sequence[Mapping[str, float]]:
+        """Return what pieces of each caption earned or cost, by name: by default its words.
+
+        Over all captions of two systems, they say what makes the difference.
+        """
+        texts = candidates.captions.texts
+        pieces: list[Mapping[str, float]] = []
+        for text, shares in zip(
+            texts, self.explain(prepared, references, candidates, work), strict=True
+        ):
+            sums: dict[str, float] = {}
+            for span in shares.spans:
+                word = text[span.start : span.end].lower()
+                sums[word] = sums.get(word, 0.0) + span.value
+            pieces.append(sums)
+        return pieces
 
     @property
     def stems(self) -> str | None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import TYPE_CHECKING, Any
+
+from cidery.markup import mark_text
+from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
     from cidery.captions.locating import Place
@@ -96,6 +100,62 @@ class Explanation:
             "rest": self.rest,
         }
 
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["word", "value", "why"]
+
+    def lines(self, digits: int = 4) -> list[list[str]]:
+        """Return the caption's words as text cells, a row each, and what belongs to no word."""
+        lines = [
+            [self.candidate[span.start : span.end], f"{span.value:+.{digits}f}", span.note]
+            for span in self.spans
+        ]
+        if round(self.rest, digits):
+            lines.append(["(rest)", f"{self.rest:+.{digits}f}", "belongs to no word"])
+        return lines
+
+    def notes(self, digits: int = 4) -> list[str]:
+        """Return what references have beyond the caption, and what the score is computed from."""
+        notes = []
+        for number, (text, spans) in enumerate(
+            zip(self.references, self.reference_spans, strict=True), 1
+        ):
+            if spans:
+                words = ", ".join(
+                    text[s.start : s.end] + (f" ({s.value:.{digits}f})" if s.value else "")
+                    for s in spans
+                )
+                notes.append(f"only in reference {number}: {words}")
+        if self.parts:
+            notes.append(", ".join(f"{name} {value:.4g}" for name, value in self.parts.items()))
+        return notes
+
+    def to_html(self) -> str:
+        """Return the captions with their words coloured by what they earned and cost.
+
+        Text is escaped; nothing is loaded from elsewhere.
+        """
+        lost = max((abs(s.value) for spans in self.reference_spans for s in spans), default=0.0)
+        listed = "".join(
+            f'<li dir="auto">{mark_text(text, spans, lost or 1.0)}</li>'
+            for text, spans in zip(self.references, self.reference_spans, strict=True)
+        )
+        parts = dict(self.parts) | ({"rest": self.rest} if round(self.rest, 4) else {})
+        small = ", ".join(f"{escape(name)} {value:.4g}" for name, value in parts.items())
+        return (
+            f"<div><b>{escape(self.metric)}</b> {self.score:.4f}"
+            f'<div dir="auto" style="margin:.3em 0">{mark_text(self.candidate, self.spans)}</div>'
+            f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
+            f'<div style="opacity:.7">{small}</div></div>'
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        table = text_table(self.header(), self.lines(), left=(0, 2))
+        return "\n".join([f"{self.metric} {self.score:.4f}", "", table, "", *self.notes()]).rstrip()
+
 
 def settle(
     score: float, spans: Sequence[Span], exact: bool = True
@@ -106,18 +166,15 @@ def settle(
     one of them, and no rest is left.
     """
     values = [span.value for span in spans]
-    if not exact:
-        return tuple(spans), math.fsum([score, *(-value for value in values)])
+    if exact and math.fsum(values) != score:
+        values = settle_values(score, values)
+        spans = [
+            span if span.value == value else Span(span.start, span.end, value, span.note)
+            for span, value in zip(spans, values, strict=True)
+        ]
     if math.fsum(values) == score:
         return tuple(spans), 0.0
-    values = settle_values(score, values)
-    settled = tuple(
-        span if span.value == value else Span(span.start, span.end, value, span.note)
-        for span, value in zip(spans, values, strict=True)
-    )
-    if math.fsum(values) == score:
-        return settled, 0.0
-    return settled, math.fsum([score, *(-value for value in values)])
+    return tuple(spans), math.fsum([score, *(-value for value in values)])
 
 
 def settle_values(score: float, values: Sequence[float]) -> list[float]:
@@ -161,3 +218,63 @@ def count_holders(count: int, references: int) -> str:
     if not count:
         return "in no reference"
     return f"in {count} of {references} reference{'s' * (references != 1)}"
+
+
+def share(
+    score: float, ideal: float, gains: Sequence[float], losses: Sequence[float]
+) -> list[float]:
+    """Split a score over words, by what each has that matches and that does not.
+
+    `ideal` would be the score if nothing failed to match: it is shared out by `gains`, and what the
+    score lacks of it by `losses`.
+
+    ```python
+    share(0.6, 1.0, [1, 1, 0], [0, 0, 1])   # [0.5, 0.5, -0.4]
+    ```
+    """
+    gained, lost = math.fsum(gains), math.fsum(losses)
+    if gained <= 0:
+        return [0.0] * len(gains)
+    if lost <= 0:
+        ideal, lost = score, 1.0
+    return [
+        ideal * (gain / gained) - (ideal - score) * (loss / lost)
+        for gain, loss in zip(gains, losses, strict=True)
+    ]
+
+
+def share_lack(score: float, ideal: float, losses: Sequence[float]) -> list[float]:
+    """Split what a score lacks of `ideal` over words of a reference: values of at most 0."""
+    lost = math.fsum(losses)
+    if lost <= 0:
+        return [0.0] * len(losses)
+    return [min(0.0, (score - ideal) * (loss / lost)) for loss in losses]
+
+
+def join_shares(parts: Sequence[Shares], weights: Sequence[float]) -> Shares:
+    """Return the weighted sum of what several metrics say of one caption."""
+    return Shares(
+        join_spans([part.spans for part in parts], weights),
+        [
+            join_spans(spans, weights)
+            for spans in zip(*(part.reference_spans for part in parts), strict=True)
+        ],
+        exact=all(part.exact for part in parts),
+    )
+
+
+def join_spans(layers: Sequence[Sequence[Span]], weights: Sequence[float]) -> list[Span]:
+    """Lay the spans of one caption upon each other: those that overlap become one."""
+    weighted = sorted(
+        (span.start, span.end, weight * span.value, span.note)
+        for spans, weight in zip(layers, weights, strict=True)
+        for span in spans
+    )
+    joined: list[Span] = []
+    for start, end, value, note in weighted:
+        if joined and start < joined[-1].end:
+            last = joined.pop()
+            start, end, value = last.start, max(end, last.end), last.value + value
+            note = last.note if note in ("", last.note) else f"{last.note}; {note}".strip("; ")
+        joined.append(Span(start, end, value, note))
+    return joined

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
 from cidery import _native
+from cidery.captions.locating import locate_words
 from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import DataError, SettingError
@@ -23,6 +26,8 @@ from cidery.metrics.base import (
     TokenizedReferences,
     require,
 )
+from cidery.metrics.explanations import Shares, Span, share, share_lack
+from cidery.metrics.located import LocatedCaption
 from cidery.statistics import Floats
 from cidery.store import Resource, load
 from cidery.store.meteor_table import METEOR, METEOR_WORDS, open_own_table
@@ -113,23 +118,42 @@ class Meteor(Metric):
         with self._naming_table():
             candidates = self._captions(table, cut([candidate], 1), "unbarred", Workspace(1))
             references = self._captions(table, cut([reference], 1), "words", Workspace(1))
-            matches, statistics = _native.meteor_align(candidates, 0, references, 0)
-        words, reference_words = tuple(candidates.words(0)), tuple(references.words(0))
-        return MeteorAlignment(
-            words,
-            reference_words,
-            tuple(
-                MeteorMatch(
-                    cast(Stage, stage),
-                    words[start : start + length],
-                    reference_words[reference_start : reference_start + reference_length],
-                    start,
-                    reference_start,
+            return MeteorAlignment.find(candidates, 0, references, 0)
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what the alignment with the best reference gives each word.
+
+        Words that match share the score that the caption would have with a precision of 1, by the
+        weight of the matcher and of the word; the others, and what matchers after the first leave,
+        share what precision takes from it.
+        """
+        assert isinstance(prepared, _PreparedMeteor)
+        scores = self.each(prepared.measure(candidates, work)).tolist()
+        with self._naming_table():
+            captions = work.once(_read_candidates, self, prepared.table, candidates)
+            told = prepared.references
+            offsets = references.image_offsets.tolist()
+            texts, reference_texts = candidates.captions.texts, references.captions.texts
+            shares = []
+            for number, image in enumerate(candidates.images.tolist()):
+                group = range(offsets[image], offsets[image + 1])
+                found = [MeteorAlignment.find(captions, number, told, place) for place in group]
+                best = max(range(len(found)), key=lambda place: found[place].score)
+                sides = (
+                    _Side.read(captions, number, texts[number], found[best], 0),
+                    _Side.read(told, group[best], reference_texts[group[best]], found[best], 1),
                 )
-                for start, length, reference_start, reference_length, stage in matches
-            ),
-            float(_native.meteor_scores(statistics[None])[0]),
-        )
+                lacks: list[list[Span]] = [[] for _ in group]
+                one, lacks[best] = _share_alignment(scores[number], found[best], *sides)
+                parts = {**one.parts, "reference": best + 1.0}
+                shares.append(replace(one, reference_spans=lacks, parts=parts))
+        return shares
 
     @property
     def _resource(self) -> Resource[_native.MeteorTable]:
@@ -176,7 +200,7 @@ class _PreparedMeteor(Prepared):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return METEOR's 23 statistics, float64[captions, 23], ready to be summed."""
         with self.metric._naming_table():
-            captions = self.metric._captions(self.table, candidates.captions, "unbarred", work)
+            captions = work.once(_read_candidates, self.metric, self.table, candidates)
             rows = _native.meteor_measure(
                 self.references, self.image_offsets, captions, candidates.images, work.threads
             )
@@ -189,6 +213,96 @@ class _PreparedMeteor(Prepared):
         )
         rows[perfect, _CHUNKS] = 0
         return rows
+
+
+def _read_candidates(
+    work: Workspace, metric: Meteor, table: _native.MeteorTable, candidates: TokenizedCandidates
+) -> _native.MeteorCaptions:
+    """Return candidates in METEOR's words."""
+    return metric._captions(table, candidates.captions, "unbarred", work)
+
+
+_STAGE_WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {"exact": 1.0, "stem": 0.6, "synonym": 0.8, "paraphrase": 0.6}
+)
+_CONTENT = 0.75
+"""δ: the weight of content words; function words have the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One caption of an alignment, word by word."""
+
+    caption: LocatedCaption
+    weights: list[float]
+    gains: list[float]
+    notes: list[str]
+
+    @classmethod
+    def read(
+        cls,
+        captions: _native.MeteorCaptions,
+        number: int,
+        text: str,
+        alignment: MeteorAlignment,
+        side: Literal[0, 1],
+    ) -> _Side:
+        words = captions.words(number)
+        weights = [
+            1 - _CONTENT if function else _CONTENT
+            for function in captions.are_function_words(number)
+        ]
+        gains = [0.0] * len(words)
+        notes = ["missing" if side else "no match"] * len(words)
+        for chunk, matches in enumerate(alignment.chunks, 1):
+            for match in matches:
+                starts = match.candidate_start, match.reference_start
+                phrases = match.candidate, match.reference
+                for place in range(starts[side], starts[side] + len(phrases[side])):
+                    gains[place] = weights[place] * _STAGE_WEIGHTS[match.stage]
+                    notes[place] = f"{match.stage}: {' '.join(phrases[1 - side])}, chunk {chunk}"
+        return cls(LocatedCaption(words, locate_words(text, words)), weights, gains, notes)
+
+    @property
+    def share(self) -> float:
+        """The part of its weight that matches: precision, or recall."""
+        total = math.fsum(self.weights)
+        return math.fsum(self.gains) / total if total else 0.0
+
+    @property
+    def losses(self) -> list[float]:
+        return [weight - gain for weight, gain in zip(self.weights, self.gains, strict=True)]
+
+
+def _share_alignment(
+    score: float, alignment: MeteorAlignment, said: _Side, told: _Side
+) -> tuple[Shares, list[Span]]:
+    """Return what a caption's words earned and cost, and what its best reference has beyond it."""
+    precision, recall = said.share, told.share
+    mean = _mean(precision, recall)
+    parts = {
+        "precision": precision,
+        "recall": recall,
+        "mean": mean,
+        "penalty": 1 - score / mean if mean else 0.0,
+        "chunks": float(len(alignment.chunks)),
+    }
+    kept = score / mean if mean else 0.0
+    values = share(score, _mean(1.0, recall) * kept, said.gains, said.losses)
+    exact = said.caption.is_whole and any(said.gains)
+    lacked = share_lack(score, _mean(precision, 1.0) * kept, told.losses)
+    missing = [gain == 0 for gain in told.gains]
+    return (
+        Shares(said.caption.spans(values, said.notes), (), parts, exact),
+        told.caption.lacks(lacked, missing),
+    )
+
+
+def _mean(precision: float, recall: float) -> float:
+    """METEOR's F, with α = 0.85."""
+    if precision <= 0 or recall <= 0:
+        return 0.0
+    return 1 / (0.15 / precision + 0.85 / recall)
 
 
 @dataclass(frozen=True)
@@ -223,6 +337,36 @@ class MeteorAlignment:
     matches: tuple[MeteorMatch, ...]
     """By their place in the reference."""
     score: float
+
+    @classmethod
+    def find(
+        cls,
+        candidates: _native.MeteorCaptions,
+        candidate: int,
+        references: _native.MeteorCaptions,
+        reference: int,
+    ) -> MeteorAlignment:
+        """Align one of some candidates with one of some references."""
+        matches, statistics = _native.meteor_align(candidates, candidate, references, reference)
+        words, reference_words = (
+            tuple(candidates.words(candidate)),
+            tuple(references.words(reference)),
+        )
+        return cls(
+            words,
+            reference_words,
+            tuple(
+                MeteorMatch(
+                    cast(Stage, stage),
+                    words[start : start + length],
+                    reference_words[reference_start : reference_start + reference_length],
+                    start,
+                    reference_start,
+                )
+                for start, length, reference_start, reference_length, stage in matches
+            ),
+            float(_native.meteor_scores(statistics[None])[0]),
+        )
 
     @property
     def chunks(self) -> tuple[tuple[MeteorMatch, ...], ...]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from cidery import _native
 from cidery.captions.workspace import Workspace
 from cidery.metrics.base import TokenizedCandidates
+from cidery.metrics.explanations import settle_values
 from cidery.metrics.ngram.cider import PreparedCider
 
 
@@ -50,23 +49,12 @@ def measure_credit(
     prepared: PreparedCider, candidates: TokenizedCandidates, weight: float, work: Workspace
 ) -> list[list[NgramCredit]]:
     """Return each caption's n-grams with their credit, times the metric's weight."""
-    captions = candidates.captions
-    form = captions.form(prepared.form, work)
-    parts = captions.form(prepared.parts, work) if prepared.parts else None
-    translation = prepared.translate(captions, work)
-    credits = _native.credit(prepared.native, form, candidates.images, translation, parts)
     return [
         [
-            NgramCredit(
-                tuple(words[start : start + n]),
-                count,
-                weight * earned,
-                weight * cost,
-                weight * (earned + cost),
-            )
-            for n, start, count, earned, cost in ngrams
+            NgramCredit(words, count, weight * earned, weight * cost, weight * (earned + cost))
+            for words, count, earned, cost in ngrams
         ]
-        for words, ngrams in zip(form.tokens(), credits, strict=True)
+        for ngrams in prepared.credit(candidates, work)
     ]
 
 
@@ -76,7 +64,15 @@ def merge_credit(reward: float, ngrams: Iterable[NgramCredit]) -> Credit:
     for ngram in ngrams:
         known = merged.get(ngram.words)
         merged[ngram.words] = ngram if known is None else _add(known, ngram)
-    return Credit(reward, _settle(reward, list(merged.values())))
+    ngrams = list(merged.values())
+    values = settle_values(reward, [ngram.value for ngram in ngrams])
+    return Credit(
+        reward,
+        tuple(
+            ngram if ngram.value == value else replace(ngram, value=value)
+            for ngram, value in zip(ngrams, values, strict=True)
+        ),
+    )
 
 
 def _add(one: NgramCredit, other: NgramCredit) -> NgramCredit:
@@ -86,20 +82,3 @@ def _add(one: NgramCredit, other: NgramCredit) -> NgramCredit:
         cost=one.cost + other.cost,
         value=one.value + other.value,
     )
-
-
-def _settle(reward: float, ngrams: list[NgramCredit]) -> tuple[NgramCredit, ...]:
-    """Add what rounding left (some 1e-16 of the reward) to one n-gram, so that nothing is left.
-
-    It goes to one whose digits are fine enough to take it: the largest that is smaller than the
-    reward, or the smallest of all.
-    """
-    for _ in range(4):
-        if math.fsum(ngram.value for ngram in ngrams) == reward:
-            break
-        rest = math.fsum([reward, *(-ngram.value for ngram in ngrams)])
-        sizes = [abs(ngram.value) for ngram in ngrams]
-        fine = [size for size in sizes if 0 < size < abs(reward) / 2]
-        place = sizes.index(max(fine) if fine else min(sizes))
-        ngrams[place] = replace(ngrams[place], value=ngrams[place].value + rest)
-    return tuple(ngrams)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -14,8 +14,10 @@ from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.slices import ALL, SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import MismatchError, SettingError
+from cidery.markup import html_table
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
+from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
 from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
@@ -37,6 +39,15 @@ class Comparison:
     seed: int
     slices: Mapping[str, Tests] | None = field(default=None, repr=False)
     """slice -> its tests, where `by` was given; `tables` have its scores"""
+    why: Mapping[str, Mapping[tuple[str, str], Differences]] | None = field(
+        default=None, repr=False
+    )
+    """metric -> (system, other system) -> what makes the difference, where `why` was asked"""
+
+    @property
+    def differences(self) -> list[Differences]:
+        """What makes the differences, by metric and pair of systems; empty unless asked for."""
+        return [found for pairs in (self.why or {}).values() for found in pairs.values()]
 
     @property
     def note(self) -> str:
@@ -74,6 +85,11 @@ class Comparison:
                     for name, (tables, tests) in self._parts().items()
                     if name != ALL
                 },
+            }
+        if self.why is not None:
+            content["why"] = {
+                metric: [found.to_dict() for found in pairs.values()]
+                for metric, pairs in self.why.items()
             }
         return without_nan(content | {"note": self.note})  # type: ignore[no-any-return]
 
@@ -130,12 +146,28 @@ class Comparison:
         return lines
 
     def to_markdown(self, digits: int = 4) -> str:
-        """Return the comparison as a Markdown table."""
-        return markdown_table(self.header(), self.lines(digits), left=self.left)
+        """Return the comparison as a Markdown table, and what makes the differences as others."""
+        return self._write(markdown_table, digits)
 
     def to_latex(self, digits: int = 4) -> str:
-        """Return the comparison as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines(digits), left=self.left)
+        """Return the comparison as a LaTeX tabular (booktabs), the differences as others."""
+        return self._write(latex_table, digits)
+
+    def _write(self, write: Callable[..., str], digits: int) -> str:
+        tables = [write(self.header(), self.lines(digits), left=self.left)]
+        for found in self.differences:
+            tables.append(write(found.header(), found.lines(digits), left=(0,)))
+            tables.append(write(found.image_header(), found.image_lines(digits), left=(0, 2, 3)))
+        return "\n\n".join(tables)
+
+    def _repr_html_(self) -> str:
+        tables = [html_table(self.header(), self.lines(), left=self.left, notes=[self.note])]
+        for found in self.differences:
+            one, other = found.systems
+            title = f"{found.metric}: what makes the difference between {one} and {other}"
+            tables.append(html_table(found.header(), found.lines(), left=(0,), notes=[title]))
+            tables.append(html_table(found.image_header(), found.image_lines(), left=(0, 2, 3)))
+        return f"<div>{''.join(tables)}</div>"
 
     @property
     def _is_separate(self) -> bool:
@@ -196,13 +228,15 @@ def compare(
     seed: int = 0,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
+    why: bool = False,
     references_name: str = "references",
     by_name: str | None = None,
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric and, with `by`, every slice.
 
     Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
-    that all systems describe.
+    that all systems describe. With `why`, `differences` has the n-grams (CIDEr), tuples (SPICE) or,
+    if there is no such metric, words that make the difference between two systems, and the images.
 
     ```python
     comparison = cidery.compare({"ours": a, "theirs": b}, references)
@@ -213,6 +247,8 @@ def compare(
         raise SettingError("compare needs at least two systems")
     check_mode(slices)
     chosen = get_metrics(metrics, faithful)
+    if why:
+        choose_explained(chosen)
     corpora = common_corpora(systems, references, missing, references_name)
     first = next(iter(corpora.values()))
     prepare = partial(
@@ -230,14 +266,17 @@ def compare(
     }
     sampling = _Sampling(confidence, resamples, seed)
     tests = _correct({ALL: sampling.test_pairs(tables)})[ALL]
+    reasons = (
+        find_differences(scorer, corpora, tables, confidence, resamples, seed) if why else None
+    )
     if slicing is None:
-        return Comparison(tables, tests, resamples, seed)
+        return Comparison(tables, tests, resamples, seed, why=reasons)
     tables = slicing.score(corpora, tables)
     found = {
         name: sampling.test_pairs({s: _slices_of(table)[name] for s, table in tables.items()})
         for name in slicing.slices.members
     }
-    return Comparison(tables, tests, resamples, seed, _correct(found))
+    return Comparison(tables, tests, resamples, seed, _correct(found), reasons)
 
 
 @dataclass(frozen=True)

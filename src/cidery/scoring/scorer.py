@@ -141,6 +141,8 @@ class Scorer:
                 raise SettingError(f"no metric {label!r} here; there are {', '.join(self.metrics)}")
             if not self.metrics[label].can_explain:
                 raise SettingError(f"{label} cannot explain its scores; leave it out")
+        if not candidates:
+            return {label: [] for label in chosen}
         tokenized = self._tokenize(candidates, images)
         work = Workspace(self.threads)
         texts = self.references.captions.texts
@@ -158,6 +160,18 @@ class Scorer:
                     for one in zip(scores, candidates, groups, shares, strict=True)
                 ]
         return explained
+
+    def credit_pieces(
+        self, label: str, candidates: list[str], images: Any
+    ) -> Sequence[Mapping[str, float]]:
+        """Return what pieces of each caption, such as n-grams, earned or cost by one metric."""
+        metric = self.metrics[label]
+        tokenized = self._tokenize(candidates, images)
+        prepared = self.prepared[metric.row_key]
+        with _no_garbage():
+            return metric.credit_pieces(
+                prepared, self.references, tokenized, Workspace(self.threads)
+            )
 
     def _tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
         return TokenizedCandidates(

@@ -12,6 +12,7 @@ import numpy as np
 
 from cidery.captions.corpus import ImageId
 from cidery.errors import SettingError
+from cidery.markup import html_table
 from cidery.statistics import (
     RESAMPLES,
     Floats,
@@ -225,6 +226,15 @@ class ScoreTable:
     def to_latex(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
         """Return the corpus scores as a LaTeX tabular (booktabs)."""
         return latex_table(self.header(intervals), self.lines(digits, intervals))
+
+    def _repr_html_(self) -> str:
+        intervals = self.intervals() if self.image_count > 1 else None
+        return html_table(
+            self.header(intervals),
+            self.lines(intervals=intervals),
+            notes=[f"{self.image_count} images"],
+            details=[*self.signatures.values()],
+        )
 
     def __str__(self) -> str:
         width = max(map(len, self.corpus), default=0)

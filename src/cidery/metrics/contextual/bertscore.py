@@ -20,10 +20,12 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.encoders import Encoder, TokenStates
+from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
+from cidery.metrics.explanations import Shares, share, share_lack
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Sequence
 
     from numpy.typing import NDArray
 
@@ -117,6 +119,22 @@ class BertScore(ByToken):
             self, encoder, tokens, references.image_offsets, counts, baseline or (0.0, 0.0, 0.0)
         )
 
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what words earned by their likeness with the nearest ones, and cost by unlikeness.
+
+        Words share the score that the caption would have with a precision of 1 by their cosines,
+        and what it lacks of that by what their cosines lack of 1. Of several references it is the
+        one whose score counts, or, with `over="mean"`, the mean of what they say.
+        """
+        assert isinstance(prepared, _PreparedBertScore)
+        return prepared.explain(references, candidates, work)
+
     def each(self, rows: Floats) -> Floats:
         """Return the chosen measure."""
         return np.ascontiguousarray(rows[:, MEASURES.index(self.measure)])
@@ -151,8 +169,56 @@ class _PreparedBertScore(Prepared):
             for row in members:
                 found = side.match(tokens.directions(row), weights[tokens.rows(row)])
                 rows[row] = found.max(axis=0) if self.metric.over == "max" else found.mean(axis=0)
+        return self._rescale(rows)
+
+    def explain(
+        self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[Shares]:
+        """Return what the words of each caption earned and cost."""
+        tokens = self.metric.read_tokens(self.encoder, candidates.captions, work)
+        weights, reference_weights = self.weigh(tokens), self.weigh(self.references)
+        offsets = references.image_offsets.tolist()
+        shares = []
+        for row, image in enumerate(candidates.images.tolist()):
+            known = range(offsets[image], offsets[image + 1])
+            said = _Side.read(tokens, row, weights)
+            told = [_Side.read(self.references, i, reference_weights) for i in known]
+            shares.append(self._explain_one(said, told))
+        return shares
+
+    def _explain_one(self, said: _Side, told: Sequence[_Side]) -> Shares:
+        found = [_Pair.match(said, other) for other in told]
+        column = MEASURES.index(self.metric.measure)
+        scores = np.asarray([self._rescale(pair.scores) for pair in found])
+        places = list(range(len(found)))
+        if self.metric.over == "max":
+            places = [int(scores[:, column].argmax())]
+        values = [0.0] * len(said.words.texts)
+        lacks = [[0.0] * len(other.words.texts) for other in told]
+        for place in places:
+            score = float(scores[place, column])
+            gains, losses, ideal = found[place].split(said, told[place], self.metric.measure)
+            shared = share(score, float(self._rescale(ideal)[column]), gains, losses)
+            values = [value + one / len(places) for value, one in zip(values, shared, strict=True)]
+            lack = found[place].lack(said, told[place], self.metric.measure)
+            if lack is not None:
+                lost, best = lack
+                lacked = share_lack(score, float(self._rescale(best)[column]), lost)
+                lacks[place] = [one / len(places) for one in lacked]
+        beta = find_beta(self.encoder)
+        nearest = NearestWords.find(said.words, [told[place].words for place in places])
+        parts = dict(zip(MEASURES[:2], scores[places].mean(axis=0).tolist(), strict=False))
+        parts |= {"reference": places[0] + 1.0} if self.metric.over == "max" else {}
+        return Shares(
+            said.words.spans(values, nearest.notes(beta)),
+            find_missing(said.words, [other.words for other in told], lacks, beta),
+            parts,
+            said.words.is_whole and any(values),
+        )
+
+    def _rescale(self, scores: Floats) -> Floats:
         baseline = np.asarray(self.baseline)
-        rescaled: Floats = (rows - baseline) / (1 - baseline)
+        rescaled: Floats = (scores - baseline) / (1 - baseline)
         return rescaled
 
     def weigh(self, tokens: TokenStates) -> Floats:
@@ -187,6 +253,74 @@ class _References:
         usable = (totals > 0) & (weights.sum() > 0)
         f = np.where(precision + recall == 0, 0.0, f)
         return np.where(usable[:, None], np.stack([precision, recall, f], axis=1), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """One caption of a comparison: its words, and the directions and weights of its tokens."""
+
+    words: CaptionWords
+    directions: Floats
+    weights: Floats
+
+    @classmethod
+    def read(cls, tokens: TokenStates, caption: int, weights: Floats) -> _Side:
+        return cls(
+            CaptionWords.read(tokens, caption),
+            tokens.directions(caption),
+            weights[tokens.rows(caption)],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A caption and one reference: the likeness of each token with the nearest one."""
+
+    cosines: Floats
+    scores: Floats
+    """Precision, recall and F."""
+
+    @classmethod
+    def match(cls, said: _Side, told: _Side) -> _Pair:
+        starts = np.zeros(1, np.int64)
+        side = _References(told.directions, told.weights, starts)
+        cosines: Floats = said.directions @ told.directions.T
+        return cls(cosines, side.match(said.directions, said.weights)[0])
+
+    def split(
+        self, said: _Side, told: _Side, measure: str
+    ) -> tuple[list[float], list[float], Floats]:
+        """Return what words gain and lose, and the scores that they would have without losses."""
+        _, recall, _ = self.scores
+        if measure == "recall":  # each reference's token is found by the caption's nearest one
+            gains = np.zeros(len(said.weights))
+            worth = told.weights * np.maximum(0.0, self.cosines.max(axis=0))
+            np.add.at(gains, self.cosines.argmax(axis=0), worth)
+            gains = np.where(said.weights > 0, gains, 0.0)
+            summed = said.words.sum_tokens(gains.tolist())
+            return summed, [0.0] * len(summed), self.scores
+        nearest = self.cosines.max(axis=1)
+        gains = said.weights * np.maximum(0.0, nearest)
+        losses = said.weights * (1 - nearest)
+        ideal = np.asarray([1.0, recall, _f(1.0, recall)])
+        return (
+            said.words.sum_tokens(gains.tolist()),
+            said.words.sum_tokens(losses.tolist()),
+            ideal,
+        )
+
+    def lack(self, said: _Side, told: _Side, measure: str) -> tuple[list[float], Floats] | None:
+        """Return what the reference's words lack, and the scores with a recall of 1."""
+        if measure == "precision" or not said.weights.any():
+            return None
+        losses = told.weights * (1 - self.cosines.max(axis=0))
+        precision = float(self.scores[0])
+        ideal = np.asarray([precision, 1.0, _f(precision, 1.0)])
+        return told.words.sum_tokens(losses.tolist()), ideal
+
+
+def _f(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def read_baseline(path: str, layer: int | None) -> tuple[float, float, float]:

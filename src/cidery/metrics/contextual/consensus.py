@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_tokenizer
+from cidery.captions.locating import locate_words
+from cidery.captions.tokenizers import TokenizedCaptions
 from cidery.captions.workspace import Workspace
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
@@ -19,14 +21,14 @@ from cidery.metrics.base import (
     require_between,
 )
 from cidery.metrics.contextual.base import ByToken, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder, Lens, TokenStates, choose_beta, find_lens
-from cidery.metrics.contextual.wording import Faults, Wording
+from cidery.metrics.contextual.encoders import Encoder, Lens, TokenStates, find_lens
+from cidery.metrics.contextual.wording import Faults, Wording, find_repeated
+from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
+from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from cidery.metrics.contextual.explanation import Explanation
 
 PARTS = ("cone", "recall", "short", "repetition", "dangling", "oddity")
 """The columns of the rows after the score."""
@@ -128,88 +130,21 @@ class Consensus(ByToken):
             faults.oddity,
         ]
 
-    def take_apart(
+    def explain(
         self,
-        candidate: str,
-        references: Sequence[str],
-        tokenizer: TokenizerLike = "ptb",
-        beta: float | None = None,
-    ) -> ConsensusExplanation:
-        """Return what the score of one caption is made of, word by word; `beta` as for `explain`.
+        prepared: Prepared,
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what words earned by their likeness with the nearest ones, and faults cost.
 
-        Similarities of words are without the lens.
-
-        ```python
-        found = Consensus().take_apart("a puppy sleeps on the", ["a dog is sleeping on a sofa"])
-        found.words.missing[0].word   # "sofa"
-        found.faults.dangling         # "the"
-        ```
+        The score without faults is shared by cosine; what repetition, a dangling end and odd
+        neighbours take from it, one after the other, is borne by the words at fault. Similarities
+        of words are without the lens.
         """
-        from cidery.metrics.contextual.explanation import check_captions, explain_states
-
-        check_captions(candidate, references)
-        beta = choose_beta(self.open_encoder(), beta)
-        captions = get_tokenizer(tokenizer)([candidate, *references])
-        encoded = self.read(captions, Workspace())
-        likeness = _References.read(encoded, range(1, len(captions))).compare(encoded, 0)
-        said, *told = captions.captions.tokens()
-        faults = Wording.read(told).find_faults(said)
-        score, *parts = self.combine(likeness, faults)
-        return ConsensusExplanation(
-            score,
-            dict(zip(PARTS, parts, strict=True)),
-            tuple(likeness.weights.tolist()),
-            faults,
-            explain_states(encoded.tokens, beta),
-        )
-
-
-@dataclass(frozen=True)
-class ConsensusExplanation:
-    """What the score of a caption is made of."""
-
-    score: float
-    parts: dict[str, float]
-    """By name: `cone`, `recall`, `short`, `repetition`, `dangling`, `oddity`."""
-    weights: tuple[float, ...]
-    """The share of each reference in the blend that is nearest to the caption."""
-    faults: Faults
-    words: Explanation
-    """The nearest reference word of each word, what is missing, what is extra."""
-
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return self.words.header()
-
-    def lines(self) -> list[list[str]]:
-        """Return the candidate's words as text cells, a row each."""
-        return self.words.lines()
-
-    def notes(self) -> list[str]:
-        """Return what the words do not say."""
-        parts = ", ".join(f"{name} {value:.2f}" for name, value in self.parts.items())
-        weights = ", ".join(f"{weight:.2f}" for weight in self.weights)
-        notes = [
-            f"score {self.score:.4f}: {parts}",
-            f"blend of the references: {weights}",
-            *self.words.notes(),
-        ]
-        if self.faults.repeated:
-            notes.append(f"said too often: {', '.join(self.faults.repeated)}")
-        if self.faults.dangling:
-            notes.append(f"ends on: {self.faults.dangling}")
-        if self.faults.odd:
-            notes.append(f"odd neighbours: {', '.join(map(' '.join, self.faults.odd))}")
-        return notes
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
-        faults = {f.name: getattr(self.faults, f.name) for f in fields(self.faults)}
-        return vars(self) | {"faults": faults, "words": self.words.to_dict()}
-
-    def __str__(self) -> str:
-        table, _, _ = str(self.words).rpartition("\n\n")
-        return "\n".join([table, "", *self.notes()])
+        assert isinstance(prepared, _PreparedConsensus)
+        return prepared.explain(candidates, work)
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,3 +262,69 @@ class _PreparedConsensus(Prepared):
                 faults = self.wordings[image].find_faults(words[row])
                 rows[row] = self.metric.combine(references.compare(encoded, row), faults)
         return rows
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return what the words of each caption earned and cost."""
+        encoded = self.metric.read(candidates.captions, work)
+        words = candidates.captions.captions.tokens()
+        shares = []
+        for row, image in enumerate(candidates.images.tolist()):
+            likeness = _References.read(self.encoded, self.spans[image]).compare(encoded, row)
+            faults = self.wordings[image].find_faults(words[row])
+            score, *values = self.metric.combine(likeness, faults)
+            parts = dict(zip(PARTS, values, strict=True))
+            weights = likeness.weights.tolist()
+            parts |= {f"blend {number}": weight for number, weight in enumerate(weights, 1)}
+            said = CaptionWords.read(encoded.tokens, row)
+            told = [CaptionWords.read(self.encoded.tokens, i) for i in self.spans[image]]
+            beta = find_beta(self.metric.open_encoder())
+            nearest = NearestWords.find(said, told)
+            whole, *costs = self._find_costs(
+                score, faults, candidates.captions.texts[row], words[row]
+            )
+            likenesses = np.maximum(0.0, nearest.similarities).tolist()
+            alike = share(whole, whole, likenesses, [0.0] * len(likenesses))
+            layers = [said.spans(alike, nearest.notes(beta)), *costs]
+            missing = find_missing(said, told, [[0.0] * len(one.texts) for one in told], beta)
+            exact = said.is_whole and any(alike)
+            shares.append(Shares(join_spans(layers, [1.0] * len(layers)), missing, parts, exact))
+        return shares
+
+    def _find_costs(
+        self, score: float, faults: Faults, text: str, words: Sequence[str]
+    ) -> tuple[float, list[Span], list[Span], list[Span]]:
+        """Return the score without faults, and the words that repetition, end and oddity cost."""
+        metric = self.metric
+        factors = (
+            1 - metric.repetition * faults.repetition,
+            1 - metric.dangling * float(faults.dangling is not None),
+            1 - metric.oddity * faults.oddity,
+        )
+        product = math.prod(factors)
+        if not product:
+            return score, [], [], []
+        value = whole = score / product
+        places = locate_words(text, words)
+        costs = []
+        for factor, guilty, note in zip(
+            factors,
+            (
+                find_repeated(words, faults.repeated),
+                [len(words) - 1] if faults.dangling is not None else [],
+                [
+                    p
+                    for p, pair in enumerate(pairwise(words))
+                    if pair in faults.odd
+                    for p in (p, p + 1)
+                ],
+            ),
+            ("said too often", "no end", "odd neighbours"),
+            strict=True,
+        ):
+            cost = value * (factor - 1)
+            bearers = sorted(set(guilty))
+            costs.append(
+                make_spans((places[place], cost / len(bearers), note) for place in bearers)
+            )
+            value *= factor
+        return whole, costs[0], costs[1], costs[2]

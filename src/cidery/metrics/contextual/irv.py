@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from cidery.captions.locating import Place, locate_words
 from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
 from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
@@ -25,6 +27,8 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.encoders import TokenStates, choose_beta
+from cidery.metrics.contextual.words import CaptionWords
+from cidery.metrics.explanations import Shares, Span, make_spans, share_lack
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
@@ -34,6 +38,10 @@ Over: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
 OVER = ("combine", "concatenate", "max", "mean")
 
 _STOPPED = STOP_WORDS["english"] | set(".,;:!?'\"()-") | {"'s"}
+
+
+def _find_no_places(caption: int) -> list[Place | None]:  # noqa: ARG001
+    return []
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +55,8 @@ class TokenTable:
     """Each caption's tokens: places in the other arrays."""
     states: NDArray[np.float32] | None = None
     """[tokens, width]; None: only equal ids are alike."""
+    places: Callable[[int], list[Place | None]] = _find_no_places
+    """Where the words of a caption's tokens stand in it."""
 
     def nearest(
         self, places: NDArray[np.int64], other: TokenTable, other_places: NDArray[np.int64]
@@ -59,6 +69,17 @@ class TokenTable:
             return known[ours]
         cosines = _normalise(self.states[places]) @ _normalise(other.states[other_places]).T
         nearest: Floats = cosines.max(axis=1, initial=-1.0)
+        return nearest
+
+    def find_nearest(
+        self, places: NDArray[np.int64], other: TokenTable, other_places: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return which of the others each token is likest: int64[places]."""
+        if self.states is None or other.states is None:
+            likeness = self.ids[places][:, None] == other.ids[other_places]
+        else:
+            likeness = _normalise(self.states[places]) @ _normalise(other.states[other_places]).T
+        nearest: NDArray[np.int64] = likeness.argmax(axis=1)
         return nearest
 
     def cut(
@@ -129,6 +150,21 @@ class _Settings(Metric):
         if self.idf or self.over not in ("max", "mean"):
             return None
         return "max" if self.over == "max" else "mean"
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what words earned by being the nearest to words of the references.
+
+        Each token of the references gives its part of the recall to the caption's likest token.
+        Words that are nearest to none earn nothing and cost nothing.
+        """
+        assert isinstance(prepared, _PreparedIrv)
+        return prepared.explain(references, candidates, work)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,7 +248,13 @@ def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenT
     stopped = np.fromiter((word in _STOPPED for word in vocabulary), bool)
     words, offsets = form.words(), form.offsets().astype(np.int64)
     groups = [np.arange(*edge) for edge in pairwise(offsets.tolist())]
-    return TokenTable(numbers[words], stopped[words], groups)
+    spelled = cache(form.tokens)
+    texts = captions.texts
+
+    def find_places(caption: int) -> list[Place | None]:
+        return locate_words(texts[caption], spelled()[caption])
+
+    return TokenTable(numbers[words], stopped[words], groups, places=find_places)
 
 
 def _read_states(tokens: TokenStates) -> TokenTable:
@@ -223,7 +265,12 @@ def _read_states(tokens: TokenStates) -> TokenTable:
         start + np.flatnonzero(usable[start:end])
         for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
     ]
-    return TokenTable(tokens.ids, np.isin(tokens.ids, stopped), groups, tokens.states)
+
+    def find_places(caption: int) -> list[Place | None]:
+        words = CaptionWords.read(tokens, caption)
+        return [words.places[word] for word in words.of_tokens if word is not None]
+
+    return TokenTable(tokens.ids, np.isin(tokens.ids, stopped), groups, tokens.states, find_places)
 
 
 def _prepare(
@@ -287,6 +334,79 @@ class _PreparedIrv(Prepared):
                 rows[row] = np.mean(scores) if self.metric.over == "mean" else max(scores)
         return rows
 
+    def explain(
+        self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[Shares]:
+        """Return what the words of each caption earned."""
+        table = self.read(candidates.captions, work)
+        offsets = references.image_offsets.tolist()
+        shares = []
+        for row, image in enumerate(candidates.images.tolist()):
+            candidate = table.captions[row]
+            targets = self.targets[image]
+            scores = [self._score(target, table, candidate) for target in targets]
+            if self.metric.over != "mean":
+                best = int(np.argmax(scores))
+                targets, scores = targets[best : best + 1], scores[best : best + 1]
+            values = np.zeros(len(candidate))
+            lacks: dict[int, float] = {}
+            parts = {"recall": 0.0, "recall of words with content": 0.0}
+            for target, score in zip(targets, scores, strict=True):
+                found = self._split(target, table, candidate, score)
+                values += found.values / len(targets)
+                lacks |= {token: value / len(targets) for token, value in found.lacks.items()}
+                parts["recall"] += found.recall / len(targets)
+                parts["recall of words with content"] += found.content / len(targets)
+            group = range(offsets[image], offsets[image + 1])
+            places = table.places(row)
+            told = values > 0
+            notes = ["nearest to a reference's word" if one else "" for one in told]
+            shares.append(
+                Shares(
+                    make_spans(zip(places, values.tolist(), notes, strict=True)),
+                    [self._find_lacks(number, lacks) for number in group],
+                    parts if self.metric.remove else {"recall": parts["recall"]},
+                    None not in places and bool(told.any()),
+                )
+            )
+        return shares
+
+    def _find_lacks(self, reference: int, lacks: dict[int, float]) -> list[Span]:
+        """Return the words of a reference that the caption lacks; each is named once."""
+        tokens = self.table.captions[reference].tolist()
+        return make_spans(
+            (place, lacks.pop(token), "missing")
+            for place, token in zip(self.table.places(reference), tokens, strict=True)
+            if token in lacks
+        )
+
+    def _split(
+        self,
+        target: NDArray[np.int64],
+        candidates: TokenTable,
+        candidate: NDArray[np.int64],
+        score: float,
+    ) -> _Split:
+        cut = self.table.cut(target, candidates, candidate, self.beta)
+        weights = self.weights[target]
+        recall = matched_recall(cut, weights)
+        worth = cut * (weights if weights[cut != 0].sum() > 0 else 1.0)
+        said = np.arange(len(candidate))
+        best, content = 1.0, recall
+        if self.metric.remove and (~self.table.stopped[target]).any():
+            target = target[~self.table.stopped[target]]
+            said = said[~candidates.stopped[candidate]]
+            worth = cut = self.table.cut(target, candidates, candidate[said], self.beta)
+            best, content = recall, float(cut.mean())
+        values = np.zeros(len(candidate))
+        if worth.any():
+            nearest = self.table.find_nearest(target, candidates, candidate[said])
+            np.add.at(values, said[nearest], score * (worth / worth.sum()))
+        lacked = share_lack(score, best, (1 - cut).tolist())
+        tokens = target.tolist()
+        missing = {tokens[i]: lacked[i] for i in np.flatnonzero(cut == 0).tolist()}
+        return _Split(values, missing, recall, content)
+
     def _score(
         self, target: NDArray[np.int64], candidates: TokenTable, candidate: NDArray[np.int64]
     ) -> float:
@@ -300,3 +420,14 @@ class _PreparedIrv(Prepared):
         candidate = candidate[~candidates.stopped[candidate]]
         # Equation (5)
         return recall * float(self.table.cut(target, candidates, candidate, self.beta).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """What the tokens of a caption earned against one target, and what it lacks."""
+
+    values: Floats
+    lacks: dict[int, float]
+    """By token of the references."""
+    recall: float
+    content: float

@@ -91,6 +91,17 @@ class Wording:
         )
 
 
+def find_repeated(words: Sequence[str], repeated: Sequence[str]) -> list[int]:
+    """Return the places of words that were said often enough before: the last ones."""
+    left = Counter(repeated)
+    places = []
+    for place in reversed(range(len(words))):
+        if left[words[place]] > 0:
+            left[words[place]] -= 1
+            places.append(place)
+    return places[::-1]
+
+
 # It depends on the two words and on shipped frequencies, which are part of the package.
 @lru_cache(maxsize=1 << 16)
 def is_odd(word: str, following: str) -> bool:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,12 +15,16 @@ from cidery.metrics.base import (
     Faithful,
     Metric,
     Prepared,
+    TokenizedCandidates,
     TokenizedReferences,
     require,
     require_choice,
     require_order,
 )
+from cidery.metrics.explanations import Shares, count_holders, share
+from cidery.metrics.located import locate_pairs
 from cidery.metrics.ngram.overlap import prepare_overlap
+from cidery.metrics.ngram.shares import Matches, Words, count_keys, find_lacking, list_ngrams
 from cidery.statistics import Floats
 
 SMOOTHINGS = ("none", "add-one", "epsilon", "exponential")
@@ -118,6 +124,75 @@ class Bleu(Metric):
         with np.errstate(divide="ignore", over="ignore"):
             penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
         return np.asarray(score * penalty, np.float64)
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what words have in n-grams that match, and cost in others.
+
+        If all n-grams matched, the brevity penalty would be the score: it is shared by those that
+        match, each order having the same part. What the precisions take from it is shared by the
+        others, each order having a part as large as the logarithm of its precision.
+        """
+        rows = prepared.measure(candidates, work)
+        order = self._rows_order
+        means = replace(self, brevity=False).each(rows).tolist()
+        scores = self.each(rows).tolist()
+        shares = []
+        for place, (said, told) in enumerate(locate_pairs(references, candidates, "split", work)):
+            matches = rows[place, 2 : 2 + self.n]
+            totals = rows[place, 2 + order : 2 + order + self.n]
+            gains, losses = self._share_orders(said.words, [t.words for t in told])
+            known = [set(reference.words) for reference in told]
+            mean, score = means[place], scores[place]
+            brevity = score / mean if mean else 1.0
+            spans = said.spans(
+                share(score, brevity, gains, losses),
+                [count_holders(sum(w in k for k in known), len(known)) for w in said.words],
+            )
+            parts = {
+                f"precision {n}": float(hits) / max(1.0, float(total))
+                for n, (hits, total) in enumerate(zip(matches, totals, strict=True), 1)
+            }
+            if self.brevity:
+                parts["brevity"] = brevity
+            heard = Counter(said.words)
+            lacks = [
+                reference.lacks([0.0] * len(reference.words), find_lacking(reference.words, heard))
+                for reference in told
+            ]
+            shares.append(Shares(spans, lacks, parts, said.is_whole and any(gains)))
+        return shares
+
+    def _share_orders(
+        self, words: Words, references: list[Words]
+    ) -> tuple[list[float], list[float]]:
+        """Return by word its part in all that matches, and in all that does not."""
+        found = []
+        for n in range(1, self.n + 1):
+            groups = list_ngrams(words, n)
+            most: Counter[Hashable] = Counter()
+            for reference in references:
+                most |= count_keys(list_ngrams(reference, n))
+            found.append(Matches.count(len(words), groups, most))
+        hits = [sum(matches.gains) for matches in found]
+        misses = [sum(matches.losses) for matches in found]
+        weights = [
+            0.0 if not miss else math.inf if not hit else math.log1p(miss / hit)
+            for hit, miss in zip(hits, misses, strict=True)
+        ]
+        if math.inf in weights:  # an order without a match brings the whole score down
+            weights = [float(weight == math.inf) for weight in weights]
+        gains, losses = [0.0] * len(words), [0.0] * len(words)
+        for matches, hit, miss, weight in zip(found, hits, misses, weights, strict=True):
+            for place in range(len(words)):
+                gains[place] += matches.gains[place] / hit if hit else 0.0
+                losses[place] += weight * matches.losses[place] / miss if miss else 0.0
+        return gains, losses
 
     def _log_precisions(self, matches: Floats, totals: Floats) -> Floats:
         matches, totals = matches.astype(np.float64), totals.astype(np.float64)

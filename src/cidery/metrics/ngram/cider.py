@@ -7,7 +7,6 @@ from itertools import compress
 from typing import Any, ClassVar, Literal
 
 from cidery import _native
-from cidery.captions.locating import locate_captions
 from cidery.captions.tokenizers import TokenizedCaptions, stem_form
 from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
@@ -26,6 +25,7 @@ from cidery.metrics.base import (
     require_order,
 )
 from cidery.metrics.explanations import Shares, count_holders, make_spans
+from cidery.metrics.located import locate_candidates, locate_references
 from cidery.metrics.ngram.overlap import translate
 from cidery.statistics import Floats
 
@@ -79,6 +79,20 @@ class PreparedCider(Prepared):
             parts,
         )
 
+    def credit(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[list[tuple[tuple[str, ...], int, float, float]]]:
+        """Return the n-grams of each caption: words, count, what they earned and what they cost."""
+        words = candidates.captions.form(self.form, work).tokens()
+        credits = _native.credit(*self.arguments(candidates, work))
+        return [
+            [
+                (tuple(caption[start : start + n]), count, earned, cost)
+                for n, start, count, earned, cost in ngrams
+            ]
+            for caption, ngrams in zip(words, credits, strict=True)
+        ]
+
     def explain(
         self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
     ) -> list[Shares]:
@@ -86,18 +100,16 @@ class PreparedCider(Prepared):
         arguments = self.arguments(candidates, work)
         flat = _native.word_shares(*arguments, work.threads)
         values, holders, lacks, lacking = (array.tolist() for array in flat)
-        captions = candidates.captions
-        found = locate_captions(captions, self.form, range(len(captions)), work)
+        found = work.once(locate_candidates, candidates, self.form)
+        places = work.once(locate_references, references, candidates, self.form)
         images = candidates.images.tolist()
         offsets = references.image_offsets.tolist()
-        shown = [number for i in set(images) for number in range(offsets[i], offsets[i + 1])]
-        places = locate_captions(references.captions, self.form, shown, work)
         most = max(offsets[i + 1] - offsets[i] for i in range(len(offsets) - 1))
         notes = [[count_holders(k, m) for k in range(m + 1)] for m in range(most + 1)]
         shares = []
         begin = lack = 0
         for number, image in enumerate(images):
-            here = found[number]
+            here = found[number].places
             end = begin + len(here)
             first, last = offsets[image], offsets[image + 1]
             named = notes[last - first]
@@ -105,7 +117,7 @@ class PreparedCider(Prepared):
             spans = make_spans(zip(here, values[begin:end], held, strict=True))
             lacked = []
             for reference in range(first, last):
-                there = places[reference]
+                there = places[reference].places
                 until = lack + len(there)
                 missing = compress(range(lack, until), lacking[lack:until])
                 lacked.append(make_spans([(there[i - lack], lacks[i], "missing") for i in missing]))
@@ -159,6 +171,8 @@ def _without_penalties(
 class _CiderFamily(Metric):
     """What the three have in common."""
 
+    pieces: ClassVar[str] = "n-gram"
+
     n: int = 4
     """The longest n-grams, N of equation (3)."""
 
@@ -194,6 +208,20 @@ class _CiderFamily(Metric):
         """Return what the words of each caption earned or cost; they sum to the score."""
         assert isinstance(prepared, PreparedCider)
         return prepared.explain(references, candidates, work)
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[dict[str, float]]:
+        """Return what the n-grams of each caption earned or cost."""
+        assert isinstance(prepared, PreparedCider)
+        return [
+            {" ".join(words): earned + cost for words, _, earned, cost in ngrams}
+            for ngrams in prepared.credit(candidates, work)
+        ]
 
     def _prepare(
         self,

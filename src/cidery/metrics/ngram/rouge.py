@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import add
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,12 +18,26 @@ from cidery.metrics.base import (
     Faithful,
     Metric,
     Prepared,
+    TokenizedCandidates,
     TokenizedReferences,
     require_between,
     require_choice,
     require_order,
 )
-from cidery.metrics.ngram.overlap import prepare_overlap
+from cidery.metrics.explanations import Shares, count_holders, share, share_lack
+from cidery.metrics.located import LocatedCaption, locate_pairs
+from cidery.metrics.ngram.overlap import PreparedOverlap, prepare_overlap
+from cidery.metrics.ngram.shares import (
+    MOST,
+    Matches,
+    Words,
+    count_keys,
+    find_common,
+    find_lacking,
+    list_ngrams,
+    list_pairs,
+    weigh_common,
+)
 from cidery.statistics import Floats
 
 
@@ -30,13 +49,103 @@ def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
     return np.where((precision > 0) & (recall > 0), value, 0.0)
 
 
+def _f(precision: float, recall: float, beta: float) -> float:
+    return float(f_measure(np.asarray(precision), np.asarray(recall), beta))
+
+
 def _best_f(rows: Floats, beta: float) -> Floats:
     """From rows of best precision and best recall over the references to their F."""
     return f_measure(rows[:, 0], rows[:, 1], beta)[:, None]
 
 
+@dataclass(frozen=True, eq=False)
+class _Comparison:
+    """What a caption and one of its references share, word by word on both sides."""
+
+    said: Matches
+    told: Matches
+    precision: float
+    recall: float
+
+
+class _ByReference(Metric):
+    """F of the best precision and the best recall, each perhaps from another reference."""
+
+    beta: float | None
+
+    @abstractmethod
+    def _compare(self, words: Words, reference: Words) -> _Comparison | None:
+        """Compare two captions; None where they are too long to be compared word by word."""
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what words have in what is common, and cost where they are not in it.
+
+        Words that are common with the reference of the best precision share the F that this caption
+        would have with a precision of 1; the others share what it lacks of that. What references
+        have beyond the caption lies in the one of the best recall.
+        """
+        assert isinstance(prepared, PreparedOverlap)
+        scores = prepared.measure(candidates, work)[:, 0].tolist()
+        pairs = locate_pairs(references, candidates, prepared.form, work)
+        return [
+            self._explain_one(score, said, told)
+            for score, (said, told) in zip(scores, pairs, strict=True)
+        ]
+
+    def _explain_one(
+        self, score: float, said: LocatedCaption, told: Sequence[LocatedCaption]
+    ) -> Shares:
+        comparisons = [self._compare(said.words, reference.words) for reference in told]
+        found = [comparison for comparison in comparisons if comparison is not None]
+        if len(found) < len(told):
+            return Shares((), [()] * len(told), exact=False)
+        nearest = max(found, key=lambda comparison: comparison.precision)
+        fullest = max(found, key=lambda comparison: comparison.recall)
+        precision, recall = nearest.precision, fullest.recall
+        values = share(
+            score, _f(1.0, recall, self.beta or 0.0), nearest.said.gains, nearest.said.losses
+        )
+        lacks = [
+            reference.lacks(
+                share_lack(score, _f(precision, 1.0, self.beta or 0.0), comparison.told.losses)
+                if comparison is fullest
+                else [0.0] * len(reference.words),
+                [gain == 0 for gain in comparison.told.gains],
+            )
+            for reference, comparison in zip(told, found, strict=True)
+        ]
+        notes = ["in common" if gain else "not in common" for gain in nearest.said.gains]
+        exact = said.is_whole and any(nearest.said.gains)
+        parts = {"precision": precision, "recall": recall}
+        return Shares(said.spans(values, notes), lacks, parts, exact)
+
+
+def _count_common(
+    words: Words, reference: Words, places: Sequence[tuple[int, int]], added: Sequence[float]
+) -> tuple[Matches, Matches]:
+    """Return what each word has in a common subsequence: 0 where it is not part of it."""
+    sides = []
+    for side, length in enumerate((len(words), len(reference))):
+        matches = Matches([0.0] * length, [1.0] * length)
+        for pair, more in zip(places, added, strict=True):
+            matches.gains[pair[side]] = more
+            matches.losses[pair[side]] = 0.0
+        sides.append(matches)
+    return sides[0], sides[1]
+
+
+def _divide(part: float, whole: float) -> float:
+    return part / whole if whole > 0 else 0.0
+
+
 @dataclass(frozen=True)
-class RougeL(Metric):
+class RougeL(_ByReference):
     """ROUGE-L: F of the longest common subsequence; in [0, 1].
 
     R = max_j LCS(c, s_j)/|s_j|, P = max_j LCS(c, s_j)/|c|, F = (1+β²)RP/(R+β²P): Lin 2004;
@@ -75,9 +184,17 @@ class RougeL(Metric):
         finish = partial(_best_f, beta=self.beta or 0.0)
         return prepare_overlap(references, work, "rouge_l", coco, form=form, finish=finish)
 
+    def _compare(self, words: Words, reference: Words) -> _Comparison:
+        places = list(find_common(words, reference))
+        said, told = _count_common(words, reference, places, [1.0] * len(places))
+        common = len(places)
+        if self.faithful == "coco" and not words and not reference:
+            return _Comparison(said, told, 1.0, 1.0)
+        return _Comparison(said, told, _divide(common, len(words)), _divide(common, len(reference)))
+
 
 @dataclass(frozen=True)
-class RougeW(Metric):
+class RougeW(_ByReference):
     """ROUGE-W: ROUGE-L in which runs of k words count k^weight; in [0, 1].
 
     R = max_j f⁻¹(WLCS(c, s_j)/f(|s_j|)), P likewise on the candidate, F as ROUGE-L's, with
@@ -104,9 +221,21 @@ class RougeW(Metric):
         finish = partial(_best_f, beta=self.beta)
         return prepare_overlap(references, work, "rouge_w", float(self.weight), finish=finish)
 
+    def _compare(self, words: Words, reference: Words) -> _Comparison | None:
+        if len(words) * len(reference) > MOST:
+            return None
+        places, added = weigh_common(words, reference, self.weight)
+        common = math.fsum(added)
+        said, told = _count_common(words, reference, places, added)
+        shares = (
+            _divide(common, len(side) ** self.weight) ** (1 / self.weight)
+            for side in (words, reference)
+        )
+        return _Comparison(said, told, *shares)
+
 
 @dataclass(frozen=True)
-class RougeS(Metric):
+class RougeS(_ByReference):
     """ROUGE-S: F of ordered word pairs (skip-bigrams); in [0, 1].
 
     R = max_j Σ_k min(f_k(c), f_k(s_j)) / Σ_k f_k(s_j), P likewise on the candidate, F as ROUGE-L's:
@@ -136,6 +265,20 @@ class RougeS(Metric):
         skip = -1 if self.skip is None else self.skip
         finish = partial(_best_f, beta=self.beta)
         return prepare_overlap(references, work, "rouge_s", skip, finish=finish)
+
+    def _compare(self, words: Words, reference: Words) -> _Comparison | None:
+        longest = max(len(words), len(reference))
+        if longest * (longest if self.skip is None else self.skip + 1) > MOST:
+            return None
+        ours, theirs = list_pairs(words, self.skip), list_pairs(reference, self.skip)
+        common = count_keys(ours) & count_keys(theirs)
+        total = common.total()
+        return _Comparison(
+            Matches.count(len(words), ours, common),
+            Matches.count(len(reference), theirs, common),
+            _divide(total, len(ours)),
+            _divide(total, len(theirs)),
+        )
 
 
 @dataclass(frozen=True)
@@ -171,6 +314,63 @@ class RougeN(Metric):
         return prepare_overlap(
             references, work, "rouge_n", self.n, order=self.n, finish=self._finish
         )
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what words have in the n-grams that references have too.
+
+        Recall forgives the caption's other words; for `f` they cost what precision takes.
+        """
+        scores = prepared.measure(candidates, work)[:, 0].tolist()
+        pairs = locate_pairs(references, candidates, "split", work)
+        return [
+            self._explain_one(score, said, told)
+            for score, (said, told) in zip(scores, pairs, strict=True)
+        ]
+
+    def _explain_one(
+        self, score: float, said: LocatedCaption, told: Sequence[LocatedCaption]
+    ) -> Shares:
+        ours = list_ngrams(said.words, self.n)
+        counts = count_keys(ours)
+        length = len(said.words)
+        gains, losses = [0.0] * length, [0.0] * length
+        matched = total = 0
+        lacking: list[Matches] = []
+        for reference in told:
+            theirs = list_ngrams(reference.words, self.n)
+            common = counts & count_keys(theirs)
+            here = Matches.count(length, ours, common)
+            gains = list(map(add, gains, here.gains))
+            losses = list(map(add, losses, here.losses))
+            matched += common.total()
+            total += len(theirs)
+            lacking.append(Matches.count(len(reference.words), theirs, common))
+        precision, recall = _divide(matched, len(ours) * len(told)), _divide(matched, total)
+        ideal = lack = score
+        if self.measure == "f":
+            ideal, lack = _f(1.0, recall, 1.0), _f(precision, 1.0, 1.0)
+        else:
+            losses, lack = [0.0] * length, 1.0
+        lost = math.fsum(loss for matches in lacking for loss in matches.losses)
+        heard = Counter(said.words)
+        lacks = [
+            reference.lacks(
+                [min(0.0, (score - lack) * _divide(loss, lost)) for loss in matches.losses],
+                find_lacking(reference.words, heard),
+            )
+            for reference, matches in zip(told, lacking, strict=True)
+        ]
+        held = [sum(word in reference.words for reference in told) for word in said.words]
+        notes = [count_holders(count, len(told)) for count in held]
+        spans = said.spans(share(score, ideal, gains, losses), notes)
+        parts = {"precision": precision, "recall": recall}
+        return Shares(spans, lacks, parts, said.is_whole and any(gains))
 
     def _finish(self, rows: Floats) -> Floats:
         """From rows of matches, references' n-grams and the candidate's, to recall or F."""

@@ -112,6 +112,15 @@ class ReferenceScene:
             return product(objects[0], self.attributes.find(found[1], synsets))
         return product(objects[0], (found[1],), objects[1])
 
+    def find_stated(self, graph: SceneGraph, synsets: Synsets) -> dict[SceneTuple, SceneTuple]:
+        """Return the tuples of one of the references, each as it is stated here."""
+        return {
+            found: self.stated[key]
+            for found in graph.tuples
+            for key in self.keys(found, synsets, synsets)
+            if key in self.stated
+        }
+
     def compare(self, graph: SceneGraph, synsets: Synsets) -> SceneComparison:
         """Compare a caption's graph with what is stated here."""
         named = with_phrases(synsets, [graph])

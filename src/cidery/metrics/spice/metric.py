@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
@@ -24,8 +24,11 @@ from cidery.metrics.base import (
     require,
     require_choice,
 )
+from cidery.metrics.explanations import Shares, join_shares
+from cidery.metrics.located import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
-from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph
+from cidery.metrics.spice.explaining import ExplainedScene, WordFinder
+from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
 from cidery.statistics import Floats
 from cidery.store import load
@@ -70,6 +73,7 @@ class Spice(Metric):
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
     extra: ClassVar[str | None] = "spice"
+    pieces: ClassVar[str] = "tuple"
 
     def __post_init__(self) -> None:
         require_choice("of", self.of, CATEGORIES)
@@ -106,7 +110,7 @@ class Spice(Metric):
         scenes = [
             ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
         ]
-        return _PreparedSpice(parser, table, scenes)
+        return _PreparedSpice(parser, table, scenes, graphs)
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen score of each caption; nan where there is none."""
@@ -120,6 +124,61 @@ class Spice(Metric):
         with np.errstate(invalid="ignore", divide="ignore"):
             mean: Floats = sums[..., column] / sums[..., column + _PRESENT]
         return mean
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return what the tuples of each caption earned or cost, shared by the words they name.
+
+        Tuples that match share the F that the caption would have if all did; the others share what
+        it lacks of that. What references have beyond the caption is what recall takes from it.
+        """
+        assert isinstance(prepared, _PreparedSpice)
+        synsets = _read_synsets(prepared.table)
+        offsets = references.image_offsets.tolist()
+        pairs = locate_pairs(references, candidates, "words", work)
+        shares = []
+        for image, (said, told), explained in zip(
+            candidates.images.tolist(),
+            pairs,
+            self._explain(prepared, candidates, work),
+            strict=True,
+        ):
+            there = prepared.graphs[offsets[image] : offsets[image + 1]]
+            stated = [prepared.scenes[image].find_stated(known, synsets) for known in there]
+            shares.append(explained.share(said, told, stated))
+        return shares
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,  # noqa: ARG002
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[dict[str, float]]:
+        """Return what the tuples of each caption earned or cost."""
+        assert isinstance(prepared, _PreparedSpice)
+        pieces = []
+        for explained in self._explain(prepared, candidates, work):
+            matched, extra, values = explained.share_tuples()
+            named = map(format_tuple, (*matched, *extra))
+            pieces.append(dict(zip(named, values, strict=True)))
+        return pieces
+
+    def _explain(
+        self, prepared: _PreparedSpice, candidates: TokenizedCandidates, work: Workspace
+    ) -> Iterator[ExplainedScene]:
+        scores = self.each(prepared.measure(candidates, work)).tolist()
+        graphs = work.once(_parse, prepared.parser, candidates.captions, keep=False)
+        synsets = _read_synsets(prepared.table)
+        finder = WordFinder(prepared.parser.lemmatizer)
+        for graph, image, score in zip(graphs, candidates.images.tolist(), scores, strict=True):
+            comparison = prepared.scenes[image].compare(graph, synsets)
+            yield ExplainedScene(self.of, self.measure, score, comparison, finder)
 
     @property
     def _column(self) -> int:
@@ -171,6 +230,8 @@ class _PreparedSpice(Prepared):
     parser: Parser
     table: _native.MeteorTable
     scenes: Sequence[ReferenceScene]
+    graphs: Sequence[SceneGraph]
+    """Of all references, in a row."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 70]: scores and counts by category."""
@@ -246,6 +307,7 @@ class Spider(Metric):
 
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     extra: ClassVar[str | None] = "spice"
+    pieces: ClassVar[str] = "tuple or n-gram"
 
     def __post_init__(self) -> None:
         _ = self._parts  # their settings are checked
@@ -280,6 +342,49 @@ class Spider(Metric):
         """Make references ready for both."""
         spice, cider = self._parts
         return _PreparedSpider(spice.prepare(references, work), cider.prepare(references, work))
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[Shares]:
+        """Return half of what words earned or cost in SPICE and in CIDEr-D."""
+        assert isinstance(prepared, _PreparedSpider)
+        spice, cider = self._parts
+        halves = (
+            spice.explain(prepared.spice, references, candidates, work),
+            cider.explain(prepared.cider, references, candidates, work),
+        )
+        values = (
+            spice.each(prepared.spice.measure(candidates, work)).tolist(),
+            cider.each(prepared.cider.measure(candidates, work)).tolist(),
+        )
+        return [
+            replace(
+                join_shares([one, other], [0.5, 0.5]),
+                parts={"spice": of_spice, "cider-d": of_cider},
+            )
+            for one, other, of_spice, of_cider in zip(*halves, *values, strict=True)
+        ]
+
+    def credit_pieces(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> list[dict[str, float]]:
+        """Return half of what the tuples and the n-grams of each caption earned or cost."""
+        assert isinstance(prepared, _PreparedSpider)
+        spice, cider = self._parts
+        tuples = spice.credit_pieces(prepared.spice, references, candidates, work)
+        ngrams = cider.credit_pieces(prepared.cider, references, candidates, work)
+        return [
+            {piece: value / 2 for piece, value in (*one.items(), *other.items())}
+            for one, other in zip(tuples, ngrams, strict=True)
+        ]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from cidery.captions.locating import locate_words
 from cidery.errors import InputError, SettingError
 from cidery.metrics.contextual.encoders.base import (
     Encoder,
@@ -90,9 +91,10 @@ class FunctionEncoder(Encoder):
         """Return the words of one caption, with the characters where they are found in it."""
         tokens, end = [], 0
         words, _ = self._read_words([caption], self._call([caption]))[0]
-        for number, word in enumerate(words):
-            start = max(caption.lower().find(word.lower(), end), end)
-            end = start + len(word)
+        for number, (word, place) in enumerate(
+            zip(words, locate_words(caption, words), strict=True)
+        ):
+            start, end = place or (end, end)
             tokens.append(Token(word, start, end, number if word else None))
         return tokens
 

@@ -1,0 +1,127 @@
+"""What words have in the n-grams, pairs and subsequences that two captions share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Words: TypeAlias = Sequence[str]
+Group: TypeAlias = tuple[Hashable, tuple[int, ...]]
+"""What is compared, such as an n-gram, and the places of its words."""
+
+MOST = 1_000_000
+"""More comparisons of words than this are not made: a longer caption's score is left whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class Matches:
+    """By word of a caption: how much of the groups that it is part of matches, and how much not."""
+
+    gains: list[float]
+    losses: list[float]
+
+    @classmethod
+    def count(
+        cls, words: int, groups: Sequence[Group], matched: Mapping[Hashable, float]
+    ) -> Matches:
+        """Share each group's match among its occurrences, and each occurrence's among its words.
+
+        `matched` says how many occurrences of a group match; a group adds up to 1 for each.
+        """
+        found = cls([0.0] * words, [0.0] * words)
+        counts = Counter(key for key, _ in groups)
+        for key, places in groups:
+            share = min(1.0, matched.get(key, 0) / counts[key])
+            for place in places:
+                found.gains[place] += share / len(places)
+                found.losses[place] += (1 - share) / len(places)
+        return found
+
+
+def list_ngrams(words: Words, n: int) -> list[Group]:
+    """Return the n-grams of a caption with their places."""
+    return [
+        (tuple(words[start : start + n]), tuple(range(start, start + n)))
+        for start in range(len(words) - n + 1)
+    ]
+
+
+def list_pairs(words: Words, skip: int | None) -> list[Group]:
+    """Return the pairs of words with at most so many words between them, with their places."""
+    reach = len(words) if skip is None else skip + 2
+    return [
+        ((words[first], words[second]), (first, second))
+        for first in range(len(words))
+        for second in range(first + 1, min(len(words), first + reach))
+    ]
+
+
+def count_keys(groups: Sequence[Group]) -> Counter[Hashable]:
+    """Count groups, wherever they stand."""
+    return Counter(key for key, _ in groups)
+
+
+def find_lacking(words: Words, heard: Counter[str]) -> list[bool]:
+    """Tell which words of a reference a caption lacks; where it has some, the last ones."""
+    left = Counter(heard)
+    lacking = []
+    for word in words:
+        left[word] -= 1
+        lacking.append(left[word] < 0)
+    return lacking
+
+
+def find_common(words: Words, other: Words) -> Iterator[tuple[int, int]]:
+    """Yield the places of a longest common subsequence in both captions, from the end.
+
+    One number holds a row of the table, a bit per word: Hyyrö, "Bit-parallel LCS-length computation
+    revisited", 2004.
+    """
+    masks: dict[str, int] = {}
+    for place, word in enumerate(words):
+        masks[word] = masks.get(word, 0) | 1 << place
+    full = (1 << len(words)) - 1
+    row, rows = full, []
+    for word in other:
+        shared = row & masks.get(word, 0)
+        row = ((row + shared) | (row - shared)) & full
+        rows.append(row)
+    place, line = len(words) - 1, len(other) - 1
+    while place >= 0 and line >= 0:
+        if rows[line] >> place & 1:  # no word was gained here
+            place -= 1
+        elif line and not rows[line - 1] >> place & 1:  # nor by this word of the other
+            line -= 1
+        else:
+            yield place, line
+            place, line = place - 1, line - 1
+
+
+def weigh_common(
+    words: Words, other: Words, exponent: float
+) -> tuple[list[tuple[int, int]], list[float]]:
+    """Return the places of ROUGE-W's common subsequence in both captions, and what each adds."""
+    weights = [[0.0] * (len(other) + 1) for _ in range(len(words) + 1)]
+    runs = [[0] * (len(other) + 1) for _ in range(len(words) + 1)]
+    for i, word in enumerate(words, 1):
+        for j, there in enumerate(other, 1):
+            if word == there:
+                run = runs[i - 1][j - 1]
+                weights[i][j] = weights[i - 1][j - 1] + (run + 1) ** exponent - run**exponent
+                runs[i][j] = run + 1
+            else:
+                weights[i][j] = max(weights[i - 1][j], weights[i][j - 1])
+    places, added = [], []
+    i, j = len(words), len(other)
+    while i and j:
+        if words[i - 1] == other[j - 1]:
+            places.append((i - 1, j - 1))
+            added.append(weights[i][j] - weights[i - 1][j - 1])
+            i, j = i - 1, j - 1
+        elif weights[i - 1][j] >= weights[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return places, added

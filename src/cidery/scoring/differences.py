@@ -1,0 +1,279 @@
+"""What makes the difference between two systems: pieces of captions, and images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from cidery.captions.corpus import Corpus, ImageId
+from cidery.errors import SettingError
+from cidery.metrics import Metric
+from cidery.scoring.scorer import Scorer
+from cidery.scoring.tables import ScoreTable
+from cidery.statistics import Floats, draw_sums, sum_by_group
+from cidery.statistics.resampling import find_bounds
+
+PIECES = 10
+"""How many pieces are shown."""
+IMAGES = 5
+"""How many images are shown."""
+
+
+@dataclass(frozen=True)
+class PieceDifference:
+    """A piece of captions, such as an n-gram, that two systems earn differently with."""
+
+    piece: str
+    difference: float
+    """What it brings the first system per caption, on average, less what it brings the second."""
+    low: float
+    high: float
+    """Bootstrap interval of the difference, images drawn again."""
+    uses: int
+    """How many captions of the first system have it."""
+    other_uses: int
+
+
+@dataclass(frozen=True)
+class ImageDifference:
+    """An image on which two systems score differently."""
+
+    image: ImageId
+    difference: float
+    captions: tuple[str, ...]
+    other_captions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What makes the difference between two systems by one metric, the largest parts first."""
+
+    metric: str
+    systems: tuple[str, str]
+    kind: str
+    """What pieces are: `n-gram`, `tuple` or `word`."""
+    pieces: tuple[PieceDifference, ...]
+    images: tuple[ImageDifference, ...]
+    confidence: float
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        one, other = self.systems
+        return [self.kind, "diff", f"{100 * self.confidence:g} % interval", one, other]
+
+    def lines(self, digits: int = 4) -> list[list[str]]:
+        """Return the pieces as text cells, a row each, with how many captions have them."""
+        return [
+            [
+                found.piece,
+                f"{found.difference:+.{digits}f}",
+                f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]",
+                str(found.uses),
+                str(found.other_uses),
+            ]
+            for found in self.pieces
+        ]
+
+    def image_header(self) -> list[str]:
+        """Return the columns of `image_lines`."""
+        return ["image", "diff", *self.systems]
+
+    def image_lines(self, digits: int = 4) -> list[list[str]]:
+        """Return the images as text cells, a row each, with both systems' captions."""
+        return [
+            [
+                str(found.image),
+                f"{found.difference:+.{digits}f}",
+                " / ".join(found.captions),
+                " / ".join(found.other_captions),
+            ]
+            for found in self.images
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "systems": list(self.systems),
+            "kind": self.kind,
+            "pieces": [vars(found) for found in self.pieces],
+            "images": [
+                vars(found)
+                | {
+                    "captions": list(found.captions),
+                    "other_captions": list(found.other_captions),
+                }
+                for found in self.images
+            ],
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per piece, then per image, with all digits, for CSV."""
+        one, other = self.systems
+        head = {"metric": self.metric, "system": one, "other": other}
+        return [
+            *({**head, "kind": self.kind, **vars(found)} for found in self.pieces),
+            *(
+                {
+                    **head,
+                    "kind": "image",
+                    "piece": found.image,
+                    "difference": found.difference,
+                    "low": "",
+                    "high": "",
+                    "uses": len(found.captions),
+                    "other_uses": len(found.other_captions),
+                }
+                for found in self.images
+            ),
+        ]
+
+
+NOTE = (
+    "diff is what a piece brings per caption, on average, to the first system less to the second; "
+    "the counts are of captions that have it. Each interval is for its piece alone: the largest "
+    "differences of many are smaller on other images."
+)
+
+
+def find_differences(
+    scorer: Scorer,
+    corpora: Mapping[str, Corpus],
+    tables: Mapping[str, ScoreTable],
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> dict[str, dict[tuple[str, str], Differences]]:
+    """Return metric -> (system, other system) -> what makes the difference."""
+    found = {}
+    for label, metric in choose_explained(scorer.metrics).items():
+        sums = {
+            name: _Sums.count(
+                scorer.credit_pieces(label, corpus.candidates, corpus.candidate_images), corpus
+            )
+            for name, corpus in corpora.items()
+        }
+        found[label] = {
+            (one, other): Differences(
+                label,
+                (one, other),
+                metric.pieces,
+                _compare_pieces(sums[one], sums[other], confidence, resamples, seed),
+                _compare_images(
+                    label, (corpora[one], corpora[other]), (tables[one], tables[other])
+                ),
+                confidence,
+            )
+            for one, other in combinations(corpora, 2)
+        }
+    return found
+
+
+def choose_explained(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
+    """Return the metrics with pieces of their own, or else those that explain words."""
+    able = {label: metric for label, metric in metrics.items() if metric.can_explain}
+    if not able:
+        raise SettingError(
+            f"none of {', '.join(metrics)} says how words contribute to its scores; add a metric "
+            "that does, such as cider-d"
+        )
+    own = {label: metric for label, metric in able.items() if metric.pieces != "word"}
+    return own or able
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What the pieces of one system's captions earned and cost."""
+
+    pieces: Sequence[Mapping[str, float]]
+    """By caption."""
+    corpus: Corpus
+    totals: Mapping[str, float]
+    uses: Counter[str]
+
+    @classmethod
+    def count(cls, pieces: Sequence[Mapping[str, float]], corpus: Corpus) -> _Sums:
+        totals: dict[str, float] = {}
+        uses: Counter[str] = Counter()
+        for found in pieces:
+            uses.update(found.keys())
+            for piece, value in found.items():
+                totals[piece] = totals.get(piece, 0.0) + value
+        return cls(pieces, corpus, totals, uses)
+
+    def mean(self, piece: str) -> float:
+        """Return what a piece brings per caption."""
+        return self.totals.get(piece, 0.0) / len(self.pieces)
+
+    def rows(self, chosen: Mapping[str, int]) -> Floats:
+        """Return what chosen pieces bring in each image, and how many captions it has."""
+        rows = np.zeros((len(self.pieces), len(chosen) + 1))
+        rows[:, -1] = 1
+        for row, found in enumerate(self.pieces):
+            for piece in found.keys() & chosen.keys():
+                rows[row, chosen[piece]] = found[piece]
+        return sum_by_group(rows, self.corpus.candidate_images, len(self.corpus.images))
+
+
+def _compare_pieces(
+    one: _Sums, other: _Sums, confidence: float, resamples: int, seed: int
+) -> tuple[PieceDifference, ...]:
+    differences = {
+        piece: one.mean(piece) - other.mean(piece)
+        for piece in dict.fromkeys((*one.totals, *other.totals))
+    }
+    largest = sorted(differences, key=lambda piece: -abs(differences[piece]))[:PIECES]
+    chosen = {piece: place for place, piece in enumerate(largest)}
+    drawn = [draw_sums(side.rows(chosen), resamples, seed) for side in (one, other)]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = [sums[:, :-1] / sums[:, -1:] for sums in drawn]
+    samples = means[0] - means[1]
+    found = []
+    for piece, place in chosen.items():
+        low, high = find_bounds(samples[:, place], confidence)
+        uses, other_uses = one.uses[piece], other.uses[piece]
+        found.append(PieceDifference(piece, differences[piece], low, high, uses, other_uses))
+    return tuple(found)
+
+
+def _compare_images(
+    label: str, corpora: tuple[Corpus, Corpus], tables: tuple[ScoreTable, ScoreTable]
+) -> tuple[ImageDifference, ...]:
+    """Return the images on which the captions' mean scores differ most."""
+    first, second = (
+        _mean_scores(table.each[label], corpus)
+        for corpus, table in zip(corpora, tables, strict=True)
+    )
+    # Systems list images in the references' order, the same for both.
+    differences = first - second
+    largest = np.argsort(-np.abs(differences), kind="stable")[:IMAGES]
+    said = [_list_captions(corpus, set(largest.tolist())) for corpus in corpora]
+    return tuple(
+        ImageDifference(
+            corpora[0].images[image],
+            float(differences[image]),
+            tuple(said[0][image]),
+            tuple(said[1][image]),
+        )
+        for image in largest.tolist()
+        if differences[image]
+    )
+
+
+def _mean_scores(each: Floats, corpus: Corpus) -> Floats:
+    rows = np.stack([np.nan_to_num(each), np.ones(len(each))], axis=1)
+    sums = sum_by_group(rows, corpus.candidate_images, len(corpus.images))
+    means: Floats = sums[:, 0] / sums[:, 1]
+    return means
+
+
+def _list_captions(corpus: Corpus, images: set[int]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {image: [] for image in images}
+    for caption, image in zip(corpus.candidates, corpus.candidate_images.tolist(), strict=True):
+        if image in images:
+            found[image].append(caption)
+    return found
