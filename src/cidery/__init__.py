@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from cidery.metrics.builtin import *  # noqa: F403
     from cidery.metrics.explanations import Explanation as Explanation
     from cidery.metrics.explanations import Span as Span
+    from cidery.reports import write_report as write_report
     from cidery.rewards import Reward as Reward
     from cidery.scoring.comparison import Comparison as Comparison
     from cidery.scoring.comparison import compare as compare
@@ -70,6 +71,7 @@ _MODULES = {
     "score": "scoring.evaluation",
     "score_references": "diversity",
     "tokenize": "captions.tokenizers",
+    "write_report": "reports",
 }
 """Where each public name is defined; it is imported when it is first used.
 

@@ -27,6 +27,7 @@ from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarn
 COMMANDS = (
     "score",
     "compare",
+    "report",
     "diversity",
     "meta",
     "stats",
