@@ -856,8 +856,11 @@ def list_relevant(material: Material, metrics: Iterable[str]) -> list[Cause]:
         causes += [_WHOLE_FILE] if len(material.missing) else []
         causes += _CIDER_R if "cider-r" in claimed else _CIDER
     if "bleu" in families:
-        orders = {f"bleu-{metric[-1]}-reported" for metric in claimed if metric.startswith("bleu")}
-        causes += [c for c in _BLEU if c.id not in orders or not c.id.endswith("-reported")]
+        orders = [metric for metric in claimed if metric.startswith("bleu")]
+        # Where several orders are claimed, none of them can have been taken for another.
+        known = {f"{metric}-reported" for metric in orders}
+        single = len(orders) == 1
+        causes += [c for c in _BLEU if not c.id.endswith("-reported") or (single and c.id not in known)]
     if "rouge" in families:
         causes += _ROUGE
     if "meteor" in families:

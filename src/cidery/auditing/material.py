@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery import _native
+from cidery.auditing.texts import Way
 from cidery.captions.corpus import Candidates, Corpus, ImageId, References
 from cidery.captions.inputs import group_references, list_candidates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+_BLOCK = 50
 COMPLETE = 0.6
 """Where fewer of the references' images have captions, a part of them was meant to be scored."""
 
@@ -140,6 +142,30 @@ class Material:
         """How many references each image has."""
         return np.diff(self.offsets)
 
+    def sample(self, count: int) -> Material:
+        """Return about so many of the images, in blocks of neighbours, which stay neighbours."""
+        order = self.row_images[self.first_rows] if len(self.first_rows) else self.described
+        order = np.asarray(list(dict.fromkeys(order.tolist())), np.int64)
+        blocks = max(1, count // _BLOCK)
+        starts = np.linspace(0, max(0, len(order) - _BLOCK), blocks).astype(np.int64)
+        chosen = np.unique(starts[:, None] + np.arange(_BLOCK))
+        share = count / len(order)
+        missing = self.missing[: round(share * len(self.missing))]
+        kept = np.sort(np.concatenate([order[chosen[chosen < len(order)]], missing]))
+        place = np.full(len(self.images), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(place[self.row_images] >= 0)
+        texts = [self.references[self.offsets[i] : self.offsets[i + 1]] for i in kept.tolist()]
+        return replace(
+            self,
+            images=tuple(self.images[i] for i in kept.tolist()),
+            references=[text for group in texts for text in group],
+            offsets=np.concatenate([[0], np.cumsum([len(group) for group in texts])]),
+            rows=[self.rows[row] for row in rows.tolist()],
+            row_images=place[self.row_images[rows]],
+            strangers=(),
+        )
+
     def right_input(self) -> tuple[list[tuple[ImageId, str]], dict[ImageId, list[str]]]:
         """Return what is to be scored: one caption per image, and the references of those."""
         candidates = [
@@ -162,12 +188,36 @@ class Words:
     native_vocabulary: _native.Vocabulary
 
     @classmethod
-    def cut(cls, texts: list[str]) -> Words:
-        """Cut texts at blanks."""
-        captions = _native.tokenize(texts, "whitespace", 1)
+    def cut(cls, texts: list[str], way: Way) -> Words:
+        """Cut texts into words."""
+        read = texts if way.read is None else way.read(texts)
+        captions = _native.tokenize(read, "whitespace", 1)
+        if way.cut is None:
+            return cls.of(captions)
+        pieces = way.cut(captions.vocabulary())
+        return cls.of(captions.expand(_native.Expansion(pieces)))
+
+    @classmethod
+    def of(cls, captions: _native.Captions) -> Words:
+        """Return native captions as arrays."""
         vocabulary = captions.vocabulary()
         offsets = captions.offsets().astype(np.int64)
         return cls(vocabulary, captions.words(), offsets, _native.Vocabulary(vocabulary))
+
+    @classmethod
+    def join_lists(cls, first: Words, second: Words) -> Words:
+        """Return the captions of both, with one list of words."""
+        known = {word: number for number, word in enumerate(first.vocabulary)}
+        numbers = np.asarray(
+            [known.setdefault(word, len(known)) for word in second.vocabulary], np.uint32
+        )
+        vocabulary = list(known)
+        return cls(
+            vocabulary,
+            np.concatenate([first.words, numbers[second.words]]),
+            np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]]),
+            _native.Vocabulary(vocabulary),
+        )
 
     @property
     def lengths(self) -> NDArray[np.int64]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cidery import _native
 from cidery.auditing.material import Material, Words
-from cidery.auditing.texts import WAYS
+from cidery.auditing.texts import SIDES, WAYS
 from cidery.auditing.variants import VARIANTS, Variant
 from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.captions.workspace import Workspace
@@ -44,7 +44,7 @@ class Pipeline:
     """From two files to a number: what is done in each respect."""
 
     text: str = "ptb"
-    """What cuts captions into words: a name of `texts.WAYS`."""
+    """What cuts captions into words: a name of `texts.SIDES`."""
     case: bool = False
     """Whether capitals are kept."""
     punctuation: bool = False
@@ -90,6 +90,10 @@ class Pipeline:
             "meteor": self.meteor if family == "meteor" else "right",
             "weights": self.weights if family == "cider" else "references",
         }
+        if family != "rouge":  # only ROUGE splits at every single blank
+            kept["text"] = {"each-blank": "split", "lower-each-blank": "lower-split"}.get(
+                self.text, self.text
+            )
         return replace(self, **kept)
 
     def find_variant(self, metric: str) -> Variant:
@@ -99,7 +103,7 @@ class Pipeline:
     @property
     def other_way(self) -> Pipeline | None:
         """The same with the words that other programs cut a little differently."""
-        other = None if self.case or self.punctuation else WAYS[self.text].other
+        other = None if self.case or self.punctuation else SIDES[self.text].other
         return None if other is None else replace(self, text=other)
 
 
@@ -126,9 +130,12 @@ class Engine:
             return self._words[way]
 
     def _cut(self, way: str) -> Words:
-        chosen, material = WAYS[way], self.material
-        references = chosen.references(material.references)
-        return Words.cut([*references, *chosen.candidates(material.rows), ""])
+        chosen, material = SIDES[way], self.material
+        rows = [*material.rows, ""]
+        if chosen.candidates == chosen.references and chosen.candidates != "ptb-coco":
+            return Words.cut([*material.references, *rows], WAYS[chosen.candidates])
+        references = Words.cut(material.references, WAYS[chosen.references])
+        return Words.join_lists(references, Words.cut(rows, WAYS[chosen.candidates]))
 
     def open(self, pipeline: Pipeline) -> Group:
         """Return what runs this pipeline and all others of its group."""
@@ -159,8 +166,16 @@ class _CountedReferences(TokenizedReferences):
 _TOKENIZER = Tokenizer("ptb")
 
 
+class _CutCaptions(TokenizedCaptions):
+    """Captions that were cut at every blank already."""
+
+    def form(self, form: str, work: Workspace | None = None) -> _native.Captions:
+        """Return the captions in that form."""
+        return self.captions if form in ("words", "split") else super().form(form, work)
+
+
 def _tokenize(words: Words) -> TokenizedCaptions:
-    return TokenizedCaptions(words.native())
+    return _CutCaptions(words.native())
 
 
 def _group(words: Words, offsets: Places) -> TokenizedReferences:
@@ -286,9 +301,8 @@ class Group:
         """Return every character of the first reference as a reference of its own."""
         material = self.material
         texts = [material.references[int(material.offsets[image])] for image in images]
-        cut = WAYS[self._pipeline.way].references
         signs = sorted({sign for text in texts for sign in text})
-        words = Words.cut([*cut(signs), *cut(self.material.rows)])
+        words = Words.cut(signs, WAYS[SIDES[self._pipeline.way].references])
         place = {sign: i for i, sign in enumerate(signs)}
         captions = np.asarray([place[sign] for text in texts for sign in text], np.int64)
         offsets = np.cumsum([0, *(max(1, len(text)) for text in texts)])
@@ -436,10 +450,14 @@ class Group:
         rows = self._measure_in_batches(side, metric, size) if own else None
         if rows is None:
             rows = self._measure(pipeline, variant)
-        starts = range(0, len(rows), size)
-        return float(
-            np.mean([_finish(variant, rows[s : s + size], pipeline.rounding) for s in starts])
-        )
+        starts = np.arange(0, len(rows), size)
+        counts = np.diff([*starts, len(rows)]).astype(np.float64)
+        if variant.is_mean or pipeline.rounding is not None:
+            scores = variant.each(rows)
+            if pipeline.rounding is not None:
+                scores = np.round(scores, pipeline.rounding)
+            return float((np.add.reduceat(scores, starts) / counts).mean())
+        return float(variant.pool_sums(np.add.reduceat(rows, starts, axis=0), counts).mean())
 
     def _measure_in_batches(self, side: _Side, metric: Metric, size: int) -> Floats:
         """Return rows with weights counted in each batch.
@@ -463,11 +481,14 @@ class Group:
     def _measure_equal_batches(
         self, side: _Side, metric: Metric, rows: Places, size: int
     ) -> Floats:
+        if metric.stems or metric.name == "cider-r":
+            raise NotPossibleError  # these read the letters of words
+        if size == 1:
+            return np.zeros((len(rows), 1))  # the only image has every n-gram: all weights are 0
         words, offsets = self._references
         batches = np.arange(len(rows)) // size
         images = side.images[rows]
-        pairs = np.unique(np.stack([batches, images], axis=1), axis=0)
-        if len(pairs) != len(rows):
+        if len(np.unique(batches * (len(offsets) - 1) + images)) != len(rows):
             raise NotPossibleError  # an image comes twice in a batch
         counts = np.diff(offsets)[images]
         ends = np.cumsum(counts)
@@ -483,21 +504,39 @@ class Group:
         keys = np.concatenate(
             [batch_of_reference * width + known.words, batch_of_candidate * width + mine.words]
         )
-        found, renamed = np.unique(keys, return_inverse=True)
-        # CIDEr-R reads the letters of words, so that they stay in the new names.
-        names = [f"{words.vocabulary[k % width]}\ue003{k // width}" for k in found.tolist()]
-        if metric.stems or metric.name == "cider-r":
-            raise NotPossibleError
-        vocabulary = _native.Vocabulary(names)
-        numbers = renamed.astype(np.uint32)
+        numbers, vocabulary = _renumber(keys, (int(batches[-1]) + 1) * width)
         split = len(batch_of_reference)
-        references = Words(names, numbers[:split], known.offsets, vocabulary)
-        candidates = Words(names, numbers[split:], mine.offsets, vocabulary)
+        references = Words([], numbers[:split], known.offsets, vocabulary)
+        candidates = Words([], numbers[split:], mine.offsets, vocabulary)
         grouped = _group(references, np.concatenate([[0], ends]))
         counted = _CountedReferences.of(grouped, size)
         work = Workspace(1)
         ready = _Side(candidates, np.arange(len(rows)))
         return metric.prepare(counted, work).measure(ready.tokenized, work)
+
+
+_SMALL_TABLE = 1 << 23
+
+
+def _renumber(keys: Places, most: int) -> tuple[NDArray[np.uint32], _native.Vocabulary]:
+    """Return different numbers for different keys below `most`, and words of these numbers."""
+    if most > _SMALL_TABLE:
+        found, renamed = np.unique(keys, return_inverse=True)
+        return renamed.astype(np.uint32), _number_words(_round_up(len(found)))
+    table = np.zeros(most, np.bool_)
+    table[keys] = True
+    numbers = np.cumsum(table, dtype=np.uint32)
+    return numbers[keys] - np.uint32(1), _number_words(_round_up(int(numbers[-1])))
+
+
+def _round_up(count: int) -> int:
+    step = 1 << 15
+    return -(-count // step) * step
+
+
+@lru_cache(maxsize=8)
+def _number_words(count: int) -> _native.Vocabulary:
+    return _native.Vocabulary(list(map(str, range(count))))
 
 
 def _finish(variant: Variant, rows: Floats, rounding: int | None) -> float:

@@ -1,7 +1,7 @@
-"""How other evaluation code cuts captions into words: whole lists of captions in, words out.
+"""How other evaluation code cuts captions into words.
 
-A cutter takes a list of captions and returns as many texts, whose words are separated by blanks.
-Most work on all captions at once, one per line, which is much faster than one by one.
+Most tokenizers cut each piece between blanks by itself, so that every distinct piece is looked at
+once: a `Cutter` says what becomes of a piece. A few read whole captions, natively.
 """
 
 from __future__ import annotations
@@ -10,67 +10,56 @@ import re
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
 from cidery import _native
 from cidery.captions.tokenizers import STOP_WORDS, get_stemmer
 
-Cutter: TypeAlias = Callable[[list[str]], list[str]]
+Cutter: TypeAlias = Callable[[list[str]], list[list[str]]]
+"""From pieces without blanks to the words of each."""
+Reader: TypeAlias = Callable[[list[str]], list[str]]
+"""From captions to texts whose words are separated by blanks."""
 
+_BLANK = "\u2423"
+"""The word that a blank is where characters are words."""
 _NO_WORD = "\ue000"
-"""Stands for the empty word that two blanks have between them; from Unicode's private use area."""
+"""The empty word that two blanks have between them; from Unicode's private use area."""
 
 
 @dataclass(frozen=True)
-class TextWay:
-    """How both sides are cut, and a second reading that some programs have."""
+class Way:
+    """A way to cut captions into words."""
 
-    candidates: Cutter
-    references: Cutter
+    cut: Cutter | None = None
+    """What becomes of each piece between blanks; None: it is a word."""
+    read: Reader | None = None
+    """What is done with whole captions before."""
+
+
+@dataclass(frozen=True)
+class Ways:
+    """How both sides are cut."""
+
+    candidates: str
+    references: str
     other: str | None = None
-    """The name of a way that gives nearly the same words, which other code may have used."""
+    """The name of ways that give nearly the same words, which other programs may have used."""
 
 
-def _by_line(change: Callable[[str], str]) -> Cutter:
-    """Return a cutter that changes all captions at once; `change` keeps the ends of lines."""
-
-    def cut(captions: list[str]) -> list[str]:
-        lines = "\n".join(" ".join(caption.splitlines()) for caption in captions)
-        return change(lines).split("\n")
-
-    return cut
+def _one_by_one(cut: Callable[[str], list[str]]) -> Cutter:
+    return lambda pieces: list(map(cut, pieces))
 
 
-def keep(captions: list[str]) -> list[str]:
-    """Change nothing: words are what blanks separate."""
-    return captions
+def _read_ptb(captions: list[str], **settings: bool) -> list[str]:
+    return list(map(" ".join, _native.ptb_tokens(captions, **settings)))
 
 
-def _cut_ptb(captions: list[str]) -> list[str]:
-    return _join(_native.ptb_tokens(captions))
-
-
-def _cut_ptb_document(captions: list[str]) -> list[str]:
-    return _join(_native.ptb_tokens(captions, document=True))
-
-
-def _cut_ptb_with_punctuation(captions: list[str]) -> list[str]:
-    return _join(_native.ptb_tokens(captions, clean=False))
-
-
-def _join(tokens: list[list[str]]) -> list[str]:
-    return list(map(" ".join, tokens))
-
-
-def _with_case(clean: bool) -> Cutter:
-    """Return a cutter by Penn Treebank rules that keeps capitals."""
-
-    def cut(captions: list[str]) -> list[str]:
-        tokens = _native.ptb_tokens(captions, clean=clean)
-        return [_restore_case(caption, words) for caption, words in zip(captions, tokens, strict=True)]
-
-    return cut
+def _read_ptb_with_case(captions: list[str], clean: bool) -> list[str]:
+    """Cut by Penn Treebank rules and keep capitals."""
+    tokens = _native.ptb_tokens(captions, clean=clean)
+    return list(map(_restore_case, captions, tokens))
 
 
 def _restore_case(caption: str, words: list[str]) -> str:
@@ -91,142 +80,148 @@ def _restore_case(caption: str, words: list[str]) -> str:
 
 def _split_at_each_blank(captions: list[str]) -> list[str]:
     """Cut as `split(" ")` does, where two blanks have an empty word between them."""
-    if not any("  " in caption or caption[:1] == " " or caption[-1:] == " " for caption in captions):
-        return captions
     return [
         " ".join(word if word.strip() else _NO_WORD for word in caption.split(" "))
+        if "  " in caption or caption[:1] == " " or caption[-1:] == " "
+        else caption
         for caption in captions
     ]
 
 
+def _spell(captions: list[str]) -> list[str]:
+    """Make every character a word, blanks too."""
+    return [" ".join(caption.replace(" ", _BLANK)) for caption in captions]
+
+
 _DELETE = str.maketrans("", "", string.punctuation)
-_NOT_WORD = re.compile(r"[^\w\n]+")
-_PUNCTUATION_RUN = re.compile(r"([^\w\s]+)")
-_PUNCTUATION = re.compile(r"([^\w\s]|_)")
+_WORDS = re.compile(r"\w+")
+_WORDS_AND_RUNS = re.compile(r"\w+|[^\w\s]+")
+_WORDS_AND_MARKS = re.compile(r"[^\W_]+|[^\w\s]|_")
+
+
+def _delete_punctuation(piece: str) -> list[str]:
+    return piece.translate(_DELETE).split()
+
+
+def _keep_long_words(piece: str) -> list[str]:
+    left = piece.lower().translate(_DELETE)
+    return [left] if len(left) > 1 and left.isalpha() else []
+
 
 # After the rules of the Penn Treebank's tokenizer, as taggers and NLTK apply them.
 _TREEBANK = tuple(
-    (re.compile(pattern, re.MULTILINE | re.IGNORECASE), replacement)
+    (re.compile(pattern, re.IGNORECASE), replacement)
     for pattern, replacement in (
         (r'^"', "`` "),
-        (r'([ (\[{<])"', r"\1 `` "),
-        (r"([:,])([^\d\n])", r" \1 \2"),
-        (r"([:,])$", r" \1 "),
+        (r'([(\[{<])"', r"\1 `` "),
+        (r"([:,])(?!\d)", r" \1 "),
         (r"\.\.\.", " ... "),
         (r"([;@#$%&?!])", r" \1 "),
-        (r"([^.\s])(\.)([\])}>\"']*)[^\S\n]*$", r"\1 \2 \3 "),
-        (r"([a-z]{2,}|[)\"'])(\.)([\])}>\"']*)(?=[^\S\n]+(?-i:[A-Z]))", r"\1 \2 \3 "),
+        (r"([^.\s])(\.)([\])}>\"']*)$", r"\1 \2 \3"),
         (r"([][(){}<>])", r" \1 "),
         (r"--", " -- "),
         (r'"', " '' "),
-        (r"([^'\n])(' )", r"\1 ' "),
-        (r"('s|'m|'d|'ll|'re|'ve|n't)(?![\w'])", r" \1"),
+        (r"([^' ])'$", r"\1 '"),
+        (r"([^' ])('s|'m|'d|'ll|'re|'ve)(?![\w'])", r"\1 \2"),
+        (r"([^' ])(n't)(?![\w'])", r"\1 \2"),
         (r"\b(can)(not)\b", r"\1 \2"),
         (r"\b(gon|wan)(na)\b", r"\1 \2"),
     )
 )
-
-
-def _cut_treebank(lines: str) -> str:
-    for pattern, replacement in _TREEBANK:
-        lines = pattern.sub(replacement, lines)
-    return lines
-
+_ABBREVIATION = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]?\.?|(?:mr|mrs|ms|dr|st|jr)\.", re.IGNORECASE)
 
 # The rules of NIST's mteval-v13a.pl, which sacreBLEU and others apply.
 _MTEVAL = tuple(
-    (re.compile(pattern, re.MULTILINE), replacement)
+    (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"([\{-\~\[-\` -\&\(-\+\:-\@\/])", r" \1 "),
-        (r"([^0-9\n])([\.,])", r"\1 \2 "),
-        (r"([\.,])([^0-9\n])", r" \1 \2"),
+        (r"([^0-9])([\.,])", r"\1 \2 "),
+        (r"([\.,])([^0-9])", r" \1 \2"),
+        (r"^([\.,])", r" \1 "),
         (r"([\.,])$", r" \1"),
         (r"([0-9])(-)", r"\1 \2 "),
     )
 )
 
 
-def _cut_mteval(lines: str) -> str:
+def _cut_treebank(piece: str) -> list[str]:
+    if piece.isalnum() or _ABBREVIATION.fullmatch(piece):
+        return [piece]
+    for pattern, replacement in _TREEBANK:
+        piece = pattern.sub(replacement, piece)
+    return piece.split()
+
+
+def _cut_mteval(piece: str) -> list[str]:
+    if piece.isalnum():
+        return [piece]
     for pattern, replacement in _MTEVAL:
-        lines = pattern.sub(replacement, lines)
-    return lines
+        piece = pattern.sub(replacement, piece)
+    return piece.split()
 
 
-def _keep_long_words(captions: list[str]) -> list[str]:
-    """Lower case, no punctuation, and only words of two and more letters."""
-    return [
-        " ".join(w for w in caption.lower().translate(_DELETE).split() if len(w) > 1 and w.isalpha())
-        for caption in captions
-    ]
+def _lowered(cut: Callable[[str], list[str]]) -> Cutter:
+    return lambda pieces: [cut(piece.lower()) for piece in pieces]
 
 
-def _spell(captions: list[str]) -> list[str]:
-    """Make every character a word."""
-    return [" ".join(caption.replace(" ", "\u2423")) for caption in captions]
+def _stem(words: list[str]) -> list[list[str]]:
+    return [[stem] for stem in get_stemmer("english")(words)]
 
 
-def _spell_without_blanks(captions: list[str]) -> list[str]:
-    return [" ".join(caption.replace(" ", "")) for caption in captions]
-
-
-def _stem(captions: list[str]) -> list[str]:
-    stem = get_stemmer("english")
-    known: dict[str, str] = {}
-    tokens = _native.ptb_tokens(captions)
-    words = sorted({word for caption in tokens for word in caption})
-    known = dict(zip(words, stem(words), strict=True))
-    return [" ".join(known[word] for word in caption) for caption in tokens]
-
-
-def _drop_stop_words(captions: list[str]) -> list[str]:
+def _drop_stop_words(words: list[str]) -> list[list[str]]:
     stops = STOP_WORDS["english"]
-    return [
-        " ".join(word for word in caption if word not in stops)
-        for caption in _native.ptb_tokens(captions)
-    ]
+    return [[] if word in stops else [word] for word in words]
 
 
-def _lower(captions: list[str]) -> list[str]:
-    return list(map(str.lower, captions))
-
-
-def _both(cut: Cutter, other: str | None = None) -> TextWay:
-    return TextWay(cut, cut, other)
-
-
-WAYS: Mapping[str, TextWay] = MappingProxyType(
+WAYS: Mapping[str, Way] = MappingProxyType(
     {
-        "ptb": _both(_cut_ptb, "ptb-coco"),
-        "ptb-coco": _both(_cut_ptb_document),
-        "ptb+case": _both(_with_case(clean=True)),
-        "ptb+punctuation": _both(_cut_ptb_with_punctuation),
-        "ptb+case+punctuation": _both(_with_case(clean=False)),
-        "split": _both(keep, "each-blank"),
-        "each-blank": _both(_split_at_each_blank),
-        "lower-split": _both(_lower, "lower-each-blank"),
-        "lower-each-blank": _both(lambda captions: _split_at_each_blank(_lower(captions))),
-        "references-split": TextWay(_cut_ptb, keep),
-        "candidates-split": TextWay(keep, _cut_ptb),
-        "references-lower-split": TextWay(_cut_ptb, _lower),
-        "treebank": _both(_by_line(_cut_treebank)),
-        "treebank-lower": _both(_by_line(lambda lines: _cut_treebank(lines).lower())),
-        "words": _both(_by_line(lambda lines: _NOT_WORD.sub(" ", lines.lower()))),
-        "words+case": _both(_by_line(lambda lines: _NOT_WORD.sub(" ", lines))),
-        "wordpunct": _both(_by_line(lambda lines: _PUNCTUATION_RUN.sub(r" \1 ", lines.lower()))),
-        "wordpunct+case": _both(_by_line(lambda lines: _PUNCTUATION_RUN.sub(r" \1 ", lines))),
-        "each-mark": _both(_by_line(lambda lines: _PUNCTUATION.sub(r" \1 ", lines.lower()))),
-        "each-mark+case": _both(_by_line(lambda lines: _PUNCTUATION.sub(r" \1 ", lines))),
-        "deleted": _both(_by_line(lambda lines: lines.lower().translate(_DELETE))),
-        "deleted+case": _both(_by_line(lambda lines: lines.translate(_DELETE))),
-        "13a": _both(_by_line(_cut_mteval)),
-        "13a-lower": _both(_by_line(lambda lines: _cut_mteval(lines.lower()))),
-        "long-words": _both(_keep_long_words),
-        "characters": _both(_spell, "characters-without-blanks"),
-        "characters-without-blanks": _both(_spell_without_blanks),
-        "stems": _both(_stem),
-        "no-stop-words": _both(_drop_stop_words),
-        "references-spelled": TextWay(_cut_ptb, _spell, "references-split-spelled"),
-        "references-split-spelled": TextWay(keep, _spell),
+        "ptb": Way(read=_read_ptb),
+        "ptb-coco": Way(read=partial(_read_ptb, document=True)),
+        "ptb+case": Way(read=partial(_read_ptb_with_case, clean=True)),
+        "ptb+punctuation": Way(read=partial(_read_ptb, clean=False)),
+        "ptb+case+punctuation": Way(read=partial(_read_ptb_with_case, clean=False)),
+        "split": Way(),
+        "each-blank": Way(read=_split_at_each_blank),
+        "lower-split": Way(_one_by_one(lambda piece: [piece.lower()])),
+        "lower-each-blank": Way(_one_by_one(lambda piece: [piece.lower()]), _split_at_each_blank),
+        "treebank": Way(_one_by_one(_cut_treebank)),
+        "treebank-lower": Way(_lowered(_cut_treebank)),
+        "words": Way(_lowered(_WORDS.findall)),
+        "words+case": Way(_one_by_one(_WORDS.findall)),
+        "wordpunct": Way(_lowered(_WORDS_AND_RUNS.findall)),
+        "wordpunct+case": Way(_one_by_one(_WORDS_AND_RUNS.findall)),
+        "each-mark": Way(_lowered(_WORDS_AND_MARKS.findall)),
+        "each-mark+case": Way(_one_by_one(_WORDS_AND_MARKS.findall)),
+        "deleted": Way(_lowered(_delete_punctuation)),
+        "deleted+case": Way(_one_by_one(_delete_punctuation)),
+        "13a": Way(_one_by_one(_cut_mteval)),
+        "13a-lower": Way(_lowered(_cut_mteval)),
+        "long-words": Way(_one_by_one(_keep_long_words)),
+        "characters": Way(read=_spell),
+        "characters-without-blanks": Way(_one_by_one(list)),
+        "stems": Way(_stem, _read_ptb),
+        "no-stop-words": Way(_drop_stop_words, _read_ptb),
     }
 )
-"""All ways to cut, by name."""
+"""Ways to cut one side, by name."""
+
+
+def _both(name: str, other: str | None = None) -> Ways:
+    return Ways(name, name, other)
+
+
+SIDES: Mapping[str, Ways] = MappingProxyType(
+    {
+        **{name: _both(name) for name in WAYS},
+        "ptb": _both("ptb", "ptb-coco"),
+        "split": _both("split", "each-blank"),
+        "lower-split": _both("lower-split", "lower-each-blank"),
+        "characters": _both("characters", "characters-without-blanks"),
+        "references-split": Ways("ptb", "split"),
+        "candidates-split": Ways("split", "ptb"),
+        "references-lower-split": Ways("ptb", "lower-split"),
+        "references-spelled": Ways("ptb", "characters", "references-split-spelled"),
+        "references-split-spelled": Ways("split", "characters"),
+    }
+)
+"""Ways to cut both sides, by name."""

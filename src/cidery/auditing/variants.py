@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from cidery.auditing.nltk_meteor import NltkMeteor
 from cidery.metrics import Bleu, Cider, CiderD, CiderR, Meteor, Metric, RougeL
 from cidery.statistics import Floats
 
@@ -45,9 +46,11 @@ class Variant:
         """Return the number."""
         if self.is_mean:
             return float(self.each(rows).mean())
-        if self.pool is not None:
-            return float(self.pool(rows.sum(axis=0)[None])[0])
-        return self.metric.reduce(rows)
+        return float(self.pool_sums(rows.sum(axis=0)[None], np.asarray([float(len(rows))]))[0])
+
+    def pool_sums(self, sums: Floats, counts: Floats) -> Floats:
+        """Return scores of sums of rows, float64[parts, k]."""
+        return self.metric.pool(sums, counts) if self.pool is None else self.pool(sums)
 
 
 # Columns of BLEU's rows: length, reference length, matches of orders 1 to 4, n-grams of each.
@@ -147,6 +150,9 @@ def _meteor_variants() -> dict[str, Variant]:
         "words": Variant(words),
         "2005": Variant(words, finish=first, references="best"),
         "2007": Variant(words, finish=tuned, references="best"),
+        "nltk": Variant(NltkMeteor("synonyms")),
+        "nltk-stems": Variant(NltkMeteor("stems")),
+        "nltk-exact": Variant(NltkMeteor("exact")),
         "2005-pooled": Variant(words, pool=first),
         "2007-pooled": Variant(words, pool=tuned),
     }
