@@ -226,6 +226,23 @@ class Group:
         rows = self._measure(pipeline, variant)
         return _finish(variant, rows, pipeline.rounding)
 
+    def measure_each(self, pipeline: Pipeline, metric: str) -> Floats:
+        """Return each scored caption's score."""
+        variant = pipeline.find_variant(metric)
+        return variant.each(self._measure(pipeline, variant))
+
+    def measure_by_row(self, pipeline: Pipeline, metric: str) -> Floats | None:
+        """Return the score of each row's caption with the image that the pairing gives it."""
+        rows = self._rows_of_images(pipeline.images)
+        places = np.searchsorted(self._images, self.material.row_images[rows])
+        try:
+            paired, _ = _pair(pipeline.pairing, rows, places, self._describe_ids())
+        except NotPossibleError:
+            return None
+        by_row = np.empty(len(self.material.rows))
+        by_row[paired] = self.measure_each(pipeline, metric)
+        return by_row[rows]
+
     # -- what is compared -------------------------------------------------------------------------
 
     @cached_property

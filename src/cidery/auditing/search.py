@@ -97,6 +97,7 @@ class Search:
         self.found = Findings()
         self._right: Trial | None = None
         self._singles: dict[str, Trial] = {}
+        self.searched_pairs = False
 
     def run(self, *, pairs: bool | None = None) -> Findings:
         """Search: no cause, one cause; then two, if asked or if nothing simpler fits."""
@@ -128,6 +129,7 @@ class Search:
     # -- two causes -------------------------------------------------------------------------------
 
     def _try_pairs(self) -> None:
+        self.searched_pairs = True
         for trial in list(self._singles.values()):
             self._judge(trial, least=2, most=2)
         if self._right is not None:
