@@ -27,6 +27,7 @@ from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarn
 COMMANDS = (
     "score",
     "compare",
+    "audit",
     "diversity",
     "meta",
     "stats",
