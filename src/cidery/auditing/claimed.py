@@ -263,11 +263,8 @@ def apply_causes(
         return {name: factor * scores[metric] for name, metric in labels.items()}
     scaling = tuple(cause for cause in chosen if not cause.changes and cause != MISSING_LEFT_OUT)
     readings = [r for r in list_readings(claims) if r.causes == scaling] or [list_readings(claims)[0]]
-    other = pipeline.other_way
-    candidates_of_scores = [scores]
-    if other is not None:
-        candidates_of_scores.append(_run_alone(material, other, labels.values(), _name(chosen)))
-    for found in candidates_of_scores:
+    for other in (pipeline, *pipeline.list_others()):
+        found = _run_alone(material, other, labels.values(), _name(chosen))
         for reading in readings:
             if all(reading.fits(metric, score) for metric, score in found.items()):
                 return {name: found[m] * reading.factors[m] for name, m in labels.items()}

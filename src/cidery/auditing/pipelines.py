@@ -39,6 +39,13 @@ REPEATS = 5
 _END, _START = "\ue001", "\ue002"
 
 
+_SPLIT_AT_ANY = {
+    "each-blank": "split",
+    "lower-each-blank": "lower-split",
+    "characters-joined": "characters-without-blanks",
+}
+
+
 @dataclass(frozen=True)
 class Pipeline:
     """From two files to a number: what is done in each respect."""
@@ -56,7 +63,8 @@ class Pipeline:
     pairing: str = "id"
     """What is compared with what: `down`, `up`, `position`, …, `swapped`."""
     images: str = "first"
-    """Which rows and images: `first` of each image, `all` rows, `last`, `empty`, `head-1000`."""
+    """Which rows and images: `first` of each image, `all` rows, `rows` as
+    images of their own, `last`, `empty`, `head-1000`."""
     weights: str = "references"
     """What document frequencies are counted on."""
     cider: str = "right"
@@ -77,7 +85,7 @@ class Pipeline:
     def group(self) -> tuple[str, ...]:
         """Pipelines with the same group prepare the references alike."""
         swapped = self.pairing if self.pairing.startswith("swapped") else ""
-        part = self.images if self.images.startswith(("head", "empty")) else ""
+        part = self.images if self.images.startswith(("head", "empty", "rows")) else ""
         return (self.way, self.tokens, self.references, swapped, part)
 
     def only_for(self, metric: str) -> Pipeline:
@@ -91,20 +99,23 @@ class Pipeline:
             "weights": self.weights if family == "cider" else "references",
         }
         if family != "rouge":  # only ROUGE splits at every single blank
-            kept["text"] = {"each-blank": "split", "lower-each-blank": "lower-split"}.get(
-                self.text, self.text
-            )
+            kept["text"] = _SPLIT_AT_ANY.get(self.text, self.text)
         return replace(self, **kept)
 
     def find_variant(self, metric: str) -> Variant:
         """Return how the metric is computed."""
         return VARIANTS[metric][getattr(self, metric.partition("-")[0])]
 
-    @property
-    def other_way(self) -> Pipeline | None:
-        """The same with the words that other programs cut a little differently."""
-        other = None if self.case or self.punctuation else SIDES[self.text].other
-        return None if other is None else replace(self, text=other)
+    def list_others(self) -> list[Pipeline]:
+        """Return the same as other programs do it: words cut a little differently, and so on."""
+        others = [self]
+        if self.text == "ptb":
+            others.append(replace(self, text="ptb-coco"))
+        elif (other := SIDES[self.text].other) is not None:
+            others.append(replace(self, text=other))
+        if self.images == "all":
+            others += [replace(pipeline, images="rows") for pipeline in others]
+        return others[1:]
 
 
 class NotPossibleError(Exception):
@@ -234,7 +245,7 @@ class Group:
     def measure_by_row(self, pipeline: Pipeline, metric: str) -> Floats | None:
         """Return the score of each row's caption with the image that the pairing gives it."""
         rows = self._rows_of_images(pipeline.images)
-        places = np.searchsorted(self._images, self.material.row_images[rows])
+        places = self._find_places(rows)
         try:
             paired, _ = _pair(pipeline.pairing, rows, places, self._describe_ids())
         except NotPossibleError:
@@ -251,6 +262,8 @@ class Group:
         material, images = self.material, self._pipeline.images
         if images == "empty":
             return np.arange(len(material.images))
+        if images == "rows":
+            return material.row_images
         if images.startswith("head"):
             rows = self._rows_of_images(images)
             return np.unique(material.row_images[rows])
@@ -259,7 +272,7 @@ class Group:
     def _rows_of_images(self, images: str) -> Places:
         """Return which rows are scored, by their number."""
         material = self.material
-        if images == "all":
+        if images in ("all", "rows"):
             return np.arange(len(material.rows))
         if images == "last":
             return material.last_rows
@@ -341,7 +354,7 @@ class Group:
     def _make_side(self, pipeline: Pipeline) -> _Side:
         material = self.material
         rows = self._rows_of_images(pipeline.images)
-        places = np.searchsorted(self._images, material.row_images[rows])
+        places = self._find_places(rows)
         words = self._words
         if pipeline.pairing.startswith("swapped"):
             counts = material.reference_counts[self._images]
@@ -363,6 +376,12 @@ class Group:
         if pipeline.tokens == "end-candidates":
             chosen = chosen.add_ends(None, _END)
         return _Side(chosen, places)
+
+    def _find_places(self, rows: Places) -> Places:
+        """Return where the images of rows are among the images."""
+        if self._pipeline.images == "rows":
+            return np.arange(len(rows))  # every row is an image of its own
+        return np.searchsorted(self._images, self.material.row_images[rows])
 
     def _describe_ids(self) -> list[object]:
         return [self.material.images[int(image)] for image in self._images]

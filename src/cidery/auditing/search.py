@@ -283,27 +283,26 @@ class Search:
             return trial
         if not readings and near and len(scores) == len(self.metrics):
             return self._try_other_way(trial)
-        if not lazy and not readings and WIDE_OTHER.get(pipeline.text):
+        if not lazy and not readings and pipeline.text in _OTHERS_FAR:
             return self._try_other_way(trial)
         return trial
 
     def _try_other_way(self, trial: Trial) -> Trial:
-        """Return the trial with words cut as other programs do, if that fits."""
-        other = trial.pipeline.other_way
-        if other is None:
-            return trial
-        scores = {}
-        readings = list(self.readings)
-        for metric in self.metrics:
+        """Return the trial as other programs do the same, if that fits."""
+        for other in trial.pipeline.list_others():
+            scores: dict[str, float] = {}
+            readings = list(self.readings)
             try:
-                chosen = other.only_for(metric)
-                scores[metric] = self.engine.run(chosen, metric)
+                for metric in self.metrics:
+                    scores[metric] = self.engine.run(other.only_for(metric), metric)
+                    readings = [r for r in readings if r.fits(metric, scores[metric])]
+                    if not readings:
+                        break
             except NotPossibleError:
-                return trial
-            readings = [r for r in readings if r.fits(metric, scores[metric])]
-            if not readings:
-                return trial
-        return Trial(trial.causes, other, scores)
+                continue
+            if readings:
+                return Trial(trial.causes, other, scores)
+        return trial
 
     # -- judging ----------------------------------------------------------------------------------
 
@@ -328,7 +327,7 @@ class Search:
         return all(abs(trial.scores[m] - other.scores[m]) <= _SAME for m in trial.scores)
 
 
-WIDE_OTHER = {"characters": True, "references-spelled": True}
+_OTHERS_FAR = ("characters", "references-spelled")
 """Ways whose second reading is too different to be near."""
 
 _ENTANGLED = ("tokenizer", "references", "ids", "images", "averaging")

@@ -56,9 +56,9 @@ def _read_ptb(captions: list[str], **settings: bool) -> list[str]:
     return list(map(" ".join, _native.ptb_tokens(captions, **settings)))
 
 
-def _read_ptb_with_case(captions: list[str], clean: bool) -> list[str]:
+def _read_ptb_with_case(captions: list[str], clean: bool, document: bool = False) -> list[str]:
     """Cut by Penn Treebank rules and keep capitals."""
-    tokens = _native.ptb_tokens(captions, clean=clean)
+    tokens = _native.ptb_tokens(captions, clean=clean, document=document)
     return list(map(_restore_case, captions, tokens))
 
 
@@ -91,6 +91,11 @@ def _split_at_each_blank(captions: list[str]) -> list[str]:
 def _spell(captions: list[str]) -> list[str]:
     """Make every character a word, blanks too."""
     return [" ".join(caption.replace(" ", _BLANK)) for caption in captions]
+
+
+def _spell_joined(captions: list[str]) -> list[str]:
+    """Cut `" ".join(caption)` at each blank: there are two empty words for a blank."""
+    return [" ".join(caption.replace(" ", 2 * _NO_WORD)) for caption in captions]
 
 
 _DELETE = str.maketrans("", "", string.punctuation)
@@ -128,6 +133,8 @@ _TREEBANK = tuple(
         (r"\b(gon|wan)(na)\b", r"\1 \2"),
     )
 )
+_STOP_RULE = 5
+_LAST_STOP = re.compile(r"([^.\s])(\.)([\])}>\"']*)\s*$")
 _ABBREVIATION = re.compile(r"(?:[A-Za-z]\.)+[A-Za-z]?\.?|(?:mr|mrs|ms|dr|st|jr)\.", re.IGNORECASE)
 
 # The rules of NIST's mteval-v13a.pl, which sacreBLEU and others apply.
@@ -150,6 +157,20 @@ def _cut_treebank(piece: str) -> list[str]:
     for pattern, replacement in _TREEBANK:
         piece = pattern.sub(replacement, piece)
     return piece.split()
+
+
+def _cut_treebank_inside(piece: str) -> list[str]:
+    """Cut a piece, but leave a full stop at its end: only a caption's last one stands apart."""
+    if piece.isalnum():
+        return [piece]
+    for number, (pattern, replacement) in enumerate(_TREEBANK):
+        if number != _STOP_RULE:
+            piece = pattern.sub(replacement, piece)
+    return piece.split()
+
+
+def _set_last_stop_apart(captions: list[str]) -> list[str]:
+    return [_LAST_STOP.sub(r"\1 \2 \3", caption) for caption in captions]
 
 
 def _cut_mteval(piece: str) -> list[str]:
@@ -177,6 +198,11 @@ WAYS: Mapping[str, Way] = MappingProxyType(
     {
         "ptb": Way(read=_read_ptb),
         "ptb-coco": Way(read=partial(_read_ptb, document=True)),
+        "ptb-coco+case": Way(read=partial(_read_ptb_with_case, clean=True, document=True)),
+        "ptb-coco+punctuation": Way(read=partial(_read_ptb, clean=False, document=True)),
+        "ptb-coco+case+punctuation": Way(
+            read=partial(_read_ptb_with_case, clean=False, document=True)
+        ),
         "ptb+case": Way(read=partial(_read_ptb_with_case, clean=True)),
         "ptb+punctuation": Way(read=partial(_read_ptb, clean=False)),
         "ptb+case+punctuation": Way(read=partial(_read_ptb_with_case, clean=False)),
@@ -186,6 +212,8 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "lower-each-blank": Way(_one_by_one(lambda piece: [piece.lower()]), _split_at_each_blank),
         "treebank": Way(_one_by_one(_cut_treebank)),
         "treebank-lower": Way(_lowered(_cut_treebank)),
+        "treebank-line": Way(_one_by_one(_cut_treebank_inside), _set_last_stop_apart),
+        "treebank-line-lower": Way(_lowered(_cut_treebank_inside), _set_last_stop_apart),
         "words": Way(_lowered(_WORDS.findall)),
         "words+case": Way(_one_by_one(_WORDS.findall)),
         "wordpunct": Way(_lowered(_WORDS_AND_RUNS.findall)),
@@ -199,6 +227,7 @@ WAYS: Mapping[str, Way] = MappingProxyType(
         "long-words": Way(_one_by_one(_keep_long_words)),
         "characters": Way(read=_spell),
         "characters-without-blanks": Way(_one_by_one(list)),
+        "characters-joined": Way(read=_spell_joined),
         "stems": Way(_stem, _read_ptb),
         "no-stop-words": Way(_drop_stop_words, _read_ptb),
     }
@@ -213,10 +242,15 @@ def _both(name: str, other: str | None = None) -> Ways:
 SIDES: Mapping[str, Ways] = MappingProxyType(
     {
         **{name: _both(name) for name in WAYS},
-        "ptb": _both("ptb", "ptb-coco"),
+        **{
+            f"ptb{kept}": _both(f"ptb{kept}", f"ptb-coco{kept}")
+            for kept in ("", "+case", "+punctuation", "+case+punctuation")
+        },
+        "treebank": _both("treebank", "treebank-line"),
+        "treebank-lower": _both("treebank-lower", "treebank-line-lower"),
         "split": _both("split", "each-blank"),
         "lower-split": _both("lower-split", "lower-each-blank"),
-        "characters": _both("characters", "characters-without-blanks"),
+        "characters": _both("characters", "characters-joined"),
         "references-split": Ways("ptb", "split"),
         "candidates-split": Ways("split", "ptb"),
         "references-lower-split": Ways("ptb", "lower-split"),

@@ -68,20 +68,29 @@ def _mean_of_orders(rows: Floats) -> Floats:
     return np.mean([Bleu(n)._score(rows) for n in range(1, 5)], axis=0)
 
 
-def _smooth_by_length(rows: Floats, n: int) -> Floats:
-    """Return BLEU with method 4 of Chen and Cherry 2014: shorter captions are smoothed less."""
+def _smooth(rows: Floats, n: int, method: int) -> Floats:
+    """Return BLEU of sentences with a smoothing of Chen and Cherry 2014, as NLTK numbers them.
+
+    As in NLTK, a caption too short for n-grams of some length counts as one with none matched, and
+    a caption without a match of any word scores 0.
+    """
     lengths = np.maximum(rows[:, 0], 1.0)
-    misses = np.zeros(len(rows))
-    logs = np.zeros(len(rows))
+    misses, logs = np.zeros(len(rows)), np.zeros(len(rows))
     for order in range(n):
         matches, totals = rows[:, _MATCHES][:, order], np.maximum(rows[:, _TOTALS][:, order], 1)
         missed = matches == 0
         misses += missed
-        with np.errstate(divide="ignore"):
-            guess = np.log(lengths) / (5 * 2**misses)
-        precision = np.where(missed, guess, matches) / totals
-        with np.errstate(divide="ignore"):
-            logs += np.log(precision)
+        if method == 2 and order:
+            precision = (matches + 1) / (totals + 1)
+        else:
+            stand_ins = {
+                1: np.full(len(rows), 0.1),
+                2: np.full(len(rows), 0.1),  # not reached: without a matched word the score is 0
+                3: 1 / 2**misses,
+                4: np.log(np.maximum(lengths, 2)) / (5 * 2**misses),
+            }
+            precision = np.where(missed, stand_ins[method], matches) / totals
+        logs += np.log(precision)
     ratio = rows[:, 0] / np.maximum(rows[:, 1], 1)
     with np.errstate(divide="ignore", over="ignore"):
         penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
@@ -94,10 +103,11 @@ def _bleu_variants(n: int) -> dict[str, Variant]:
         "sentences": Variant(Bleu(n), mean=True),
         "sentences-plain": Variant(Bleu(n, faithful="paper"), mean=True),
         **{
-            f"sentences-{smoothing}": Variant(Bleu(n, "paper", smoothing=smoothing), mean=True)
-            for smoothing in ("epsilon", "add-one", "exponential")
+            f"sentences-{smoothing}": Variant(Bleu(n), finish=partial(_smooth, n=n, method=method))
+            for method, smoothing in enumerate(
+                ("epsilon", "add-one", "exponential", "by-length"), 1
+            )
         },
-        "sentences-by-length": Variant(Bleu(n), finish=partial(_smooth_by_length, n=n)),
         **{
             smoothing: Variant(Bleu(n, "paper", smoothing=smoothing))
             for smoothing in ("epsilon", "add-one", "exponential")
