@@ -144,7 +144,7 @@ def marks(captions: list[str]) -> list[list[str]]:
 
 
 def letters(captions: list[str]) -> list[list[str]]:
-    return [list(caption) for caption in captions]
+    return [list("".join(caption.split())) for caption in captions]
 
 
 def nltk_words(captions: list[str]) -> list[list[str]]:

@@ -111,8 +111,8 @@ class Pipeline:
         others = [self]
         if self.text == "ptb":
             others.append(replace(self, text="ptb-coco"))
-        elif (other := SIDES[self.text].other) is not None:
-            others.append(replace(self, text=other))
+        else:
+            others += [replace(self, text=other) for other in SIDES[self.text].others]
         if self.images == "all":
             others += [replace(pipeline, images="rows") for pipeline in others]
         return others[1:]

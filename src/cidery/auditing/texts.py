@@ -22,8 +22,8 @@ Cutter: TypeAlias = Callable[[list[str]], list[list[str]]]
 Reader: TypeAlias = Callable[[list[str]], list[str]]
 """From captions to texts whose words are separated by blanks."""
 
-_BLANK = "\u2423"
-"""The word that a blank is where characters are words."""
+_BLANKS = str.maketrans({" ": "\u2423", "\n": "\u2424", "\t": "\u21e5", "\r": "\u21b5"})
+"""The words that blanks are where characters are words."""
 _NO_WORD = "\ue000"
 """The empty word that two blanks have between them; from Unicode's private use area."""
 
@@ -44,8 +44,8 @@ class Ways:
 
     candidates: str
     references: str
-    other: str | None = None
-    """The name of ways that give nearly the same words, which other programs may have used."""
+    others: tuple[str, ...] = ()
+    """Names of ways that give nearly the same words, which other programs may have used."""
 
 
 def _one_by_one(cut: Callable[[str], list[str]]) -> Cutter:
@@ -90,7 +90,7 @@ def _split_at_each_blank(captions: list[str]) -> list[str]:
 
 def _spell(captions: list[str]) -> list[str]:
     """Make every character a word, blanks too."""
-    return [" ".join(caption.replace(" ", _BLANK)) for caption in captions]
+    return [" ".join(caption.translate(_BLANKS)) for caption in captions]
 
 
 def _spell_joined(captions: list[str]) -> list[str]:
@@ -120,7 +120,7 @@ _TREEBANK = tuple(
         (r'^"', "`` "),
         (r'([(\[{<])"', r"\1 `` "),
         (r"([:,])(?!\d)", r" \1 "),
-        (r"\.\.\.", " ... "),
+        (r"(\.{2,})", r" \1 "),
         (r"([;@#$%&?!])", r" \1 "),
         (r"([^.\s])(\.)([\])}>\"']*)$", r"\1 \2 \3"),
         (r"([][(){}<>])", r" \1 "),
@@ -152,7 +152,7 @@ _MTEVAL = tuple(
 
 
 def _cut_treebank(piece: str) -> list[str]:
-    if piece.isalnum() or _ABBREVIATION.fullmatch(piece):
+    if _ABBREVIATION.fullmatch(piece):
         return [piece]
     for pattern, replacement in _TREEBANK:
         piece = pattern.sub(replacement, piece)
@@ -161,8 +161,6 @@ def _cut_treebank(piece: str) -> list[str]:
 
 def _cut_treebank_inside(piece: str) -> list[str]:
     """Cut a piece, but leave a full stop at its end: only a caption's last one stands apart."""
-    if piece.isalnum():
-        return [piece]
     for number, (pattern, replacement) in enumerate(_TREEBANK):
         if number != _STOP_RULE:
             piece = pattern.sub(replacement, piece)
@@ -170,7 +168,10 @@ def _cut_treebank_inside(piece: str) -> list[str]:
 
 
 def _set_last_stop_apart(captions: list[str]) -> list[str]:
-    return [_LAST_STOP.sub(r"\1 \2 \3", caption) for caption in captions]
+    return [
+        _LAST_STOP.sub(lambda end: f"{end[1]} {end[2]} " + end[3].replace('"', "''"), caption)
+        for caption in captions
+    ]
 
 
 def _cut_mteval(piece: str) -> list[str]:
@@ -235,8 +236,8 @@ WAYS: Mapping[str, Way] = MappingProxyType(
 """Ways to cut one side, by name."""
 
 
-def _both(name: str, other: str | None = None) -> Ways:
-    return Ways(name, name, other)
+def _both(name: str, *others: str) -> Ways:
+    return Ways(name, name, others)
 
 
 SIDES: Mapping[str, Ways] = MappingProxyType(
@@ -250,11 +251,11 @@ SIDES: Mapping[str, Ways] = MappingProxyType(
         "treebank-lower": _both("treebank-lower", "treebank-line-lower"),
         "split": _both("split", "each-blank"),
         "lower-split": _both("lower-split", "lower-each-blank"),
-        "characters": _both("characters", "characters-joined"),
+        "characters": _both("characters", "characters-joined", "characters-without-blanks"),
         "references-split": Ways("ptb", "split"),
         "candidates-split": Ways("split", "ptb"),
         "references-lower-split": Ways("ptb", "lower-split"),
-        "references-spelled": Ways("ptb", "characters", "references-split-spelled"),
+        "references-spelled": Ways("ptb", "characters", ("references-split-spelled",)),
         "references-split-spelled": Ways("split", "characters"),
     }
 )
