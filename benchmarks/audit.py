@@ -51,6 +51,7 @@ class System:
     references: References
 
     def take(self, count: int) -> System:
+        """Return its first images; 0: all."""
         kept = list(self.captions)[: count or None]
         return replace(
             self,
@@ -278,6 +279,7 @@ class Run:
     empty: bool = False
 
     def make_task(self) -> Task:
+        """Return what this run scores."""
         rows = self.rows or list(self.system.captions.items())
         captions: Captions = {}
         for image, caption in rows:
@@ -304,6 +306,7 @@ class Run:
         return task
 
     def claim(self, metrics: Sequence[str]) -> dict[str, float]:
+        """Return the numbers that it reports."""
         task = self.make_task()
         found = self.score(task, metrics)
         for finish in self.finish:
@@ -441,7 +444,7 @@ def finishing(finish: Callable[[dict[str, float], Task], dict[str, float]]) -> P
 
 
 def times(factor: float) -> Plant:
-    def finish(found: dict[str, float], task: Task) -> dict[str, float]:
+    def finish(found: dict[str, float], task: Task) -> dict[str, float]:  # noqa: ARG001
         return {k: v * factor if k == "cider" else v for k, v in found.items()}
 
     return finishing(finish)
@@ -598,13 +601,19 @@ PAIRS = (
     ("times 10", "first reference"),
 )
 
-ONLY = {"sentence BLEU": ["bleu-4"], "ROUGE with beta 1": ["rouge-l"], "ROUGE with beta 2": ["rouge-l"]}
+ONLY = {
+    "sentence BLEU": ["bleu-4"],
+    "ROUGE with beta 1": ["rouge-l"],
+    "ROUGE with beta 2": ["rouge-l"],
+}
 ONLY |= {name: ["bleu-4"] for name in MISTAKES if name.startswith("NLTK BLEU")}
 METRICS = (["cider"], ["cider", "bleu-4"], ["cider", "bleu-4", "rouge-l"])
 
 
 @dataclass(frozen=True)
 class Outcome:
+    """What the audit said of planted mistakes."""
+
     name: str
     system: str
     claims: tuple[str, ...]
@@ -615,6 +624,7 @@ class Outcome:
 
     @property
     def hit(self) -> bool:
+        """Whether they are named first."""
         return self.rank == 1
 
 
@@ -655,9 +665,7 @@ def try_mistakes(
         [tuple(cause.id for cause in account.causes), *account.alternatives]
         for account in audit.explanations
     ]
-    places = [
-        place for place, options in enumerate(ranked, 1) if is_expected(options[0], expected)
-    ]
+    places = [place for place, options in enumerate(ranked, 1) if is_expected(options[0], expected)]
     first = ranked[0][0] if ranked else ()
     return Outcome(
         " + ".join(names),
@@ -709,7 +717,9 @@ def main() -> None:
         if chosen.only and chosen.only not in f"{kind} {label}":
             continue
         try:
-            system = (systems if kind == "single" else machines)[number % (5 if kind == "single" else 4)]
+            system = (systems if kind == "single" else machines)[
+                number % (5 if kind == "single" else 4)
+            ]
             metrics = METRICS[number % 3]
             note(kind, try_mistakes(names, system, metrics, 4, percent=number % 5 == 4))
         except ImportError as error:
@@ -718,12 +728,11 @@ def main() -> None:
         if chosen.only and chosen.only not in "right":
             break
         system = systems[number % len(systems)]
-        part = System(
-            system.name,
-            *(
-                {i: side[i] for i in list(system.captions)[number * 7 :]}
-                for side in (system.captions, system.references)
-            ),
+        kept = list(system.captions)[number * 7 :]
+        part = replace(
+            system,
+            captions={image: system.captions[image] for image in kept},
+            references={image: system.references[image] for image in kept},
         )
         note("right", try_right(part, METRICS[number % 3], 3 + number % 2, number % 4 == 3))
     print()

@@ -55,7 +55,9 @@ class Cause:
 _RIGHT = Pipeline()
 
 
-def _cut(id: str, way: str, common: int, sentence: str, *options: str, alone: bool = False) -> Cause:
+def _cut(
+    id: str, way: str, common: int, sentence: str, *options: str, alone: bool = False
+) -> Cause:
     return Cause(id, "tokenizer", sentence, common, {"text": way}, options or None, alone=alone)
 
 
@@ -259,7 +261,8 @@ _IDS = (
         "ids-shifted-up",
         "up",
         30,
-        "Ids are shifted by one line: every caption was compared with the image of the line before.",
+        "Ids are shifted by one line: every caption was compared with the image of the line "
+        "before.",
     ),
     _pair(
         "ids-shifted-down-one-lost",
@@ -574,7 +577,11 @@ _BLEU = (
         "The precision of n-grams of one length alone, where BLEU combines all shorter ones.",
     ),
     _vary(
-        "bleu", "bleu-mean-of-orders", "mean-of-orders", 7, "The mean of BLEU-1 to BLEU-4 was taken."
+        "bleu",
+        "bleu-mean-of-orders",
+        "mean-of-orders",
+        7,
+        "The mean of BLEU-1 to BLEU-4 was taken.",
     ),
     *(
         _vary(
@@ -860,7 +867,9 @@ def list_relevant(material: Material, metrics: Iterable[str]) -> list[Cause]:
         # Where several orders are claimed, none of them can have been taken for another.
         known = {f"{metric}-reported" for metric in orders}
         single = len(orders) == 1
-        causes += [c for c in _BLEU if not c.id.endswith("-reported") or (single and c.id not in known)]
+        causes += [
+            c for c in _BLEU if not c.id.endswith("-reported") or (single and c.id not in known)
+        ]
     if "rouge" in families:
         causes += _ROUGE
     if "meteor" in families:

@@ -262,7 +262,9 @@ def apply_causes(
         factor = math.prod(SCALES.get(cause, 1.0) for cause in chosen)
         return {name: factor * scores[metric] for name, metric in labels.items()}
     scaling = tuple(cause for cause in chosen if not cause.changes and cause != MISSING_LEFT_OUT)
-    readings = [r for r in list_readings(claims) if r.causes == scaling] or [list_readings(claims)[0]]
+    readings = [r for r in list_readings(claims) if r.causes == scaling] or [
+        list_readings(claims)[0]
+    ]
     for other in (pipeline, *pipeline.list_others()):
         found = _run_alone(material, other, labels.values(), _name(chosen))
         for reading in readings:
@@ -306,9 +308,7 @@ def _multiply(interval: Interval, factor: float) -> Interval:
     return Interval(*values, interval.confidence)
 
 
-def _explain(
-    fits: Sequence[Fit], writer: _Writer, material: Material
-) -> tuple[Account, ...]:
+def _explain(fits: Sequence[Fit], writer: _Writer, material: Material) -> tuple[Account, ...]:
     """Return fits as accounts; those with the same scores and as many causes are put together."""
     groups: dict[tuple[Any, ...], list[Fit]] = {}
     for fit in fits:

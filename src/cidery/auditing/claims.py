@@ -100,7 +100,7 @@ def make_claim(name: str, number: str | float) -> Claim:
         value = Decimal(text.removesuffix("%").strip())
     except InvalidOperation:
         raise SettingError(
-            f"{name}={text}: {text!r} is not a number; write one with a decimal point, such as 0.993"
+            f"{name}={text}: {text!r} is not a number; write one such as 0.993"
         ) from None
     exponent = value.as_tuple().exponent
     if not isinstance(exponent, int):
@@ -119,7 +119,9 @@ def read_claims(claims: ClaimsLike) -> tuple[Claim, ...]:
     else:
         found = [read_claim(text) for text in claims]
     if not found:
-        raise SettingError("nothing is claimed: pass at least one metric=number, such as cider=0.993")
+        raise SettingError(
+            "nothing is claimed: pass at least one metric=number, such as cider=0.993"
+        )
     known: dict[str, Claim] = {}
     for claim in found:
         if claim.metric in known:

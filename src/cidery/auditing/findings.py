@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,9 +20,6 @@ from cidery.captions.corpus import Candidates, References
 from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
 from cidery.store import current_report
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 _EXAMPLES = 3
 _LONGEST_EXAMPLE = 120
@@ -351,7 +348,9 @@ def _find_special(caption: str) -> bool:
     return _SPECIAL.search(caption) is not None
 
 
-_MOJIBAKE = re.compile("[\u00c2\u00c3\u00e2\u00f0\u00d0\u00d1][\u0080-\u00bf\u0152-\u02dc\u2010-\u2122]")
+_MOJIBAKE = re.compile(
+    "[\u00c2\u00c3\u00e2\u00f0\u00d0\u00d1][\u0080-\u00bf\u0152-\u02dc\u2010-\u2122]"
+)
 
 
 def _find_mojibake(caption: str) -> bool:
@@ -459,19 +458,18 @@ def _look_for_blemishes(found: _Inspection) -> Iterator[Finding]:
             )
 
 
-_DANGLING = frozenset(
-    "a an the of with in on and to at by for from near next is are that which or as into over "
-    "under while his her their its".split()
-)
+_ENDLESS = """
+a an the of with in on and to at by for from near next is are that which or as into over under
+while his her their its
+"""
+_DANGLING = frozenset(_ENDLESS.split())
 _DANGLING_SHARE = 0.01
 
 
 def _look_for_truncated(found: _Inspection) -> Iterator[Finding]:
     """Captions that end in a word that cannot end one were cut off."""
     rows = [
-        row
-        for row, words in enumerate(found.words)
-        if len(words) > 3 and words[-1] in _DANGLING
+        row for row, words in enumerate(found.words) if len(words) > 3 and words[-1] in _DANGLING
     ]
     expected = sum(
         bool(words) and len(words) > 3 and words[-1] in _DANGLING for words in found.reference_words
@@ -562,8 +560,8 @@ def _look_for_copies(found: _Inspection) -> Iterator[Finding]:
         return
     yield Finding(
         "references-among-candidates",
-        f"{_count(len(rows), 'caption')} of {len(found.words):,} say word for word what a reference "
-        "of the image says.",
+        f"{_count(len(rows), 'caption')} of {len(found.words):,} say word for word what a "
+        "reference of the image says.",
         len(rows),
         found.show(rows),
         found.leave_out(rows),
@@ -632,7 +630,9 @@ def _look_for_lengths(found: _Inspection) -> Iterator[Finding]:
     theirs = float(np.mean([len(words) for words in found.reference_words]))
     if len(mine) < _LEAST_ROWS or mine.mean() < 2 * max(theirs, 1):
         return
-    first = [re.split(r"(?<=[.!?])\s", caption.strip(), maxsplit=1)[0] for caption in found.captions]
+    first = [
+        re.split(r"(?<=[.!?])\s", caption.strip(), maxsplit=1)[0] for caption in found.captions
+    ]
     yield Finding(
         "long-captions",
         f"Captions have {mine.mean():.1f} words on average, references {theirs:.1f}.",
@@ -708,9 +708,7 @@ def _look_for_languages(found: _Inspection) -> Iterator[Finding]:
     if total < 100 or strange < _UNKNOWN_SHARE * total:
         return
     rows = [
-        row
-        for row, words in enumerate(found.words)
-        if words and len(unknown[row]) > len(words) / 2
+        row for row, words in enumerate(found.words) if words and len(unknown[row]) > len(words) / 2
     ]
     yield Finding(
         "other-language",
@@ -739,4 +737,3 @@ _LOOKS: tuple[Callable[[_Inspection], Iterator[Finding]], ...] = (
     _look_for_scripts,
     _look_for_languages,
 )
-

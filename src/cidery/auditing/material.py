@@ -267,7 +267,8 @@ def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np
     """Return the numbers of all ranges [start, start + length), one after another."""
     total = int(lengths.sum())
     before = np.cumsum(lengths) - lengths
-    return np.arange(total) + np.repeat(starts - before, lengths)
+    places: NDArray[np.int64] = np.arange(total) + np.repeat(starts - before, lengths)
+    return places
 
 
 def _ends(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

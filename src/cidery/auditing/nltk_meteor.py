@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -81,17 +82,15 @@ def _score(
     precision, recall = matches / len(candidate), matches / len(reference)
     mean = precision * recall / (_ALPHA * precision + (1 - _ALPHA) * recall)
     pairs.sort()
-    chunks = 1 + sum(
-        second != (first[0] + 1, first[1] + 1)
-        for first, second in zip(pairs, pairs[1:], strict=False)
-    )
-    return mean * (1 - _GAMMA * (chunks / matches) ** _BETA)
+    chunks = 1 + sum(second != (first[0] + 1, first[1] + 1) for first, second in pairwise(pairs))
+    penalty: float = _GAMMA * (chunks / matches) ** _BETA
+    return mean * (1 - penalty)
 
 
 def _match(
     candidate: list[str], reference: list[str], stems: _Stems | None, synonyms: bool
 ) -> list[tuple[int, int]]:
-    """Match words, each with the last free equal one, beginning at the end; then by stem, …"""
+    """Match words, each with the last free equal one, beginning at the end; then by stem and synonym."""
     left, free = list(range(len(candidate))), list(range(len(reference)))
     pairs: list[tuple[int, int]] = []
     left, free = _match_equal(candidate, reference, left, free, pairs)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Pipeline:
     def only_for(self, metric: str) -> Pipeline:
         """Return the pipeline without what does not change this metric's score."""
         family = metric.partition("-")[0]
-        kept = {
+        kept: dict[str, Any] = {
             "cider": self.cider if family == "cider" else "right",
             "bleu": self.bleu if family == "bleu" else "right",
             "rouge": self.rouge if family == "rouge" else "right",
@@ -393,16 +393,20 @@ class Group:
         metric = variant.metric
         weights = pipeline.weights if metric.uses_frequencies else "references"
         side = self._side(pipeline)
-        key = (metric.row_key, weights, pipeline.pairing, pipeline.images, variant.references)
+        key: tuple[object, ...] = (
+            metric.row_key,
+            weights,
+            pipeline.pairing,
+            pipeline.images,
+            variant.references,
+        )
         if variant.references != "together":
             key = (*key, variant.finish)
         if key not in self._rows:
             self._rows[key] = self._measure_new(side, metric, weights, variant)
         return self._rows[key]
 
-    def _measure_new(
-        self, side: _Side, metric: Metric, weights: str, variant: Variant
-    ) -> Floats:
+    def _measure_new(self, side: _Side, metric: Metric, weights: str, variant: Variant) -> Floats:
         if metric.stems and weights not in ("references", *SHIPPED):
             raise NotPossibleError
         if variant.references != "together" or self._pipeline.references == "apart":
@@ -585,9 +589,7 @@ def _finish(variant: Variant, rows: Floats, rounding: int | None) -> float:
     return float((scores if rounding is None else np.round(scores, rounding)).mean())
 
 
-def _pair(
-    pairing: str, rows: Places, places: Places, ids: list[object]
-) -> tuple[Places, Places]:
+def _pair(pairing: str, rows: Places, places: Places, ids: list[object]) -> tuple[Places, Places]:
     """Return which row is compared with which image: as given, shifted, or by position."""
     if pairing == "id":
         return rows, places
@@ -603,10 +605,10 @@ def _pair(
         return rows, np.arange(len(ids))
     if pairing == "sorted-numbers":
         try:
-            order = sorted(range(len(ids)), key=lambda place: int(str(ids[place])))
+            numbers = sorted(range(len(ids)), key=lambda place: int(str(ids[place])))
         except ValueError:
             raise NotPossibleError from None
-        return rows, np.asarray(order)
+        return rows, np.asarray(numbers)
     if pairing == "sorted-text":
         return rows, np.asarray(sorted(range(len(ids)), key=lambda place: str(ids[place])))
     # The captions follow the references' order, of which one was lost or added at the start.

@@ -135,7 +135,7 @@ class Search:
         if self._right is not None:
             self._judge(self._right, least=2, most=2)
         jobs = list(self._list_pairs())
-        possible = [job for job in jobs if self._may_fit(*job[0])]
+        possible = [job for job in jobs if self._may_fit(job[0])]
         chosen = self._screen(possible)
         self.found.ruled_out += len(jobs) - len(chosen)
         for trial in self._run(self.engine, chosen, "trying pairs of causes", lazy=True):
@@ -151,7 +151,7 @@ class Search:
             if made is not None:
                 yield (one, two), made
 
-    def _may_fit(self, one: Cause, two: Cause, together: Mapping[str, float] = _UNKNOWN) -> bool:
+    def _may_fit(self, causes: tuple[Cause, ...], together: Mapping[str, float] = _UNKNOWN) -> bool:
         """Tell by an estimate whether two causes together may give the claimed numbers.
 
         The estimate is that both change a score by the factors by which each does alone, times
@@ -159,6 +159,7 @@ class Search:
         """
         if self._right is None:
             return True
+        one, two = causes
         first, second = self._singles[one.id].scores, self._singles[two.id].scores
         readings = [reading for reading in self.readings if not reading.causes]
         for metric, base in self._right.scores.items():
@@ -213,7 +214,7 @@ class Search:
             job
             for job in jobs
             if (scores := pairs.get(stand_in(job[0]))) is None
-            or self._may_fit(*job[0], _find_joint_effect(alone, stand_in(job[0]), scores))
+            or self._may_fit(job[0], _find_joint_effect(alone, stand_in(job[0]), scores))
         ]
 
     # -- running ----------------------------------------------------------------------------------

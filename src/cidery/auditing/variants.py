@@ -60,7 +60,7 @@ _MATCHES, _TOTALS = slice(2, 6), slice(6, 10)
 def _precision(rows: Floats, n: int) -> Floats:
     """Return the precision of n-grams of one length alone."""
     totals = rows[:, _TOTALS][:, n - 1]
-    return np.divide(rows[:, _MATCHES][:, n - 1], totals, out=np.zeros(len(rows)), where=totals > 0)
+    return np.asarray(rows[:, _MATCHES][:, n - 1] / np.maximum(totals, 1), np.float64)
 
 
 def _mean_of_orders(rows: Floats) -> Floats:
@@ -189,4 +189,3 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
     }
 )
 """What may be meant by a metric's name: metric -> variant -> how it is computed."""
-

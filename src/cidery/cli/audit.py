@@ -160,7 +160,7 @@ def audit(
 def _sort_arguments(files: list[str], claimed: list[str]) -> tuple[tuple[str, str], list[str]]:
     """Tell files from claims that follow the first one without their option."""
     claims = [word for given in claimed for word in re.split(r"[,\s]+", given) if word]
-    names = []
+    names: list[str] = []
     for word in files:
         is_claim = _CLAIM.fullmatch(word) is not None and not Path(word).exists()
         (claims if is_claim else names).append(word)
