@@ -11,3 +11,15 @@ from cidery.auditing.claimed import audit as audit
 from cidery.auditing.findings import FileAudit as FileAudit
 from cidery.auditing.findings import Finding as Finding
 from cidery.auditing.findings import audit_files as audit_files
+
+__all__ = [
+    "Account",
+    "Audit",
+    "Cause",
+    "FileAudit",
+    "Finding",
+    "NearMiss",
+    "apply_causes",
+    "find_cause",
+    "list_causes",
+]

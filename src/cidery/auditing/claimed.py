@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cidery.auditing.causes import MISSING_LEFT_OUT, SCALES, Cause, find_cause
-from cidery.auditing.claims import METRICS, Claim, ClaimsLike, find_metric, read_claims
+from cidery.auditing.claims import Claim, ClaimsLike, find_metric, read_claims
 from cidery.auditing.material import Material
 from cidery.auditing.pipelines import Engine, NotPossibleError, Pipeline
 from cidery.auditing.readings import Reading, list_readings
@@ -82,7 +82,7 @@ class Audit:
 
     ```python
     found = cidery.audit(candidates, references, {"cider": "1.138"})
-    found.verdict, found.explanations[0].causes
+    found.verdict, found.right["cider"]
     ```
     """
 
@@ -297,10 +297,7 @@ def _score_right(
             *material.right_input(), metrics=[claim.metric for claim in claims], threads=threads
         )
     intervals = table.intervals(confidence, seed, resamples)
-    return {
-        claim.name: _multiply(intervals[claim.metric], scale[claim.metric])
-        for claim in sorted(claims, key=lambda claim: METRICS.index(claim.metric))
-    }
+    return {claim.name: _multiply(intervals[claim.metric], scale[claim.metric]) for claim in claims}
 
 
 def _multiply(interval: Interval, factor: float) -> Interval:

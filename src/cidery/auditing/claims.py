@@ -130,4 +130,4 @@ def read_claims(claims: ClaimsLike) -> tuple[Claim, ...]:
                 "audit them one by one"
             )
         known[claim.metric] = claim
-    return tuple(sorted(found, key=lambda claim: METRICS.index(claim.metric)))
+    return tuple(found)

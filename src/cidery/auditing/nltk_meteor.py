@@ -90,7 +90,7 @@ def _score(
 def _match(
     candidate: list[str], reference: list[str], stems: _Stems | None, synonyms: bool
 ) -> list[tuple[int, int]]:
-    """Match words, each with the last free equal one, beginning at the end; then by stem and synonym."""
+    """Match words from the end, each with the last free equal one; then by stem and synonym."""
     left, free = list(range(len(candidate))), list(range(len(reference)))
     pairs: list[tuple[int, int]] = []
     left, free = _match_equal(candidate, reference, left, free, pairs)

@@ -65,7 +65,7 @@ def _precision(rows: Floats, n: int) -> Floats:
 
 def _mean_of_orders(rows: Floats) -> Floats:
     """Return the mean of BLEU-1 to BLEU-4."""
-    return np.mean([Bleu(n)._score(rows) for n in range(1, 5)], axis=0)
+    return np.asarray(np.mean([Bleu(n)._score(rows) for n in range(1, 5)], axis=0), np.float64)
 
 
 def _smooth(rows: Floats, n: int, method: int) -> Floats:

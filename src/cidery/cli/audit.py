@@ -208,12 +208,15 @@ def _show_audit(found: Audit, results: str, references: str) -> None:
         interval = f"[{right.low:.{digits}f}, {right.high:.{digits}f}]"
         rows.append([claim.name, claim.text, explained, f"{right.score:.{digits}f}", interval])
     show_table(["metric", "claimed", "explained", "right", "95 % interval"], rows)
-    typer.echo()
-    for number, account in enumerate(found.explanations[:_SHOWN], 1):
-        causes = [f"{cause.id}: {cause.sentence}" for cause in account.causes]
-        leaves = [*(causes or [account.sentence]), f"$ {account.command}"]
-        same = ["; ".join(" and ".join(ids) for ids in account.alternatives)]
-        leaves += [f"the same numbers by: {same[0]}"] if same[0] else []
+    if found.verdict != "right":
+        typer.echo()
+    accused = found.explanations if found.verdict == "explained" else ()
+    for number, account in enumerate(accused[:_SHOWN], 1):
+        leaves = [f"{cause.id}: {cause.sentence}" for cause in account.causes]
+        leaves.append(f"$ {account.command}")
+        if account.alternatives:
+            same = "; ".join(" and ".join(ids) for ids in account.alternatives)
+            leaves.append(f"the same numbers by: {same}")
         show_tree([(f"explanation {number}", leaves)])
     if len(found.explanations) > _SHOWN:
         typer.echo(f"and {len(found.explanations) - _SHOWN} more (--format json)")
@@ -241,7 +244,8 @@ def _describe_near(causes: tuple[object, ...], scores: object) -> list[str]:
 
 
 def _list_notes(found: Audit) -> list[str]:
-    what = f"{found.tried:,} pipelines were scored, {found.fitting} of them give these numbers"
+    verb = "gives" if found.fitting == 1 else "give"
+    what = f"{found.tried:,} pipelines were scored, {found.fitting} of them {verb} these numbers"
     if found.pairs_tried:
         what += f"; {found.ruled_out:,} more pairs of causes were ruled out by an estimate"
     else:
