@@ -28,6 +28,7 @@ COMMANDS = (
     "score",
     "compare",
     "report",
+    "audit",
     "diversity",
     "meta",
     "stats",
