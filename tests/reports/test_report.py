@@ -7,7 +7,6 @@ import hashlib
 import json
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -249,29 +248,16 @@ def test_what_cannot_be_is_refused_before_scoring(example: Example, tmp_path: Pa
     assert not list(tmp_path.iterdir())
 
 
-@dataclass(frozen=True)
-class Found:
-    """As an audit finds it."""
-
-    id: str
-    title: str
-    count: int
-    examples: tuple[str, ...]
-    cost: float | None
-    advice: str
-
-
 def test_findings_are_shown(example: Example, tmp_path: Path) -> None:
-    found = Found("end-tokens", "Captions end in <eos>.", 3, ("a dog <eos>",), -0.25, "Cut it.")
+    ended = {image: f"{caption} <eos>" for image, caption in example.system_a.items()}
     report = cidery.write_report(
-        tmp_path / "r.html",
-        {"a": example.system_a},
-        example.references,
-        "rouge-l",
-        findings={"a": [found]},
-        resamples=2,
+        tmp_path / "r.html", {"a": ended}, example.references, "rouge-l", resamples=2
     )
-    assert report.content["findings"] == {"a": [{**vars(found), "examples": ["a dog <eos>"]}]}
+    expected = cidery.audit_files(ended, example.references, candidates_name="a").findings
+    assert [f.id for f in expected] == ["special-tokens"]
+    found = report.content["findings"]["a"]
+    assert [f["cost"] for f in found] == [f.cost for f in expected]
+    assert "special-tokens" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_without_plotly_pictures_are_tables(

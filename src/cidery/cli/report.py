@@ -67,6 +67,10 @@ def report(
             show_default=False,
         ),
     ] = "",
+    no_audit: Annotated[
+        bool,
+        typer.Option("--no-audit", help="Do not look for what is suspicious in the captions."),
+    ] = False,
     tokenizer: parsing.Tokenizer = "ptb",
     frequencies: parsing.Frequencies = "references",
     faithful: parsing.Faithful = None,
@@ -125,6 +129,7 @@ def report(
             images=images,
             embed_images=embed_images,
             explain=None if explain == "none" else explain,
+            audit=not no_audit,
             tokenizer=tokenizer,
             frequencies=frequencies,
             faithful=faithful,

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 from cidery import _version
+from cidery.auditing import audit_files
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.slices import SlicesLike
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
@@ -37,34 +38,6 @@ LAYOUT = 1
 LEADS = ("cider-d", "cider-r", "cider")
 """Metrics that a page begins with, and that colour words, if they are among those chosen."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
-
-
-class Finding(Protocol):
-    """What an audit says about a file; anything with these fields will do."""
-
-    @property
-    def id(self) -> str:
-        """Names the kind of finding."""
-
-    @property
-    def title(self) -> str:
-        """One sentence."""
-
-    @property
-    def count(self) -> int:
-        """How many captions or images."""
-
-    @property
-    def examples(self) -> Sequence[Any]:
-        """Some of them."""
-
-    @property
-    def cost(self) -> Any:
-        """What it costs in score; None if that is not known."""
-
-    @property
-    def advice(self) -> str:
-        """What to do."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +68,7 @@ def write_report(
     images: str | os.PathLike[str] | None = None,
     embed_images: bool = False,
     explain: str | None = "",
-    findings: Mapping[str, Sequence[Finding]] | None = None,
+    audit: bool = True,
     tokenizer: TokenizerLike = "ptb",
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
@@ -125,7 +98,7 @@ def write_report(
         embed_images: put small pictures into the page, so that it can be sent without the folder.
         explain: the metric by which words are coloured; None: no colours; by default CIDEr-D, or
             else the first of those chosen that can explain.
-        findings: system -> what an audit of its captions found.
+        audit: also show what `audit_files` finds in each system's captions.
         tokenizer: as in `score`, like all that follows.
         frequencies: as in `score`.
         faithful: as in `score`.
@@ -202,7 +175,7 @@ def write_report(
         "slices": _describe_slices(tables, corpora, confidence, seed, resamples),
         "contrasts": contrasts,
         "diversity": without_nan(_measure_diversity(corpora, first, tokenizer, threads)),
-        "findings": without_nan(_describe_findings(findings)),
+        "findings": None,
         "images": contents.list_images(first),
         "references": contents.list_references(first),
         "systems": columns,
@@ -215,6 +188,9 @@ def write_report(
         content["explained"] = {"metric": explained, "step": unit}
         for name, values in words.items():
             columns[name]["words"] = values
+    if audit:
+        step("auditing captions", 0.7)
+        content["findings"] = without_nan(_audit(systems, references, references_name))
     if images is not None:
         step("finding images", 0.8)
         content["thumbnails"] = find_thumbnails(images, first.images, target, embed=embed_images)
@@ -358,25 +334,14 @@ def _measure_diversity(
     }
 
 
-def _describe_findings(
-    findings: Mapping[str, Sequence[Finding]] | None,
-) -> dict[str, list[dict[str, Any]]] | None:
-    if findings is None:
-        return None
-    return {
-        name: [
-            {
-                "id": found.id,
-                "title": found.title,
-                "count": found.count,
-                "examples": [
-                    example if isinstance(example, str) else str(example)
-                    for example in found.examples
-                ],
-                "cost": found.cost,
-                "advice": found.advice,
-            }
-            for found in every
-        ]
-        for name, every in findings.items()
+def _audit(
+    systems: Mapping[str, Candidates], references: References, references_name: str
+) -> dict[str, Any]:
+    """Return what is suspicious about each system's captions."""
+    found = {
+        name: audit_files(
+            captions, references, candidates_name=name, references_name=references_name
+        )
+        for name, captions in systems.items()
     }
+    return {name: [f.to_dict() for f in audit.findings] for name, audit in found.items()}

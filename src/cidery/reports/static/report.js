@@ -99,7 +99,7 @@
       }
       root.append(make("ul", {}, ...findings.map((finding) => make("li", { className: "finding" },
         make("strong", {}, finding.title), ` (${finding.count})`,
-        finding.cost === null || finding.cost === undefined ? null : make("span", {}, ` Cost: ${typeof finding.cost === "number" ? showSigned(finding.cost) : typeof finding.cost === "string" ? finding.cost : JSON.stringify(finding.cost)}.`),
+        finding.cost === null ? null : make("span", {}, ` Repaired, CIDEr-D changes by ${showSigned(finding.cost)}.`),
         finding.advice ? make("div", {}, finding.advice) : null,
         finding.examples.length ? make("ul", {}, ...finding.examples.map((example) => make("li", { dir: "auto" }, example))) : null))));
     }
