@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any
 from cidery._version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from cidery import auditing as auditing
     from cidery import coco as coco
     from cidery import diversity as diversity
     from cidery import meta as meta
     from cidery import plots as plots
     from cidery import rewards as rewards
+    from cidery.auditing import audit as audit
+    from cidery.auditing import audit_files as audit_files
     from cidery.captions.corpus import Corpus as Corpus
     from cidery.captions.description import Description as Description
     from cidery.captions.description import describe as describe
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from cidery.metrics.builtin import *  # noqa: F403
     from cidery.metrics.explanations import Explanation as Explanation
     from cidery.metrics.explanations import Span as Span
+    from cidery.reports import write_report as write_report
     from cidery.rewards import Reward as Reward
     from cidery.scoring.comparison import Comparison as Comparison
     from cidery.scoring.comparison import compare as compare
@@ -57,6 +61,8 @@ _MODULES = {
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
     "Span": "metrics.explanations",
+    "audit": "auditing",
+    "audit_files": "auditing",
     "compare": "scoring.comparison",
     "describe": "captions.description",
     "diagnose": "doctor",
@@ -70,13 +76,14 @@ _MODULES = {
     "score": "scoring.evaluation",
     "score_references": "diversity",
     "tokenize": "captions.tokenizers",
+    "write_report": "reports",
 }
 """Where each public name is defined; it is imported when it is first used.
 
 Metrics are not here: `metrics.builtin` lists them. A test compares this with the imports above.
 """
 
-_PACKAGES = ("coco", "diversity", "meta", "plots", "rewards")
+_PACKAGES = ("auditing", "coco", "diversity", "meta", "plots", "rewards")
 """Packages that are public by their own name."""
 
 if not TYPE_CHECKING:

@@ -136,6 +136,14 @@ def test_scores_of_images_are_hidden_until_they_are_opened(world: World) -> None
     assert f"/submissions/{number}/images" not in page
     world["owner"].post(f"/api/challenges/{slug}/settings", json={"image_scores_open": True})
     assert len(world["team"].get(path).json()["images"]) == IMAGES
+    explored = f"/api/submissions/{number}/explore"
+    content = world["team"].get(explored).json()["content"]
+    assert set(content) == {"images", "systems", "slices"}  # no references, no colours of words
+    assert not any(set(system) - {"captions", "scores"} for system in content["systems"].values())
+    assert "dog" in content["systems"][next(iter(content["systems"]))]["captions"][0]
+    (shown,) = world["owner"].get(explored).json()["content"]["systems"].values()
+    assert set(shown) == {"scores"}  # captions are for the team that sent them
+    assert world["other"].get(explored).status_code == 403
     assert world["other"].get(path).status_code == 403  # one's own only
     assert world["stranger"].get(path).status_code == 401
     world["owner"].post(f"/api/challenges/{slug}/settings", json={"image_scores_open": False})

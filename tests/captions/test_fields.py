@@ -179,20 +179,20 @@ def test_named_fields_must_be_there() -> None:
         read_candidates(content, caption_field="said")
     assert str(caught.value) == (
         "candidates: there is no field 'said', which caption_field= (--caption-field) names; "
-        'found "image_id, caption"'
+        "found image_id, caption"
     )
     with pytest.raises(FormatError) as caught:
         read_references(content, id_field="photo")
     assert str(caught.value) == (
         "references: there is no field 'photo', which id_field= (--id-field) names; found "
-        '"image_id, caption"; --reference-id-field names that of the references alone'
+        "image_id, caption; --reference-id-field names that of the references alone"
     )
 
 
 def test_a_systems_output_alone_must_be_named() -> None:
     message = refusal(candidates, {"prediction": SYSTEM})
     assert message.endswith(
-        'found "image_id, prediction"; name one with caption_field= (--caption-field)'
+        "found image_id, prediction; name one with caption_field= (--caption-field)"
     )
 
 

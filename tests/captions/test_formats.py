@@ -421,8 +421,8 @@ def test_bad_entries_are_named(tmp_path: Path) -> None:
     good = {"image_id": 1, "caption": "a"}
     for bad, problem in [
         ("x", 'expected an object with an id and captions, not "x"'),
-        ({"caption": "a"}, "there is no 'image_id', as the entries before have; found \"caption\""),
-        ({"image_id": 1}, "there is no 'caption', as the entries before have; found \"image_id\""),
+        ({"caption": "a"}, "there is no 'image_id', as the entries before have; found caption"),
+        ({"image_id": 1}, "there is no 'caption', as the entries before have; found image_id"),
         ({"image_id": None, "caption": "a"}, "the id is null, expected a string or an integer"),
         ({"image_id": 1.5, "caption": "a"}, "the id is 1.5, expected a string or an integer"),
         ({"image_id": True, "caption": "a"}, "the id is true, expected a string or an integer"),
@@ -438,11 +438,11 @@ def test_missing_fields_list_those_there_are(tmp_path: Path) -> None:
     assert json_complaint(tmp_path, [{"name": 1, "caption": "a"}]) == (
         "data.json: no field names the image; expected one of image_id, cocoid, imgid, id, image, "
         "image_name, file_name, filename, audio, audio_id, video, video_id, "
-        'found "name, caption"; name one with id_field= (--id-field)'
+        "found name, caption; name one with id_field= (--id-field)"
     )
     assert json_complaint(tmp_path, [{"image_id": 1, "bbox": []}]) == (
         "data.json: no field has references; expected one of references, refs, captions, caption, "
-        'sentences or caption_1, caption_2, …, found "image_id, bbox"; name one with '
+        "sentences or caption_1, caption_2, …, found image_id, bbox; name one with "
         "caption_field= (--reference-field)"
     )
     assert "found none; name one" in json_complaint(tmp_path, [{}])

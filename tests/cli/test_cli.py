@@ -745,3 +745,14 @@ def test_slices_that_do_not_fit(run: Run, nocaps: str) -> None:
     assert "it draws slices: name them with --by" in ran.err
     ran = run("score", "system_a.json", nocaps, "--by", "domain", "--plot", "by.gif")
     assert "the name of a figure's file ends in" in ran.err
+
+
+def test_scoring_imports_no_metric_that_was_not_asked_for(tmp_path: Path) -> None:
+    """Also `python -m cidery`, which is the same command."""
+    files = [str(bundled.path(name)) for name in ("system_a.json", "references.json")]
+    command = [sys.executable, "-v", "-m", "cidery", "score", *files, *COCO]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "cider-d" in done.stdout
+    imported = set(re.findall(r"^import 'cidery\.metrics\.([\w.]+)'", done.stderr, re.MULTILINE))
+    assert "ngram.cider" in imported
+    assert not {name for name in imported if name.startswith(("contextual", "spice", "meteor"))}

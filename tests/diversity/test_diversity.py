@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import cidery
+from cidery import Cider, CiderD
 from cidery.diversity import (
     MEASURES,
     Distinct,
@@ -31,7 +32,7 @@ from cidery.diversity import (
 )
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies, load_shipped
-from cidery.metrics import METRICS, Cider, CiderD
+from cidery.metrics import METRICS
 from support import wang_chan
 from support.example import BUNDLED, Example
 

@@ -259,6 +259,16 @@ def test_ratings(ratings: meta.Ratings) -> None:
     assert found["system_pearson_p"] == pytest.approx(expected.pvalue)
 
 
+def test_halves_are_counted(pairs: meta.Pairs) -> None:
+    agreement = meta.evaluate(pairs, {"same": lambda _, __: 1.0}, undecided="half", tests=True)
+    assert agreement.tested == "accuracy"
+    ((_, *cells),) = agreement.lines()
+    shown = dict(zip(agreement.header()[1:], cells, strict=True))
+    count = agreement.results["same"]["pairs"]
+    assert float(shown["correct"]) == count / 2
+    assert shown["accuracy"].startswith("50.0")
+
+
 def test_ranking_within_images() -> None:
     human = np.asarray([1.0, 2.0, 3.0, 1.0, 1.0])
     groups = np.asarray([0, 0, 0, 1, 1])
@@ -272,7 +282,10 @@ def test_metrics_against_each_other(ratings: meta.Ratings) -> None:
     def random(candidate: str, references: list[str]) -> float:
         return float(sum(map(ord, candidate)) % 97)
 
-    found = meta.evaluate(ratings, {"mine": count_shared, "random": random}, tests=True).results
+    agreement = meta.evaluate(ratings, {"mine": count_shared, "random": random}, tests=True)
+    found = agreement.results
+    assert agreement.to_dict()["tested"] == "pearson"
+    assert str(agreement).endswith("p-values compare metrics by pearson")
     assert found["mine"]["p_permutation_random"] < 0.01
     assert found["mine"]["p_williams_random"] < 0.01
     assert found["mine"]["p_williams_random"] == pytest.approx(found["random"]["p_williams_mine"])

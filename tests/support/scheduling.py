@@ -26,8 +26,15 @@ SECONDS = {
     "test_meteor_on_random_corpora": 15,
     "test_examples[server.md]": 12,
     "test_real_captions_through_every_scorer": 10,
+    "test_a_dozen_judges_at_once": 20,
+    "test_services_end_with_an_interrupted_run": 20,
+    "test_processes_live_and_die_together": 20,
+    "test_nothing_is_lost_or_doubled": 15,
+    "test_reproduction": 15,
+    "test_submissions_survive_the_queue": 10,
+    "test_many_captions_are_shared": 10,
 }
-"""What takes longest, in seconds of a processor: what starts last must not be long.
+"""What takes longest, in seconds: what starts last must not be long.
 
 A test without its parameters stands for each of its cases; see `pytest --durations=30`.
 """

@@ -1,8 +1,11 @@
 """Tells Griffe, which reads code without running it, what it cannot see for itself."""
 
+from pathlib import Path
 from typing import Any
 
-from griffe import Class, Extension, Module
+from griffe import Alias, Class, Extension, Module
+
+from cidery.metrics.on_demand import read_imports
 
 INTERFACES = ("cidery.metrics.base.Metric", "cidery.diversity.base.Measure")
 """Classes whose methods every subclass has, and whose pages describe them once."""
@@ -12,16 +15,12 @@ class BuiltinMetrics(Extension):
     """Shows the metrics of `cidery.metrics.builtin` as names of cidery, each with its settings."""
 
     def on_module_members(self, *, mod: Module, **_: Any) -> None:
-        """Name what the module exports: its `__all__` is computed of the classes it imports."""
+        """Name what the module has when it runs: the imports that its stub lists."""
         if mod.path == "cidery.metrics.builtin":
-            metrics = [
-                name
-                for name, member in mod.members.items()
-                if member.is_alias
-                and member.target_path.startswith("cidery.metrics.")
-                and name != "Metric"
-            ]
-            mod.exports = ["FAMILIES", "METRICS", *metrics]
+            listed = read_imports(Path(str(mod.filepath)).with_suffix(".pyi").read_bytes())
+            for name, module in listed.items():
+                mod.set_member(name, Alias(name, f"{module}.{name}"))
+            mod.exports = ["FAMILIES", "METRICS", *listed]
 
     def on_package(self, *, pkg: Module, **_: Any) -> None:
         """Leave out of a subclass what the interface describes."""

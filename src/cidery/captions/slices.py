@@ -58,7 +58,7 @@ class Described:
     reference_counts: Callable[[], NDArray[np.int64]]
 
 
-def list_names(value: Any, place: str) -> tuple[str, ...]:
+def read_slice_names(value: Any, place: str) -> tuple[str, ...]:
     """Return the names of the slices that a value stands for; none for null and blanks."""
     if isinstance(value, list | tuple | set | frozenset):
         parts = sorted(value, key=str) if isinstance(value, set | frozenset) else value
@@ -199,7 +199,7 @@ def _match(given: Mapping[Any, Any], images: Sequence[ImageId], name: str) -> Sl
     for place, value in zip(places.tolist(), given.values(), strict=True):
         if place < 0:
             continue
-        for slice_name in list_names(value, name):
+        for slice_name in read_slice_names(value, name):
             members.setdefault(slice_name, []).append(place)
             left.discard(place)
     if left:

@@ -27,6 +27,8 @@ from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarn
 COMMANDS = (
     "score",
     "compare",
+    "report",
+    "audit",
     "diversity",
     "meta",
     "stats",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -87,7 +85,7 @@ def compare(
     from cidery.captions.formats import read_candidates, read_references
     from cidery.captions.slices import find_slices
 
-    files = _name_systems(systems)
+    files = parsing.name_systems(systems)
     parsing.check_plot(plot, by, references, *files.values())
     with progress(len(files) + 2, references, *files.values()) as step:
         step("reading references")
@@ -160,17 +158,3 @@ def _show_differences(found: Differences) -> None:
     typer.echo()
     show_table(found.image_header(), found.image_lines(), left=(0, 2, 3))
     show_notes(NOTE)
-
-
-def _name_systems(given: list[str]) -> dict[str, str]:
-    """Return files by name: the name given, or the file's, or the whole path where two clash."""
-    pairs = []
-    for item in given:
-        name, equals, file = item.partition("=")
-        named = bool(equals) and not Path(item).exists()
-        pairs.append((name, file) if named else (Path(item).name.partition(".")[0], item))
-    counts = Counter(name for name, _ in pairs)
-    named_files = {file if counts[name] > 1 else name: file for name, file in pairs}
-    if len(named_files) < len(pairs):
-        raise typer.BadParameter("the same system is given twice", param_hint="SYSTEM")
-    return named_files

@@ -54,7 +54,7 @@ def meta(
         str,
         typer.Argument(
             help=f"A data set: {DATASETS} (a file of your own); or {REPRODUCE}, which computes "
-            "every number of the papers that the data allow.",
+            "the papers' tables that the data allow, and lists what is not computed.",
             metavar="DATASET",
             show_default=False,
             autocompletion=_complete_datasets,
@@ -131,7 +131,7 @@ def _show(agreement: Agreement, format: str, notes: list[str]) -> None:
     else:
         show_title(f"{agreement.dataset}, {agreement.protocol}, in percent")
         show_table(agreement.header(), agreement.lines())
-        if notes:
+        if notes := [*agreement.notes(), *notes]:
             show_notes(*notes)
         show_signatures(agreement.signatures.values())
 

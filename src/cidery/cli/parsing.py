@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -42,6 +43,20 @@ def check_output(output: str, *inputs: str, option: str = "--output") -> None:
     if any(path.exists() and Path(i).exists() and path.samefile(i) for i in inputs):
         problem = f"{output} is also read, and would be replaced; name another file"
         raise typer.BadParameter(problem, param_hint=option)
+
+
+def name_systems(given: list[str]) -> dict[str, str]:
+    """Return files by name: the name given, or the file's, or the whole path where two clash."""
+    pairs = []
+    for item in given:
+        name, equals, file = item.partition("=")
+        named = bool(equals) and not Path(item).exists()
+        pairs.append((name, file) if named else (Path(item).name.partition(".")[0], item))
+    counts = Counter(name for name, _ in pairs)
+    named_files = {file if counts[name] > 1 else name: file for name, file in pairs}
+    if len(named_files) < len(pairs):
+        raise typer.BadParameter("the same system is given twice", param_hint="SYSTEM")
+    return named_files
 
 
 def examples(*lines: str) -> str:
@@ -109,9 +124,10 @@ def read_metric(name: str) -> str | Callable[..., Any]:
     """Return the name of a metric as it is, or import what is written as `module:function`."""
     from cidery.metrics import FAMILIES, METRICS
 
-    known = name.partition(":")[0] in (*METRICS, *FAMILIES)
-    is_function = _FUNCTION.fullmatch(name) is not None and not known
-    return _import_function(name) if is_function else name
+    if _FUNCTION.fullmatch(name) is None:
+        return name
+    is_known = name.partition(":")[0] in (*METRICS, *FAMILIES)
+    return name if is_known else _import_function(name)
 
 
 def _import_function(name: str) -> Callable[..., Any]:

@@ -13,9 +13,8 @@ from cidery.captions.tokenizers import STOP_WORDS
 from cidery.captions.workspace import Workspace
 from cidery.diversity.sets import TokenizedSets
 from cidery.errors import SettingError
-from cidery.metrics import Cider, CiderD, CiderR
 from cidery.metrics.base import index_ngrams
-from cidery.metrics.ngram.cider import PreparedCider
+from cidery.metrics.ngram.cider import Cider, CiderD, CiderR, PreparedCider
 from cidery.statistics import Floats
 
 Kernel: TypeAlias = str | Cider | CiderD | CiderR

@@ -31,15 +31,26 @@ class Agreement:
     """metric -> how its scores were computed"""
     points: Mapping[str, tuple[Floats, Floats]] = field(default_factory=dict, repr=False)
     """metric -> scores and human ratings, for plots; results from the cache have none"""
+    tested: str = ""
+    """The statistic that p-values compare, where tests were asked for."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return `{"dataset", "protocol", "results", "signatures"}`, ready for JSON."""
+        """Return `{"dataset", "protocol", "results", "signatures"}`, ready for JSON.
+
+        With tests also `"tested"`: the statistic that p-values compare.
+        """
+        tested = {"tested": self.tested} if self.tested else {}
         return {
             "dataset": self.dataset,
             "protocol": self.protocol,
             "results": {label: dict(found) for label, found in self.results.items()},
             "signatures": dict(self.signatures),
+            **tested,
         }
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the table must know."""
+        return [f"p-values compare metrics by {self.tested}"] if self.tested else []
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
@@ -78,7 +89,7 @@ class Agreement:
 
     def to_markdown(self) -> str:
         """Return the results as a Markdown table."""
-        return markdown_table(self.header(), self.lines())
+        return "\n\n".join([markdown_table(self.header(), self.lines()), *self.notes()])
 
     def to_latex(self) -> str:
         """Return the results as a LaTeX tabular (booktabs)."""
@@ -98,6 +109,8 @@ def _format(found: Mapping[str, float], name: str) -> str:
         return "–"
     if name.endswith("_p") or name.startswith("p_"):
         return format_p(value)
+    if name == "correct":  # a count, of halves too
+        return f"{value:g}"
     text = f"{100 * value:.1f}"
     if f"{name}_low" in found:
         text += f" [{100 * found[f'{name}_low']:.1f}, {100 * found[f'{name}_high']:.1f}]"

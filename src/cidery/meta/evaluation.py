@@ -98,9 +98,11 @@ def _tabulate(
     found: dict[str, Verdict | KeptResult] = {**verdicts, **known}
     people = [label for label in verdicts if label not in metrics]
     results = {label: dict(found[label].statistics) for label in (*people, *metrics)}
+    tested = ""
     if settings.tests:
         for label, p_values in compare_verdicts(verdicts, settings).items():
             results[label] |= p_values
+        tested = next((verdict.tested for verdict in verdicts.values() if verdict.tested), "")
     return Agreement(
         dataset.name,
         str(settings.protocol),
@@ -111,4 +113,5 @@ def _tabulate(
             for label, verdict in verdicts.items()
             if verdict.scores is not None and verdict.human is not None
         },
+        tested,
     )

@@ -228,8 +228,16 @@ ABSENT: tuple[tuple[str, str], ...] = (
     ),
     (
         "Variance, BERTScore, LEIC and (but for Table 1) SPICE in Tables 1-4",
-        "BERTScore and LEIC are not built in; SPICE is, but not as the tool that the paper ran",
+        "LEIC is not built in; BERTScore and SPICE are, but not with the model and the tool that "
+        "the paper ran",
     ),
+    ("Variance, Table 5", "the captions of its captioning models are not among the data"),
+    ("CIDEr-R, Table 2", "the captioning models and #PraCegoVer are not among the data"),
+    (
+        "CIDEr-R, Figure 3, but for the numbers of references above",
+        "it is a curve; `--protocol references --plot FILE` draws ours",
+    ),
+    ("Diversity, Figures 2-11", "the captions of its captioning models are not among the data"),
     ("Diversity, Table 2", "the ratings of its sets of captions are not among the data"),
 )
 """Numbers that the data do not allow, and why."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
-from cidery.metrics.builtin import FAMILIES, METRICS
+from cidery.metrics.builtin import FAMILIES, METRICS, find_members
 from cidery.metrics.function import CaptionFunction, FunctionMetric
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
 
@@ -122,7 +122,7 @@ def _find_named(given: str, faithful: Faithful | None) -> list[_Request]:
     name, _, text = given.partition(":")
     pairs = dict(_split_pair(pair, given) for pair in text.split(",")) if text else {}
     requests = []
-    for member in FAMILIES.get(name, (name,)):
+    for member in find_members(name):
         metric = METRICS[member] if member in METRICS else _find_foreign(member)
         asked = _read_settings(metric, pairs)
         has_modes = any(f.name == "faithful" for f in dataclasses.fields(metric))

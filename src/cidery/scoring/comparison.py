@@ -249,7 +249,7 @@ def compare(
     chosen = get_metrics(metrics, faithful)
     if why:
         choose_explained(chosen)
-    corpora = _common_corpora(systems, references, missing, references_name)
+    corpora = common_corpora(systems, references, missing, references_name)
     first = next(iter(corpora.values()))
     prepare = partial(
         Scorer.build,
@@ -341,12 +341,13 @@ def _correct(groups: Mapping[str, Tests]) -> dict[str, Tests]:
     }
 
 
-def _common_corpora(
+def common_corpora(
     systems: Mapping[str, Candidates],
     references: References,
     missing: Missing,
     references_name: str,
 ) -> dict[str, Corpus]:
+    """Match each system's captions to the references, and keep the images that all describe."""
     corpora = {
         name: Corpus.build(
             candidates,

@@ -184,6 +184,12 @@ class ImagesQuery(serializers.Serializer[Any]):
     page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
 
 
+class ExploreQuery(serializers.Serializer[Any]):
+    """Which other submission to show beside the one of the address."""
+
+    other = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+
+
 class ComparisonQuery(serializers.Serializer[Any]):
     """Which two submissions to compare; without them, what there is to choose from."""
 

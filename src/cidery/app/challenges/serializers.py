@@ -188,6 +188,15 @@ class ImageScoresData(serializers.Serializer[Any]):
     pages = serializers.IntegerField()
 
 
+class ExploreData(serializers.Serializer[Any]):
+    """Captions and scores image by image, in the columns of a report's JSON."""
+
+    submission = SubmissionData()
+    others = SubmissionData(many=True, help_text="What can be shown beside it.")
+    other = SubmissionData(allow_null=True)
+    content = serializers.JSONField(help_text="images, systems, slices.")
+
+
 class ContrastData(serializers.Serializer[Any]):
     """How two submissions differ in one column."""
 

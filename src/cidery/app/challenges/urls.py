@@ -2,7 +2,14 @@
 
 from django.urls import URLPattern, path
 
-from cidery.app.challenges.pages import challenges, charts, comparisons, owner, submissions
+from cidery.app.challenges.pages import (
+    challenges,
+    charts,
+    comparisons,
+    exploring,
+    owner,
+    submissions,
+)
 
 urlpatterns: list[URLPattern] = [
     path("challenges", challenges.Challenges.as_view(), name="challenges"),
@@ -32,4 +39,5 @@ urlpatterns: list[URLPattern] = [
         submissions.ImageScores.as_view(),
         name="image-scores",
     ),
+    path("submissions/<int:submission>/explore", exploring.Explore.as_view(), name="explore"),
 ]

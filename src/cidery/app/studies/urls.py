@@ -2,7 +2,15 @@
 
 from django.urls import URLPattern, path
 
-from cidery.app.studies.pages import creating, downloads, judging, managing, results, reviewing
+from cidery.app.studies.pages import (
+    creating,
+    downloads,
+    exploring,
+    judging,
+    managing,
+    results,
+    reviewing,
+)
 
 STUDY = "studies/<slug:name>"
 urlpatterns: list[URLPattern] = [
@@ -15,6 +23,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{STUDY}/judges/<int:judge>", managing.JudgeState.as_view(), name="study-judge"),
     path(f"{STUDY}/review", reviewing.Review.as_view(), name="study-review"),
     path(f"{STUDY}/accuracy", results.Accuracy.as_view(), name="study-accuracy"),
+    path(f"{STUDY}/explore", exploring.ExploreStudy.as_view(), name="study-explore"),
     path(f"{STUDY}/export/<slug:kind>", downloads.Export.as_view(), name="study-export"),
     path(f"{STUDY}/charts/<slug:chart>.svg", downloads.StudyChart.as_view(), name="study-chart"),
     path(f"{STUDY}/images/<int:item>", downloads.ItemImage.as_view(), name="study-image"),

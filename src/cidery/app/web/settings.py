@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -139,6 +140,8 @@ CONTENT_SECURITY_POLICY = {
 }
 
 STATIC_URL = "/static/"
+# The explorer of images is that of reports.
+STATICFILES_DIRS = [("explorer", Path(__file__).parents[2] / "reports" / "static" / "explorer")]
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 3600
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from cidery.captions.formats.sources import Source, shorten
+from cidery.captions.formats.sources import Source
 
 Side: TypeAlias = Literal["candidates", "references"]
 
@@ -84,7 +84,7 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
         if chosen.captions not in present:
             source.fail(
                 f"there is no field {chosen.captions!r}, which caption_field= ({OPTIONS[side]}) "
-                f"names; found {list_names(present)}"
+                f"names; found {spell_fields(present)}"
             )
         return Fields(id_field, (chosen.captions,))
     numbered = _find_numbered(present)
@@ -99,7 +99,7 @@ def find_fields(present: Mapping[str, bool], side: Side, chosen: Chosen, source:
         source.fail(
             f"no field has {side}; expected one of "
             f"{', '.join((*OWN_FIELDS[side], *SHARED_FIELDS))} or caption_1, caption_2, …, found "
-            f"{list_names(present)}; name one with caption_field= ({OPTIONS[side]})"
+            f"{spell_fields(present)}; name one with caption_field= ({OPTIONS[side]})"
         )
     return Fields(id_field, numbered, numbered=True)
 
@@ -125,9 +125,13 @@ def may_be_captions(value: Any) -> bool:
     return value is None or isinstance(value, str | list)
 
 
-def list_names(names: Mapping[str, Any] | Sequence[str]) -> str:
+_MOST_SHOWN = 20
+
+
+def spell_fields(names: Mapping[str, Any] | Sequence[str]) -> str:
     """Return the names of fields, fit for a message."""
-    return shorten(", ".join(names)) if names else "none"
+    shown = ", ".join(name[:60] for name in list(names)[:_MOST_SHOWN]) or "none"
+    return f"{shown}, …" if len(names) > _MOST_SHOWN else shown
 
 
 def _find_id(present: Mapping[str, bool], side: Side, chosen: str | None, source: Source) -> str:
@@ -136,14 +140,14 @@ def _find_id(present: Mapping[str, bool], side: Side, chosen: str | None, source
             hint = "; --reference-id-field names that of the references alone"
             source.fail(
                 f"there is no field {chosen!r}, which id_field= (--id-field) names; found "
-                f"{list_names(present)}{hint if side == 'references' else ''}"
+                f"{spell_fields(present)}{hint if side == 'references' else ''}"
             )
         return chosen
     found = next((field for field in ID_FIELDS if field in present), None)
     if found is None:
         source.fail(
             f"no field names the image; expected one of {', '.join(ID_FIELDS)}, found "
-            f"{list_names(present)}; name one with id_field= (--id-field)"
+            f"{spell_fields(present)}; name one with id_field= (--id-field)"
         )
     return found
 

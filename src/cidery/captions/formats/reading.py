@@ -33,8 +33,8 @@ from cidery.captions.formats.fields import (
     explain_ambiguous,
     find_fields,
     find_rivals,
-    list_names,
     may_be_captions,
+    spell_fields,
 )
 from cidery.captions.formats.foreign import has_format, read_foreign
 from cidery.captions.formats.sources import (
@@ -46,7 +46,7 @@ from cidery.captions.formats.sources import (
     shorten,
 )
 from cidery.errors import SettingError
-from cidery.plugins import list_names as list_plugin_names
+from cidery.plugins import list_names
 
 _Entries: TypeAlias = list[tuple[ImageId, str | list[str]]]
 
@@ -131,7 +131,7 @@ class _Reader:
     def read(self, given: Readable, name: str | None, format: Format | str | None) -> _Entries:
         """Return what a file holds for this side."""
         if format is not None and format not in FORMATS and not has_format(format):
-            known = ", ".join(list_plugin_names("format", FORMATS))
+            known = ", ".join(list_names("format", FORMATS))
             raise SettingError(f"format {format!r} is unknown; there are {known}")
         name, content = read_bytes(given, name=name, default=self.side)
         source, rows = Source(name), Source(name, "row")
@@ -228,7 +228,7 @@ def _values(records: list[dict[str, Any]], field: str, source: Source) -> list[A
         index = next(index for index, record in enumerate(records) if field not in record)
         source.fail(
             f"there is no {field!r}, as the entries before have; found "
-            f"{list_names(records[index])}",
+            f"{spell_fields(records[index])}",
             index=index,
         )
 

@@ -14,25 +14,24 @@ from cidery.captions.formats.containers import (
     read_arrow,
     recognise,
 )
-from cidery.captions.formats.fields import CAPTION_FIELDS, ID_FIELDS
+from cidery.captions.formats.fields import CAPTION_FIELDS, ID_FIELDS, spell_fields
 from cidery.captions.formats.foreign import read_foreign
 from cidery.captions.formats.sources import Readable, Source, decode, read_bytes, shorten
 from cidery.captions.ids import ImageId
-from cidery.captions.slices import list_names
+from cidery.captions.slices import read_slice_names
 from cidery.errors import FormatError
 
 KNOWN_FIELDS = ("slice", "slices", "domain", "domains", "tag", "tags", "group", "groups")
 """Columns that are read where none is named and the file has several."""
 SEPARATOR = "|"
 """Between the slices of one image in a cell of CSV or TSV."""
-_MOST_SHOWN = 20
 
 
 class NoColumnError(FormatError):
     """A file has no column, or field, of that name."""
 
     def __init__(self, name: str, field: str, columns: Sequence[str]) -> None:
-        self.found = f"{name} has {_list_columns(columns) if columns else 'no fields'}"
+        self.found = f"{name} has {spell_fields(columns) if columns else 'no fields'}"
         super().__init__(f"there is no column {field!r}: {self.found}")
 
 
@@ -123,7 +122,7 @@ def _pick_by_id(
     if not document:
         source.fail("there are no slices in it")
     return {
-        image: list_names(value, f"{source.name}, image {image!r}")
+        image: read_slice_names(value, f"{source.name}, image {image!r}")
         for image, value in document.items()
     }
 
@@ -156,7 +155,7 @@ def _pick(
         value = record.get(chosen)
         if table.split_cells and isinstance(value, str):
             value = value.split(SEPARATOR)
-        names = list_names(value, place)
+        names = read_slice_names(value, place)
         before, first = found.setdefault(image, (names, index))
         if before != names:
             table.source.fail(
@@ -180,7 +179,7 @@ def _find_column(columns: Sequence[str], field: str | None, source: Source) -> s
     if len(known) == 1:
         return known[0]
     source.fail(
-        f"which column has the slices? found {_list_columns(columns)}; name one as "
+        f"which column has the slices? found {spell_fields(columns)}; name one as "
         f"FILE:COLUMN (--by) or field="
     )
 
@@ -188,20 +187,15 @@ def _find_column(columns: Sequence[str], field: str | None, source: Source) -> s
 def _find_id(columns: Sequence[str], id_field: str | None, source: Source) -> str:
     if id_field is not None:
         if id_field not in columns:
-            source.fail(f"there is no column {id_field!r} of ids; found {_list_columns(columns)}")
+            source.fail(f"there is no column {id_field!r} of ids; found {spell_fields(columns)}")
         return id_field
     found = next((name for name in ID_FIELDS if name in columns), None)
     if found is None:
         source.fail(
             f"no column names the image; expected one of {', '.join(ID_FIELDS)}, found "
-            f"{_list_columns(columns)}"
+            f"{spell_fields(columns)}"
         )
     return found
-
-
-def _list_columns(columns: Sequence[str]) -> str:
-    shown = ", ".join(columns[:_MOST_SHOWN])
-    return f"{shown}, …" if len(columns) > _MOST_SHOWN else shown
 
 
 def _spell(names: Sequence[str]) -> str:

@@ -30,6 +30,8 @@ class Verdict:
     rows: Floats | None = None
     """float64[images, k], summed and pooled to the statistic on which metrics are compared."""
     pool: Pool | None = None
+    tested: str = ""
+    """The statistic on which metrics are compared."""
     scores: Floats | None = None
     """float64[judgments], beside `human`: for Williams' test and plots."""
     human: Floats | None = None

@@ -37,7 +37,13 @@ def judge_sets(
         statistics["sets"] = len(sets)
         rows = pearson_rows(scores, sets.ratings, images)
         verdicts[label] = Verdict(
-            statistics, measured.signatures[label], rows, pool_pearson, scores, sets.ratings
+            statistics,
+            measured.signatures[label],
+            rows,
+            pool_pearson,
+            "pearson",
+            scores,
+            sets.ratings,
         )
     return verdicts
 

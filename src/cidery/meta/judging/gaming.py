@@ -106,7 +106,9 @@ def judge_gaming(
         }
         rows = np.stack([hits.sum(axis=0), trials.sum(axis=0)], axis=1)
         summed = sum_by_group(rows, images, int(images.max()) + 1)
-        verdicts[label] = Verdict(statistics, scored.signatures[label], summed, pool_share)
+        verdicts[label] = Verdict(
+            statistics, scored.signatures[label], summed, pool_share, "accuracy"
+        )
     return verdicts
 
 

@@ -41,5 +41,7 @@ def judge_pairs(
             "tied": int(np.count_nonzero(votes == 0)),
             "undecided": int(np.count_nonzero((preferred == 0) & (votes != 0))),
         }
-        verdicts[label] = Verdict(statistics, scored.signatures[label], rows, pool_share)
+        verdicts[label] = Verdict(
+            statistics, scored.signatures[label], rows, pool_share, "accuracy"
+        )
     return verdicts

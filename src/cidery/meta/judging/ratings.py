@@ -29,7 +29,13 @@ def judge_ratings(
         statistics |= {"captions": len(scores), "ratings": len(ratings)}
         rows = pearson_rows(rated, ratings.ratings, images)
         verdicts[label] = Verdict(
-            statistics, scored.signatures[label], rows, pool_pearson, rated, ratings.ratings
+            statistics,
+            scored.signatures[label],
+            rows,
+            pool_pearson,
+            "pearson",
+            rated,
+            ratings.ratings,
         )
     return verdicts
 

@@ -27,7 +27,7 @@ def correlate_systems(
         "tau_b_p": p_values["tau_b"],
     }
     rows = pearson_rows(scores, human, np.arange(len(human)))
-    return Verdict(statistics | further, signature, rows, pool_pearson, scores, human)
+    return Verdict(statistics | further, signature, rows, pool_pearson, "pearson", scores, human)
 
 
 def judge_wins(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.db.models import QuerySet
@@ -27,6 +28,7 @@ from cidery.app.web.roles import Role
 from cidery.errors import InputError
 from cidery.metrics import get_metrics
 from cidery.scoring.scorer import pool_counted
+from cidery.statistics import Floats
 
 IMAGES_PER_PAGE = 100
 
@@ -86,23 +88,32 @@ class SubmissionPage(Page):
         return {
             "submission": submission,
             "challenge_title": submission.challenge.title,
-            "scores": _list_scores(submission).filter(slice=""),
-            "slice_scores": _list_scores(submission).exclude(slice="").order_by("slice", "pk"),
-            "shows_images": _shows_images(submission, self.request.user),
+            "scores": list_scores(submission).filter(slice=""),
+            "slice_scores": list_scores(submission).exclude(slice="").order_by("slice", "pk"),
+            "shows_images": shows_images(submission, self.request.user),
         }
 
 
-def _list_scores(submission: Submission) -> QuerySet[Score]:
+def list_scores(submission: Submission) -> QuerySet[Score]:
+    """Return a submission's scores with their sets of references."""
     found = submission.scores.select_related("reference_set")
     return found.defer("reference_set__packed_references")
 
 
-def _shows_images(submission: Submission, account: Any) -> bool:
+def shows_images(submission: Submission, account: Any) -> bool:
     """Tell whether an account may see a submission's scores image by image."""
     if not account.is_authenticated:
         return False
     is_theirs = submission.team_id == account.pk
     return bool(account.is_owner or (submission.challenge.image_scores_open and is_theirs))
+
+
+def list_columns(submission: Submission) -> Iterator[tuple[str, Floats]]:
+    """Yield the name of each column of scores, and every image's score."""
+    metrics = get_metrics(submission.challenge.metrics)
+    for score in list_scores(submission).filter(slice="").select_related("rows"):
+        values = pool_counted(metrics[score.metric], score.rows.array)
+        yield f"{score.reference_set.name}.{score.metric}", values
 
 
 class ImageScores(Page):
@@ -116,7 +127,7 @@ class ImageScores(Page):
     def show(self) -> Any:
         """Return a hundred images' scores."""
         submission = get_submission(self)
-        if not _shows_images(submission, self.request.user):
+        if not shows_images(submission, self.request.user):
             raise PermissionDenied("Scores of single images are not open.")
         images = submission.challenge.images
         pages = -(-len(images) // IMAGES_PER_PAGE)
@@ -124,14 +135,7 @@ class ImageScores(Page):
         if number > pages:
             raise NotFound(f"Pages are counted from 1 to {pages}.")
         chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
-        metrics = get_metrics(submission.challenge.metrics)
-        scores = _list_scores(submission).filter(slice="").select_related("rows")
-        columns = {
-            f"{score.reference_set.name}.{score.metric}": pool_counted(
-                metrics[score.metric], score.rows.array[chosen]
-            ).tolist()
-            for score in scores
-        }
+        columns = {name: values[chosen].tolist() for name, values in list_columns(submission)}
         rows = zip(images[chosen], *columns.values(), strict=True)
         return {
             "submission": submission,

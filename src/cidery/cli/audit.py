@@ -1,0 +1,278 @@
+"""`cidery audit`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import (
+    show_advice,
+    show_json,
+    show_notes,
+    show_pairs,
+    show_table,
+    show_title,
+    show_tree,
+)
+
+if TYPE_CHECKING:
+    from cidery.auditing import Audit, FileAudit
+
+app = parsing.new_app()
+
+_CLAIM = re.compile(r"[\w@-]+=\S*")
+_SHOWN = 5
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery audit results.json references.json",
+        "cidery audit results.json references.json --claimed cider=0.993 bleu-4=0.31",
+        "cidery audit results.json references.json --claimed CIDEr=99.3 --format json",
+        "cidery audit results.json references.json --apply no-tokenizer -m cider -m bleu-4",
+        "cidery audit --list-causes",
+    )
+)
+def audit(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="File of the captions, file of references, and further claims metric=number.",
+            metavar="RESULTS REFERENCES",
+            show_default=False,
+        ),
+    ] = None,
+    claimed: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A claimed score, such as cider=0.993; more may follow it. The number fits within "
+            "its printed precision; above what the metric can reach, it is read as times 100. "
+            "cider is coco-caption's CIDEr, that is cider-d.",
+            metavar="METRIC=NUMBER",
+            show_default=False,
+        ),
+    ] = None,
+    apply: Annotated[
+        str | None,
+        typer.Option(
+            help="Print the scores of the pipeline that has these causes, separated by commas; "
+            "none: the right one.",
+            metavar="CAUSE[,CAUSE]",
+            show_default=False,
+        ),
+    ] = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--metric",
+            "-m",
+            help="With --apply and without --claimed: a metric to score; may be repeated. Default: "
+            "cider, bleu-4 and rouge-l.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    list_causes: Annotated[
+        bool, typer.Option("--list-causes", help="List every cause that is known, and end.")
+    ] = False,
+    pairs: Annotated[
+        bool | None,
+        typer.Option(
+            "--pairs/--no-pairs",
+            help="Try pairs of causes in any case, or never; default: where no single one fits.",
+            show_default=False,
+        ),
+    ] = None,
+    split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
+    format: parsing.TableOrJson = "table",
+    resamples: parsing.Resamples = parsing.RESAMPLES,
+    seed: parsing.Seed = 0,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Find out whose pipeline made a score, or what is suspicious in captions."""
+    import cidery
+    from cidery.auditing import apply_causes
+    from cidery.captions.formats import read_candidates, read_references
+
+    if list_causes:
+        _list_causes(format)
+        return
+    named, claims = _sort_arguments(files or [], claimed or [])
+    results, references = named
+    options = {
+        "--split": split,
+        "--caption-field": caption_field,
+        "--reference-field": reference_field,
+        "--id-field": id_field,
+        "--reference-id-field": reference_id_field,
+    }
+    with progress(4 if claims else 3, *named) as step:
+        step("reading captions")
+        candidates = read_candidates(results, caption_field=caption_field, id_field=id_field)
+        step("reading references")
+        known = read_references(
+            references,
+            split=split,
+            caption_field=reference_field,
+            id_field=reference_id_field or id_field,
+        )
+        step("auditing")
+        if apply is not None:
+            causes = [] if apply == "none" else [id.strip() for id in apply.split(",")]
+            chosen = {"metrics": metric} if metric else {}
+            scores = apply_causes(candidates, known, causes, claims or None, **chosen)
+        elif claims:
+            found = cidery.audit(
+                candidates,
+                known,
+                claims,
+                pairs=pairs,
+                threads=threads,
+                resamples=resamples,
+                seed=seed,
+                candidates_name=results,
+                references_name=references,
+                options=[w for name, value in options.items() if value for w in (name, value)],
+            )
+        else:
+            looked = cidery.audit_files(
+                candidates, known, candidates_name=results, references_name=references
+            )
+    if apply is not None:
+        _show_scores(apply, scores, format)
+    elif claims:
+        show_json(found.to_dict()) if format == "json" else _show_audit(found, results, references)
+    elif format == "json":
+        show_json(looked.to_dict())
+    else:
+        _show_findings(looked, results, references)
+
+
+def _sort_arguments(files: list[str], claimed: list[str]) -> tuple[tuple[str, str], list[str]]:
+    """Tell files from claims that follow the first one without their option."""
+    claims = [word for given in claimed for word in re.split(r"[,\s]+", given) if word]
+    names: list[str] = []
+    for word in files:
+        is_claim = _CLAIM.fullmatch(word) is not None and not Path(word).exists()
+        (claims if is_claim else names).append(word)
+    if len(names) != 2:
+        found = f"found {len(names)}: {', '.join(names)}" if names else "found none"
+        raise typer.BadParameter(
+            f"two files are needed, of captions and of references; {found}",
+            param_hint="RESULTS REFERENCES",
+        )
+    return (names[0], names[1]), claims
+
+
+def _list_causes(format: str) -> None:
+    from cidery.auditing import list_causes
+
+    causes = list_causes()
+    if format == "json":
+        show_json([{"id": c.id, "family": c.family, "sentence": c.sentence} for c in causes])
+        return
+    families: dict[str, list[str]] = {}
+    for cause in causes:
+        families.setdefault(cause.family, []).append(f"{cause.id}: {cause.sentence}")
+    show_tree(families.items())
+
+
+def _show_scores(causes: str, scores: dict[str, float], format: str) -> None:
+    if format == "json":
+        ids = [] if causes == "none" else causes.split(",")
+        show_json({"causes": ids, "scores": scores})
+        return
+    show_title(f"pipeline: {causes}")
+    show_table(["metric", "score"], [[name, f"{score:.4f}"] for name, score in scores.items()])
+
+
+def _show_audit(found: Audit, results: str, references: str) -> None:
+    show_title(f"{results} against {references}")
+    typer.echo(found.summary)
+    typer.echo()
+    first = found.explanations[0].scores if found.explanations else {}
+    rows = []
+    for claim in found.claims:
+        right = found.right[claim.name]
+        digits = 2 if found.scale[claim.metric] == 100 else 4
+        explained = f"{first[claim.name]:.{digits}f}" if first else ""
+        interval = f"[{right.low:.{digits}f}, {right.high:.{digits}f}]"
+        rows.append([claim.name, claim.text, explained, f"{right.score:.{digits}f}", interval])
+    show_table(["metric", "claimed", "explained", "right", "95 % interval"], rows)
+    if found.verdict != "right":
+        typer.echo()
+    accused = found.explanations if found.verdict == "explained" else ()
+    for number, account in enumerate(accused[:_SHOWN], 1):
+        leaves = [f"{cause.id}: {cause.sentence}" for cause in account.causes]
+        leaves.append(f"$ {account.command}")
+        if account.alternatives:
+            same = "; ".join(" and ".join(ids) for ids in account.alternatives)
+            leaves.append(f"the same numbers by: {same}")
+        show_tree([(f"explanation {number}", leaves)])
+    if len(found.explanations) > _SHOWN:
+        typer.echo(f"and {len(found.explanations) - _SHOWN} more (--format json)")
+    if not found.explanations:
+        show_tree(
+            (f"near {number}", _describe_near(near.causes, near.scores))
+            for number, near in enumerate(found.nearest, 1)
+        )
+    show_notes(*_list_notes(found))
+    if not found.explanations:
+        show_advice(
+            [
+                "check that these are the captions and the references that were scored: "
+                "cidery audit without --claimed looks at the files",
+                "claim one number at a time: each may have a cause of its own",
+                "compare signatures, and ask which code made the number",
+            ]
+        )
+
+
+def _describe_near(causes: tuple[object, ...], scores: object) -> list[str]:
+    ids = " and ".join(getattr(cause, "id", "") for cause in causes) or "the right pipeline"
+    numbers = ", ".join(f"{name}={value:.4f}" for name, value in dict(scores).items())  # type: ignore[call-overload]
+    return [f"{ids}: {numbers}"]
+
+
+def _list_notes(found: Audit) -> list[str]:
+    verb = "gives" if found.fitting == 1 else "give"
+    what = f"{found.tried:,} pipelines were scored, {found.fitting} of them {verb} these numbers"
+    if found.pairs_tried:
+        what += f"; {found.ruled_out:,} more pairs of causes were ruled out by an estimate"
+    else:
+        what += "; pairs of causes were not tried (--pairs tries them)"
+    others = []
+    if found.also_fit:
+        ids = ", ".join(" and ".join(c.id for c in a.causes) for a in found.also_fit[:_SHOWN])
+        others.append(f"these happen to give the same rounded numbers: {ids}")
+    return [what, *others, *found.notes, f"right: $ {found.right_command}"]
+
+
+def _show_findings(looked: FileAudit, results: str, references: str) -> None:
+    show_title(f"{results} against {references}")
+    show_pairs(
+        {
+            "images": f"{looked.images:,}",
+            "captions": f"{looked.captions:,}",
+            "references": f"{looked.references:,}",
+            "CIDEr-D": f"{looked.score:.4f}",
+        }
+    )
+    if not looked.findings:
+        typer.echo("Nothing suspicious was found.")
+        return
+    for finding in looked.findings:
+        leaves = [finding.title, *(f"  {example}" for example in finding.examples)]
+        if finding.cost is not None:
+            after = looked.score + finding.cost
+            leaves.append(f"CIDEr-D {looked.score:.4f} → {after:.4f} ({finding.cost:+.4f})")
+        show_tree([(finding.id, [*leaves, finding.advice])])

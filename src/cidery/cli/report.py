@@ -1,0 +1,153 @@
+"""`cidery report`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import complain
+
+app = parsing.new_app()
+MEGABYTE = 1_000_000
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery report references.json ours.json theirs.json -o report.html",
+        "cidery report references.json ours.json theirs.json -o report.html --images val2014",
+        "cidery report references.json ours=run7/results.json theirs=base.json -o report.html \\\n"
+        "      --images 'https://example.org/val2017/{image:012}.jpg' --by length",
+        "cidery report nocaps_val.json ours.json -o report.html --by domain --title 'Run 7'",
+    )
+)
+def report(
+    references: parsing.References,
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="One or more files of captions, as FILE or NAME=FILE.",
+            metavar="SYSTEM...",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", help="HTML file to write.", metavar="FILE")
+    ] = "report.html",
+    metric: parsing.Metrics = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            help="Folder of images that are named after their ids, or an address with {image} in "
+            "it, such as https://example.org/{image:012}.jpg, where 012 writes twelve digits.",
+            metavar="FOLDER|ADDRESS",
+            show_default=False,
+        ),
+    ] = None,
+    embed_images: Annotated[
+        bool,
+        typer.Option(
+            "--embed-images",
+            help="Put small copies of the folder's images into the page, so that it can be sent "
+            "without the folder.",
+        ),
+    ] = False,
+    title: Annotated[
+        str | None,
+        typer.Option(help="Title of the page.", metavar="TEXT", show_default=False),
+    ] = None,
+    explain: Annotated[
+        str,
+        typer.Option(
+            help="The metric by which words are coloured, or none. Default: cider-d, or else the "
+            "first metric that can explain its scores.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = "",
+    no_audit: Annotated[
+        bool,
+        typer.Option("--no-audit", help="Do not look for what is suspicious in the captions."),
+    ] = False,
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    faithful: parsing.Faithful = None,
+    missing: parsing.Missing = "error",
+    split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
+    by: parsing.By = None,
+    slices: parsing.Slices = "whole",
+    confidence: Annotated[
+        float,
+        typer.Option(
+            help="Confidence of the intervals, between 0 and 1.",
+            metavar="SHARE",
+            callback=parsing.check_confidence,
+        ),
+    ] = 0.95,
+    resamples: parsing.Resamples = parsing.RESAMPLES,
+    seed: parsing.Seed = 0,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Write one HTML page: scores, tests, pictures, and every caption to look at."""
+    import cidery
+    from cidery.captions.formats import read_candidates, read_references
+    from cidery.captions.slices import find_slices
+    from cidery.reports.thumbnails import check_images
+
+    files = parsing.name_systems(systems)
+    parsing.check_output(output, references, *files.values())
+    if images is not None:
+        check_images(images)
+    with progress(len(files) + 2, references, *files.values()) as step:
+        step("reading references")
+        known = read_references(
+            references,
+            split=split,
+            caption_field=reference_field,
+            id_field=reference_id_field or id_field,
+        )
+        captions = {}
+        for name, file in files.items():
+            step(f"reading {name}")
+            captions[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
+        fields = [(references, reference_id_field or id_field)]
+        fields += [(file, id_field) for file in files.values()]
+        named = None if by is None else find_slices(by, fields, known)
+        step("scoring and resampling")
+        written = cidery.write_report(
+            output,
+            captions,
+            known,
+            parsing.read_metrics(metric),
+            title=title,
+            images=images,
+            embed_images=embed_images,
+            explain=None if explain == "none" else explain,
+            audit=not no_audit,
+            tokenizer=tokenizer,
+            frequencies=frequencies,
+            faithful=faithful,
+            missing=missing,
+            threads=threads,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            by=named,
+            by_name=by,
+            slices=slices,
+            references_name=references,
+        )
+    if not written.has_charts:
+        complain(
+            "warning",
+            "Plotly is not installed, so the pictures are tables: pip install 'cidery[report]'",
+        )
+    for sentence in written.summary:
+        typer.echo(sentence)
+    typer.echo(f"\nwritten: {output} ({written.size / MEGABYTE:.1f} MB)")

@@ -1,0 +1,113 @@
+"""What a table of scores means, in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from cidery.scoring.comparison import Tests, format_p
+from cidery.scoring.tables import ScoreTable
+from cidery.statistics import Interval, PairedTest
+
+UNLIKELY = 0.05
+"""A corrected p below this is called unlikely to be chance."""
+
+
+def explain_scores(
+    tables: Mapping[str, ScoreTable],
+    tests: Tests,
+    intervals: Mapping[str, Mapping[str, Interval]],
+    lead: str,
+) -> list[str]:
+    """Say which system scores highest by the leading metric, how sure that is, and who agrees."""
+    if len(tables) == 1:
+        return _explain_one(tables, intervals, lead)
+    ranked = _rank(tables, lead)
+    count = sum(map(len, tests.values()))
+    sentences = [
+        f"By {lead}, {ranked[0]} scores highest, {_spell(tables, intervals, ranked[0], lead)}, "
+        f"then {ranked[1]}, {_spell(tables, intervals, ranked[1], lead)}."
+        if tables[ranked[0]].corpus[lead] != tables[ranked[1]].corpus[lead]
+        else f"By {lead}, {ranked[0]} and {ranked[1]} have the same score, "
+        f"{_spell(tables, intervals, ranked[0], lead)}."
+    ]
+    sentences.append(_explain_pair(ranked[0], ranked[1], tests[lead], count))
+    sentences += [
+        _explain_pair(ranked[0], other, tests[lead], count, short=True) for other in ranked[2:]
+    ]
+    return [*sentences, *_compare_metrics(tables, lead)]
+
+
+def _explain_one(
+    tables: Mapping[str, ScoreTable],
+    intervals: Mapping[str, Mapping[str, Interval]],
+    lead: str,
+) -> list[str]:
+    [(name, table)] = tables.items()
+    images = f"{table.image_count} image{'s' * (table.image_count != 1)}"
+    return [
+        f"{name} scores {_spell(tables, intervals, name, lead)} by {lead} on {images}.",
+        "A score means little by itself: give the report a second system to compare with.",
+    ]
+
+
+def _rank(tables: Mapping[str, ScoreTable], metric: str) -> list[str]:
+    return sorted(tables, key=lambda name: -tables[name].corpus[metric])
+
+
+def _spell(
+    tables: Mapping[str, ScoreTable],
+    intervals: Mapping[str, Mapping[str, Interval]],
+    name: str,
+    metric: str,
+) -> str:
+    found = intervals[name].get(metric)
+    score = f"{tables[name].corpus[metric]:.4f}"
+    if found is None:
+        return score
+    return f"{score} ({100 * found.confidence:g} % interval {found.low:.4f} to {found.high:.4f})"
+
+
+def _explain_pair(
+    one: str,
+    other: str,
+    tests: Mapping[tuple[str, str], PairedTest],
+    count: int,
+    *,
+    short: bool = False,
+) -> str:
+    turned = (one, other) not in tests
+    test = tests[(other, one) if turned else (one, other)]
+    wins = 1 - test.wins if turned else test.wins
+    p = format_p(test.adjusted_p)
+    p = f"p {p}" if p.startswith("<") else f"p = {p}"
+    if test.adjusted_p >= UNLIKELY:
+        return (
+            f"No difference between {one} and {other} was found ({p}); that does not mean that "
+            "there is none."
+        )
+    if short:
+        return f"The difference between {one} and {other} is unlikely to be chance ({p})."
+    corrected = f", corrected for the {count} comparisons made here" if count > 1 else ""
+    low, high = sorted((-test.low, -test.high)) if turned else (test.low, test.high)
+    return (
+        f"The difference, {abs(test.difference):.4f} ({100 * test.confidence:g} % interval "
+        f"{low:.4f} to {high:.4f}), is unlikely to be chance ({p}{corrected}); {one} is better on "
+        f"{100 * wins:.0f} % of the images."
+    )
+
+
+def _compare_metrics(tables: Mapping[str, ScoreTable], lead: str) -> list[str]:
+    metrics = list(next(iter(tables.values())).corpus)
+    best = _rank(tables, lead)[0]
+    others = [metric for metric in metrics if metric != lead]
+    against = [
+        metric
+        for metric in others
+        if max(table.corpus[metric] for table in tables.values()) > tables[best].corpus[metric]
+    ]
+    if not others:
+        return []
+    if not against:
+        return [f"All {len(metrics)} metrics put {best} first."]
+    firsts = "; ".join(f"by {metric}, {_rank(tables, metric)[0]}" for metric in against)
+    return [f"Not all metrics put {best} first: {firsts} scores highest."]

@@ -1,0 +1,691 @@
+// The explorer of images: a list that is sorted and filtered, and the captions of one image.
+// One code for the report (put into the page) and the web app (a static file): text goes into the
+// page as text only, and nothing needs inline styles or handlers, which the app's policy forbids.
+"use strict";
+(() => {
+  const ROW = 64; // pixels of a row of the list, as in explorer.css
+  const LEVELS = 4; // of colour
+  // As Python's str.isspace: a word is a run of other characters.
+  const WORD = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
+
+  // Makes an element; children are elements or texts.
+  function make(tag, attributes = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === null || value === undefined || value === false) continue;
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (name in element && name !== "list" && name !== "form") element[name] = value;
+      else element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(...children.filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+
+  function show(value, digits = 4) {
+    return value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(digits);
+  }
+
+  function showSigned(value, digits = 4) {
+    return (value > 0 ? "+" : "") + show(value, digits);
+  }
+
+  function highest(values) {
+    return Math.max(...values.filter((value) => !Number.isNaN(value)));
+  }
+
+  // Columns of the JSON, with what is computed from them once and kept.
+  class Model {
+    constructor(content) {
+      this.content = content;
+      this.images = content.images;
+      this.names = Object.keys(content.systems);
+      this.metrics = Object.keys(content.systems[this.names[0]].scores);
+      this.lead = this.metrics.includes(content.lead) ? content.lead : this.metrics[0];
+      this.kept = new Map();
+    }
+
+    once(key, compute) {
+      if (!this.kept.has(key)) this.kept.set(key, compute());
+      return this.kept.get(key);
+    }
+
+    // Where the captions of each image begin; null where each image has one.
+    starts(name) {
+      const places = this.content.systems[name].images;
+      if (!places) return null;
+      return this.once(`starts ${name}`, () => {
+        const starts = new Int32Array(this.images.length + 1);
+        for (const place of places) starts[place + 1] += 1;
+        for (let i = 0; i < this.images.length; i += 1) starts[i + 1] += starts[i];
+        return starts;
+      });
+    }
+
+    rows(name, place) {
+      const starts = this.starts(name);
+      if (!starts) return [place];
+      return Array.from({ length: starts[place + 1] - starts[place] }, (_, i) => starts[place] + i);
+    }
+
+    // The score of each image: that of its caption, or the mean of several; NaN where there is none.
+    scores(name, metric) {
+      return this.once(`scores ${name} ${metric}`, () => {
+        const each = Float64Array.from(this.content.systems[name].scores[metric], (value) => value ?? NaN);
+        const starts = this.starts(name);
+        if (!starts) return each;
+        return Float64Array.from(this.images, (_, place) => {
+          let sum = 0;
+          for (let row = starts[place]; row < starts[place + 1]; row += 1) sum += each[row];
+          return sum / (starts[place + 1] - starts[place]);
+        });
+      });
+    }
+
+    // The rank of each image's score, from 0 to 1; equal scores share a rank.
+    ranks(name, metric) {
+      return this.once(`ranks ${name} ${metric}`, () => {
+        const values = this.scores(name, metric);
+        const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]);
+        const ranks = new Float64Array(values.length);
+        for (let start = 0; start < order.length; ) {
+          let end = start;
+          while (end < order.length && values[order[end]] === values[order[start]]) end += 1;
+          const rank = (start + end - 1) / 2 / Math.max(1, order.length - 1);
+          for (let i = start; i < end; i += 1) ranks[order[i]] = rank;
+          start = end;
+        }
+        return ranks;
+      });
+    }
+
+    place(id) {
+      const places = this.once("places", () => new Map(this.images.map((image, i) => [String(image), i])));
+      return places.get(id);
+    }
+
+    slices(place) {
+      const found = this.once("slices", () => {
+        const names = this.images.map(() => []);
+        const members = this.content.slices ? this.content.slices.members : {};
+        for (const [name, places] of Object.entries(members)) {
+          for (const member of places) names[member].push(name);
+        }
+        return names;
+      });
+      return found[place];
+    }
+
+    // All texts of an image in lower case, for searching.
+    text(place) {
+      const texts = this.once("texts", () => new Array(this.images.length));
+      if (texts[place] === undefined) {
+        const parts = [String(this.images[place]), ...this.references(place)];
+        for (const name of this.names) {
+          for (const row of this.rows(name, place)) parts.push(this.caption(name, row));
+        }
+        texts[place] = parts.join("\n").toLowerCase();
+      }
+      return texts[place];
+    }
+
+    // The server does not show the captions of others.
+    hides(name) {
+      return !this.content.systems[name].captions;
+    }
+
+    caption(name, row) {
+      return this.hides(name) ? "" : this.content.systems[name].captions[row] ?? "";
+    }
+
+    references(place) {
+      return this.content.references ? this.content.references[place] : [];
+    }
+
+    // A caption cut into [text, value]; the value is null for what is no word.
+    pieces(name, row) {
+      const system = this.content.systems[name];
+      const caption = this.caption(name, row);
+      const values = system.words ? system.words[row] : null;
+      if (!values) return [[caption, null]];
+      const step = this.content.explained.step;
+      const pieces = [];
+      let end = 0;
+      const add = (start, stop, text, value) => {
+        if (start > end) pieces.push([text.slice(end, start), null]);
+        pieces.push([text.slice(start, stop), value * step]);
+        end = stop;
+      };
+      if (Array.isArray(values)) {
+        let number = 0;
+        for (const match of caption.matchAll(WORD)) {
+          add(match.index, match.index + match[0].length, caption, values[number]);
+          number += 1;
+        }
+        if (end < caption.length) pieces.push([caption.slice(end), null]);
+      } else {
+        const characters = Array.from(caption); // offsets count Unicode characters
+        const text = { slice: (a, b) => characters.slice(a, b).join("") };
+        for (const [start, stop, value] of values.spans) add(start, stop, text, value);
+        if (end < characters.length) pieces.push([text.slice(end), null]);
+      }
+      return pieces;
+    }
+
+    // The size of value that gets the strongest colour: few words are above it.
+    strongest() {
+      return this.once("strongest", () => {
+        const sizes = [];
+        for (const name of this.names) {
+          const count = (this.content.systems[name].words || []).length;
+          for (let row = 0; row < count; row += Math.ceil(count / 1000)) {
+            for (const [, value] of this.pieces(name, row)) if (value) sizes.push(Math.abs(value));
+          }
+        }
+        sizes.sort((a, b) => a - b);
+        return sizes[Math.floor(0.95 * (sizes.length - 1))] || 1;
+      });
+    }
+
+    thumbnail(place) {
+      const given = this.content.thumbnails;
+      if (!given) return null;
+      if (given.files) return given.files[place];
+      const id = String(this.images[place]);
+      return given.template.replace(/\{image(?::0?(\d{1,2})d?)?\}/g, (_, digits) =>
+        encodeURIComponent(id.padStart(Number(digits || 0), "0")),
+      );
+    }
+  }
+
+  // How images can be sorted: the value that is shown, what it is sorted by if not itself, and whether
+  // large ones come first.
+  const SORTS = {
+    difference: {
+      label: () => "Biggest wins and losses",
+      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
+      needs: 2,
+      value: (m, s) => difference(m, s),
+      key: Math.abs,
+      down: true,
+      signed: true,
+    },
+    wins: {
+      label: (s) => `Biggest wins of ${s.one}`,
+      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
+      needs: 2,
+      value: (m, s) => difference(m, s),
+      down: true,
+      signed: true,
+    },
+    losses: {
+      label: (s) => `Biggest losses of ${s.one}`,
+      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
+      needs: 2,
+      value: (m, s) => difference(m, s),
+      down: false,
+      signed: true,
+    },
+    low: { label: (s) => `Lowest scores of ${s.one}`, needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: false },
+    high: { label: (s) => `Highest scores of ${s.one}`, needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: true },
+    spread: {
+      label: () => "Systems differ most",
+      says: (s) => `highest ${s.metric} − lowest`,
+      needs: 3,
+      value: (m, s) => {
+        const columns = m.names.map((name) => m.scores(name, s.metric));
+        return m.images.map((_, i) => {
+          const values = columns.map((column) => column[i]).filter((value) => !Number.isNaN(value));
+          return Math.max(...values) - Math.min(...values);
+        });
+      },
+      down: true,
+    },
+    disagreement: {
+      label: (s) => `Metrics disagree most about ${s.one}`,
+      says: (s) => `rank by ${s.metric} − rank by ${s.against}, from 0 to 1`,
+      needs: 1,
+      metrics: 2,
+      value: (m, s) => {
+        const [a, b] = [m.ranks(s.one, s.metric), m.ranks(s.one, s.against)];
+        return m.images.map((_, i) => a[i] - b[i]);
+      },
+      key: Math.abs,
+      down: true,
+      signed: true,
+    },
+    order: { label: () => "Order of the file", needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: null },
+  };
+
+  function difference(model, state) {
+    const [one, other] = [model.scores(state.one, state.metric), model.scores(state.other, state.metric)];
+    return model.images.map((_, place) => one[place] - other[place]);
+  }
+
+  class Explorer {
+    constructor(root, content, options = {}) {
+      this.root = root;
+      this.model = new Model(content);
+      this.options = options;
+      this.order = [];
+      this.values = [];
+      this.defaults = this.makeDefaults();
+      this.state = this.readAddress() || { ...this.defaults };
+      this.build();
+      this.select();
+      if (!this.options.quiet) window.addEventListener("hashchange", () => this.follow());
+    }
+
+    makeDefaults() {
+      const { names, metrics, lead } = this.model;
+      const ranked = this.model.content.comparison
+        ? [...names].sort((a, b) => this.corpus(b, lead) - this.corpus(a, lead))
+        : names;
+      return {
+        metric: lead,
+        against: metrics.find((metric) => metric !== lead) || lead,
+        one: ranked[0],
+        other: ranked[1] || ranked[0],
+        sort: names.length > 1 ? "difference" : "low",
+        text: "",
+        slice: "",
+        from: "",
+        to: "",
+        image: "",
+      };
+    }
+
+    corpus(name, metric) {
+      return this.model.content.comparison.scores[name][metric];
+    }
+
+    // A view is written after #/ as name=value, what is as usual left out.
+    readAddress() {
+      if (!location.hash.startsWith("#/")) return null;
+      const given = new URLSearchParams(location.hash.slice(2));
+      const state = { ...this.defaults };
+      for (const name of Object.keys(state)) if (given.has(name)) state[name] = given.get(name);
+      const { names, metrics } = this.model;
+      for (const name of ["one", "other"]) if (!names.includes(state[name])) state[name] = this.defaults[name];
+      for (const name of ["metric", "against"]) if (!metrics.includes(state[name])) state[name] = this.defaults[name];
+      if (!this.sorts().includes(state.sort)) state.sort = this.defaults.sort;
+      const slices = this.model.content.slices ? this.model.content.slices.members : {};
+      if (!Object.hasOwn(slices, state.slice)) state.slice = "";
+      for (const name of ["from", "to"]) if (!Number.isFinite(Number(state[name]))) state[name] = "";
+      return state;
+    }
+
+    address() {
+      const changed = Object.entries(this.state).filter(([name, value]) => value !== this.defaults[name]);
+      return `#/${new URLSearchParams(changed)}`;
+    }
+
+    writeAddress() {
+      this.link.href = this.address();
+      clearTimeout(this.timer);
+      if (this.address() === "#/" && !location.hash.startsWith("#/")) return;
+      // Browsers refuse hundreds of changes in a row: only where someone stays is written.
+      this.timer = setTimeout(() => {
+        this.timer = null;
+        try {
+          history.replaceState(null, "", this.address());
+        } catch {
+          // The link has the address all the same.
+        }
+      }, 150);
+    }
+
+    follow() {
+      const state = this.readAddress();
+      if (!state) return;
+      this.state = state;
+      this.fill();
+      this.select();
+      this.root.scrollIntoView({ block: "nearest" });
+    }
+
+    sorts() {
+      const { names, metrics } = this.model;
+      return Object.keys(SORTS).filter(
+        (name) => SORTS[name].needs <= names.length && (SORTS[name].metrics || 1) <= metrics.length,
+      );
+    }
+
+    build() {
+      const { names, metrics, content } = this.model;
+      this.fields = {};
+      const choose = (name, label, values, changed) => {
+        const field = make("select", { id: `x-${name}`, onchange: () => this.change(name, field.value) });
+        for (const [value, text] of values) field.append(make("option", { value }, text));
+        this.fields[name] = field;
+        return make("label", { className: `x-field x-${name}` }, make("span", {}, label), field);
+      };
+      const type = (name, label, attributes) => {
+        const field = make("input", {
+          id: `x-${name}`,
+          autocomplete: "off",
+          ...attributes,
+          oninput: () => this.change(name, field.value.trim()),
+        });
+        this.fields[name] = field;
+        return make("label", { className: `x-field x-${name}` }, make("span", {}, label), field);
+      };
+      const plain = (values) => values.map((value) => [value, value]);
+      const sorts = this.sorts().map((name) => [name, name]);
+      const controls = [
+        choose("sort", "Show first", sorts),
+        choose("metric", "Metric", plain(metrics)),
+      ];
+      if (metrics.length > 1) controls.push(choose("against", "Other metric", plain(metrics)));
+      if (names.length > 1) {
+        controls.push(choose("one", "System", plain(names)), choose("other", "Other system", plain(names)));
+      }
+      controls.push(type("text", "Text or id", { type: "search", spellcheck: false, dir: "auto" }));
+      if (content.slices) {
+        const slices = Object.keys(content.slices.members);
+        controls.push(choose("slice", content.slices.by, [["", "all"], ...plain(slices)]));
+      }
+      controls.push(make("span", { className: "x-range" },
+        type("from", "Number from", { type: "number", step: "any" }),
+        type("to", "to", { type: "number", step: "any" })));
+      this.link = make("a", { href: "#/" }, "Link to this view");
+      this.count = make("span", { role: "status" });
+      this.shown = make("span", { dir: "auto" });
+      this.space = make("div", { className: "x-space" });
+      this.list = make("div", {
+        className: "x-list",
+        id: "x-list",
+        tabIndex: 0,
+        role: "listbox",
+        ariaLabel: "Images",
+        onscroll: () => this.drawRows(),
+        onkeydown: (event) => this.press(event),
+        onclick: (event) => this.click(event),
+      }, this.space);
+      this.detail = make("article", { className: "x-detail", ariaLabel: "One image" });
+      this.previous = make("button", { type: "button", onclick: () => this.move(-1) }, "← Previous");
+      this.next = make("button", { type: "button", onclick: () => this.move(1) }, "Next →");
+      this.root.classList.add("x");
+      this.root.replaceChildren(
+        make("form", { className: "x-controls", role: "search", ariaLabel: "Images to show", onsubmit: (event) => event.preventDefault() }, ...controls),
+        make("p", { className: "x-bar" }, this.count, this.shown, this.link, make("span", { className: "x-hint" },
+          "Keys in the list: ↑ ↓ or j k, Page up, Page down, Home, End; / searches")),
+        make("div", { className: "x-panes" }, this.list, make("div", { className: "x-pane" },
+          make("p", { className: "x-moves" }, this.previous, this.next), this.detail)),
+      );
+      this.root.addEventListener("keydown", (event) => {
+        if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) {
+          event.preventDefault();
+          this.fields.text.focus();
+        }
+      });
+      if (window.ResizeObserver) new ResizeObserver(() => this.drawRows()).observe(this.list);
+      this.fill();
+    }
+
+    fill() {
+      for (const [name, field] of Object.entries(this.fields)) {
+        if (name === "sort") for (const option of field.options) option.textContent = SORTS[option.value].label(this.state);
+        field.value = this.state[name];
+      }
+      const disagrees = this.state.sort === "disagreement";
+      if (this.fields.against) this.fields.against.closest("label").hidden = !disagrees;
+    }
+
+    change(name, value) {
+      this.state[name] = value;
+      if (name === "one" && value === this.state.other) {
+        this.state.other = this.model.names.find((other) => other !== value);
+      } else if (name === "other" && value === this.state.one) {
+        this.state.one = this.model.names.find((other) => other !== value);
+      }
+      if (name !== "image") this.state.image = "";
+      const typed = name === "text" || name === "from" || name === "to";
+      if (!typed) this.fill();
+      this.select();
+    }
+
+    // Sorts and filters, and opens the image of the state, or the first.
+    select() {
+      const { model, state } = this;
+      const sort = SORTS[state.sort];
+      const values = sort.value(model, state);
+      const key = sort.key || ((value) => value);
+      const text = state.text.toLowerCase();
+      const [from, to] = [state.from, state.to].map((bound) => (bound === "" ? null : Number(bound)));
+      const member = state.slice ? new Set(model.content.slices.members[state.slice]) : null;
+      const order = [];
+      for (let place = 0; place < model.images.length; place += 1) {
+        const value = values[place];
+        if (member && !member.has(place)) continue;
+        if (from !== null && !(value >= from)) continue;
+        if (to !== null && !(value <= to)) continue;
+        if (text && !model.text(place).includes(text)) continue;
+        order.push(place);
+      }
+      if (sort.down !== null) {
+        const sign = sort.down ? -1 : 1;
+        const keys = new Float64Array(model.images.length);
+        for (const place of order) {
+          const found = sign * key(values[place]);
+          keys[place] = Number.isNaN(found) ? Infinity : found; // what has no score comes last
+        }
+        order.sort((a, b) => (keys[a] === keys[b] ? a - b : keys[a] - keys[b]));
+      }
+      this.order = order;
+      this.values = values;
+      this.signed = Boolean(sort.signed);
+      const all = model.images.length;
+      this.count.textContent = order.length === all
+        ? `${all.toLocaleString("en")} image${all === 1 ? "" : "s"}`
+        : `${order.length.toLocaleString("en")} of ${all.toLocaleString("en")} images`;
+      this.shown.textContent = `The number: ${sort.says ? sort.says(state) : `${state.metric} of ${state.one}`}`;
+      this.space.style.height = `${order.length * ROW}px`;
+      const wanted = state.image === "" ? -1 : order.indexOf(model.place(state.image) ?? -1);
+      this.open(Math.max(0, wanted), { keep: wanted < 0 });
+    }
+
+    // Opens the image at a position of the list; `keep` leaves the state's image as it is.
+    open(position, { keep = false } = {}) {
+      this.position = Math.min(Math.max(0, position), Math.max(0, this.order.length - 1));
+      const place = this.order[this.position];
+      if (!keep && place !== undefined) this.state.image = String(this.model.images[place]);
+      const top = this.position * ROW;
+      const view = this.list.clientHeight;
+      if (top < this.list.scrollTop || this.position === 0) this.list.scrollTop = top;
+      else if (view && top + ROW > this.list.scrollTop + view) this.list.scrollTop = top + ROW - view;
+      this.drawRows();
+      this.drawDetail(place);
+      this.previous.disabled = this.position === 0;
+      this.next.disabled = this.position >= this.order.length - 1;
+      this.writeAddress();
+    }
+
+    // For pictures: opens an image by its place in the data, whatever is filtered now.
+    show(place, changes = {}) {
+      Object.assign(this.state, { text: "", slice: "", from: "", to: "" }, changes);
+      this.state.image = String(this.model.images[place]);
+      this.fill();
+      this.select();
+      this.reveal();
+    }
+
+    search(text) {
+      Object.assign(this.state, { text, image: "" });
+      this.fill();
+      this.select();
+      this.reveal();
+    }
+
+    reveal() {
+      this.root.scrollIntoView({ block: "start" });
+      this.list.focus({ preventScroll: true });
+    }
+
+    move(by) {
+      this.open(this.position + by);
+    }
+
+    press(event) {
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      const page = Math.max(1, Math.floor(this.list.clientHeight / ROW) - 1);
+      const steps = {
+        ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page,
+        Home: -this.order.length, End: this.order.length,
+      };
+      if (!(event.key in steps)) return;
+      event.preventDefault();
+      this.move(steps[event.key]);
+    }
+
+    click(event) {
+      const row = event.target.closest("[role=option]");
+      if (row) this.open(Number(row.dataset.position));
+    }
+
+    // Only the rows in sight exist.
+    drawRows() {
+      const first = Math.max(0, Math.floor(this.list.scrollTop / ROW) - 3);
+      const last = Math.min(this.order.length, Math.ceil((this.list.scrollTop + (this.list.clientHeight || 600)) / ROW) + 3);
+      const rows = [];
+      for (let position = first; position < last; position += 1) rows.push(this.drawRow(position));
+      this.space.replaceChildren(...rows);
+      if (this.order.length) this.list.setAttribute("aria-activedescendant", `x-row-${this.position}`);
+      else this.list.removeAttribute("aria-activedescendant");
+    }
+
+    drawRow(position) {
+      const { model, state } = this;
+      const place = this.order[position];
+      const value = this.values[place];
+      const tone = !this.signed || !value ? "" : value > 0 ? " x-plus" : " x-minus";
+      const caption = model.caption(state.one, model.rows(state.one, place)[0]);
+      const row = make("div", {
+        className: "x-row",
+        id: `x-row-${position}`,
+        role: "option",
+        ariaSelected: String(position === this.position),
+        "aria-setsize": this.order.length,
+        "aria-posinset": position + 1,
+        "data-position": position,
+      }, this.picture(place, "x-small"),
+        make("span", { className: "x-words" },
+          make("span", { className: "x-id" }, String(model.images[place])),
+          make("span", { className: "x-first", dir: "auto" }, caption)),
+        make("span", { className: `x-value${tone}`, title: String(value) },
+          this.signed ? showSigned(value, 3) : show(value, 3)));
+      row.style.top = `${position * ROW}px`;
+      return row;
+    }
+
+    picture(place, className) {
+      const source = this.model.thumbnail(place);
+      if (!this.model.content.thumbnails) return null;
+      const frame = make("span", { className: `x-picture ${className}` });
+      if (source) {
+        const image = make("img", { alt: "", loading: "lazy", decoding: "async", referrerPolicy: "no-referrer" });
+        image.addEventListener("error", () => frame.classList.add("x-gone"), { once: true });
+        image.src = source;
+        frame.append(image);
+      } else {
+        frame.classList.add("x-gone");
+      }
+      if (className === "x-large") frame.append(make("span", { className: "x-none" }, "The picture is not there."));
+      return frame;
+    }
+
+    drawDetail(place) {
+      const { model, state } = this;
+      if (place === undefined) {
+        this.detail.replaceChildren(make("p", {}, "No image fits. Take away a filter."));
+        return;
+      }
+      const slices = model.slices(place);
+      const parts = [
+        make("h3", {}, "Image ", make("span", { dir: "auto" }, String(model.images[place])),
+          make("small", {}, ` ${this.position + 1} of ${this.order.length}`)),
+        slices.length ? make("p", { className: "x-slices" }, ...slices.map((name) => make("span", { className: "x-chip" }, name))) : null,
+        this.picture(place, "x-large"),
+        ...model.names.map((name) => this.drawSystem(name, place)),
+      ];
+      if (model.content.explained) parts.push(this.drawLegend());
+      const references = model.references(place);
+      if (references.length) {
+        parts.push(make("h4", {}, `${references.length} reference${references.length === 1 ? "" : "s"}`),
+          make("ul", { className: "x-references" }, ...references.map((text) => this.drawReference(text))));
+      }
+      parts.push(this.drawScores(place));
+      this.detail.replaceChildren(...parts.filter(Boolean));
+    }
+
+    drawSystem(name, place) {
+      const { model, state } = this;
+      const each = model.content.systems[name].scores[state.metric];
+      const best = highest(model.names.map((other) => model.scores(other, state.metric)[place]));
+      const captions = model.rows(name, place).map((row) =>
+        make("p", { className: "x-caption" },
+          make("span", { dir: "auto", className: "x-said" }, ...model.hides(name) ? ["(caption not shown)"] : model.pieces(name, row).map((piece) => this.drawWord(piece))),
+          make("span", { className: "x-score", title: `${state.metric} ${each[row]}` }, show(each[row]))));
+      const wins = model.names.length > 1 && model.scores(name, state.metric)[place] === best;
+      return make("section", { className: `x-system${wins ? " x-best" : ""}` },
+        make("h4", {}, make("span", { dir: "auto" }, name), wins ? make("small", {}, " best here") : null), ...captions);
+    }
+
+    drawWord([text, value]) {
+      if (!value) return document.createTextNode(text);
+      const level = Math.min(LEVELS, Math.max(1, Math.ceil((LEVELS * Math.abs(value)) / this.model.strongest())));
+      return make("span", {
+        className: `x-${value > 0 ? "earn" : "cost"}-${level}`,
+        title: `${value > 0 ? "earned" : "cost"} ${showSigned(value, 3)}`,
+        onmouseenter: () => this.point(text),
+        onmouseleave: () => this.point(null),
+      }, text);
+    }
+
+    // Marks a word wherever the references have it.
+    point(text) {
+      const wanted = text === null ? null : text.toLowerCase().replace(/[.,!?;:]+$/, "");
+      for (const word of this.detail.querySelectorAll(".x-references span")) {
+        const same = wanted !== null && word.textContent.toLowerCase().replace(/[.,!?;:]+$/, "") === wanted;
+        word.classList.toggle("x-same", same);
+      }
+    }
+
+    drawReference(text) {
+      const item = make("li", { dir: "auto" });
+      let end = 0;
+      for (const match of text.matchAll(WORD)) {
+        item.append(text.slice(end, match.index), make("span", {}, match[0]));
+        end = match.index + match[0].length;
+      }
+      item.append(text.slice(end));
+      return item;
+    }
+
+    drawLegend() {
+      const bits = [];
+      for (let level = LEVELS; level > 0; level -= 1) bits.push(make("span", { className: `x-cost-${level}` }, "\u2002"));
+      bits.push(make("span", { className: "x-zero" }, " 0 "));
+      for (let level = 1; level <= LEVELS; level += 1) bits.push(make("span", { className: `x-earn-${level}` }, "\u2002"));
+      return make("p", { className: "x-legend" },
+        `What words cost (underlined) or earned by ${this.model.content.explained.metric}: `, ...bits);
+    }
+
+    drawScores(place) {
+      const { model, state } = this;
+      const head = make("tr", {}, make("th", { scope: "col" }, "metric"),
+        ...model.names.map((name) => make("th", { scope: "col", className: "x-number", dir: "auto" }, name)));
+      const body = model.metrics.map((metric) => {
+        const values = model.names.map((name) => model.scores(name, metric)[place]);
+        const best = highest(values);
+        return make("tr", { className: metric === state.metric ? "x-chosen" : "" }, make("th", { scope: "row" }, metric),
+          ...values.map((value) => make("td", {
+            className: `x-number${values.length > 1 && value === best ? " x-top" : ""}`, title: String(value),
+          }, show(value))));
+      });
+      return make("div", { className: "x-scroll" }, make("table", {},
+        make("caption", {}, "Scores of this image"), make("thead", {}, head), make("tbody", {}, ...body)));
+    }
+  }
+
+  globalThis.cidery = { Explorer, Model, make, show, showSigned };
+})();

@@ -1,0 +1,144 @@
+// Fills the page from its JSON: scores, explorer, then pictures.
+"use strict";
+(() => {
+  const { Charts, Explorer, make, show, showSigned, table } = globalThis.cidery;
+  const content = JSON.parse(document.getElementById("data").textContent);
+  const at = (id) => document.getElementById(id);
+  const names = Object.keys(content.systems);
+  const metrics = Object.keys(content.comparison.signatures);
+  const several = names.length > 1;
+
+  function showP(p) {
+    return p < 0.001 ? "p < 0.001" : `p = ${show(p, 3)}`;
+  }
+
+  function findTest(metric, one, other) {
+    return (content.comparison.tests[metric] || []).find(({ systems }) => systems.includes(one) && systems.includes(other));
+  }
+
+  function drawHead() {
+    at("title").textContent = content.title;
+    document.title = content.title;
+    const count = content.images.length;
+    at("about").textContent = [
+      `${count.toLocaleString("en")} image${count === 1 ? "" : "s"}`,
+      `${names.length} system${several ? "s" : ""}`,
+      `references: ${content.references_name}`,
+      `${content.created.slice(0, 10)}, cidery ${content.cidery}`,
+    ].join(" · ");
+    for (const section of document.querySelectorAll("main > section")) {
+      at("contents").append(make("a", { href: `#${section.id}` }, section.querySelector("h2").textContent));
+    }
+  }
+
+  function drawScores() {
+    const { scores } = content.comparison;
+    const rows = metrics.map((metric) => {
+      const best = names.reduce((a, b) => (scores[b][metric] > scores[a][metric] ? b : a));
+      const cells = names.map((name) => {
+        const interval = (content.intervals[name] || {})[metric];
+        const test = several && name !== best ? findTest(metric, name, best) : null;
+        return make("td", { className: `number${several && name === best ? " best" : ""}`, title: String(scores[name][metric]) },
+          show(scores[name][metric]),
+          interval ? make("small", {}, `${show(interval.low)} to ${show(interval.high)}`) : null,
+          test ? make("small", {}, test.adjusted_p < 0.05 ? showP(test.adjusted_p) : `${showP(test.adjusted_p)}: no difference found`) : null);
+      });
+      return make("tr", {}, make("th", { scope: "row" }, metric), ...cells);
+    });
+    const first = Object.values(Object.values(content.intervals)[0])[0];
+    const caption = `Scores with ${first ? `${100 * first.confidence} % bootstrap` : "no"} intervals${several ? "; the best in bold, p of the difference from it" : ""}`;
+    at("scores").append(
+      make("div", { className: "means" }, ...content.summary.map((sentence) => make("p", {}, sentence))),
+      ...content.warnings.map((warning) => make("p", { className: "note" }, warning)),
+      make("div", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "Scores" }, make("table", { id: "score-table" },
+        make("caption", {}, caption),
+        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "metric"), ...names.map((name) => make("th", { scope: "col", className: "number", dir: "auto" }, name)))),
+        make("tbody", {}, ...rows))),
+    );
+    if (several) {
+      const tests = metrics.flatMap((metric) => content.comparison.tests[metric].map((test) => [metric, `${test.systems[0]} − ${test.systems[1]}`,
+        showSigned(test.difference), test.low === null ? "–" : `${showSigned(test.low)} to ${showSigned(test.high)}`, showP(test.adjusted_p),
+        showSigned(test.effect, 2), `${show(100 * test.wins, 0)} %`]));
+      at("scores").append(make("details", {}, make("summary", {}, "All tests of differences"),
+        table(["metric", "systems", "difference", "interval", "p", "effect", "wins"], tests, "Every pair of systems by every metric"),
+        make("p", { className: "faint" }, `${content.comparison.note[0].toUpperCase()}${content.comparison.note.slice(1)}`)));
+    }
+    if (content.slices) at("scores").append(drawSlices());
+    if (content.diversity) at("scores").append(...drawDiversity());
+  }
+
+  function drawSlices() {
+    const parts = content.comparison.slices.slices;
+    const rows = Object.entries(parts).flatMap(([slice, part]) => metrics.map((metric) =>
+      [slice, content.slices.members[slice].length, metric, ...names.map((name) => part.scores[name][metric]),
+        ...(several ? [(part.tests[metric] || []).map(({ systems, adjusted_p: p }) => (names.length > 2 ? `${systems.join(" − ")}: ${showP(p)}` : showP(p))).join("; ")] : [])]));
+    return make("details", { id: "slices" }, make("summary", {}, `Scores by ${content.slices.by}`),
+      table([content.slices.by, "images", "metric", ...names, ...(several ? ["p"] : [])], rows, content.slices.note));
+  }
+
+  function drawDiversity() {
+    const { scores, notes, signatures } = content.diversity;
+    const measures = [...new Set(Object.values(scores).flatMap(Object.keys))];
+    const rows = Object.entries(scores).map(([name, found]) => [name, ...measures.map((measure) => found[measure] ?? null)]);
+    return [make("h3", {}, "Diversity"), make("p", {}, "How varied the captions of one image are; humans are the references, each scored against the others."),
+      table(["system", ...measures], rows, "Diversity of sets of captions"), ...notes.map((note) => make("p", { className: "faint" }, note)),
+      make("details", {}, make("summary", {}, "Signatures of diversity"), make("pre", {}, Object.values(signatures).join("\n")))];
+  }
+
+  function drawAudit() {
+    const root = at("audit");
+    if (!content.findings) {
+      root.append(make("p", {}, "The captions were not audited."));
+      return;
+    }
+    for (const [name, findings] of Object.entries(content.findings)) {
+      root.append(make("h3", { dir: "auto" }, name));
+      if (!findings.length) {
+        root.append(make("p", {}, "Audited: nothing suspicious was found."));
+        continue;
+      }
+      root.append(make("ul", {}, ...findings.map((finding) => make("li", { className: "finding" },
+        make("strong", {}, finding.title), ` (${finding.count})`,
+        finding.cost === null ? null : make("span", {}, ` Repaired, CIDEr-D changes by ${showSigned(finding.cost)}.`),
+        finding.advice ? make("div", {}, finding.advice) : null,
+        finding.examples.length ? make("ul", {}, ...finding.examples.map((example) => make("li", { dir: "auto" }, example))) : null))));
+    }
+  }
+
+  function drawPaste() {
+    const paste = (title, text) => {
+      const copy = make("button", { type: "button", className: "copy", onclick: async () => {
+        try {
+          await navigator.clipboard.writeText(text);
+          copy.textContent = "Copied";
+        } catch {
+          const range = document.createRange();
+          range.selectNodeContents(block);
+          getSelection().removeAllRanges();
+          getSelection().addRange(range);
+          copy.textContent = "Selected: copy with Ctrl+C";
+        }
+      } }, "Copy");
+      const block = make("pre", {}, text);
+      return make("div", { className: "pasted" }, make("h3", {}, title), block, copy);
+    };
+    at("cite").append(
+      paste("What the scores mean", content.summary.join(" ")),
+      paste("Signatures: how every number was computed", Object.values(content.comparison.signatures).join("\n")),
+      paste("Citation (BibTeX)", content.citation),
+    );
+    at("foot").textContent = "All numbers are in this file as JSON, in the element with the id “data”, with all their digits.";
+  }
+
+  drawHead();
+  const explorer = new Explorer(at("explorer-root"), content);
+  drawScores();
+  drawAudit();
+  drawPaste();
+  if (location.hash.startsWith("#/")) at("explorer").scrollIntoView();
+  document.documentElement.dataset.ready = "";
+  requestAnimationFrame(() => {
+    performance.mark("cidery-ready");
+    setTimeout(() => new Charts(at("pictures"), content, explorer.model, explorer), 0);
+  });
+})();

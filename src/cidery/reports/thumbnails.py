@@ -1,0 +1,168 @@
+"""Where a page finds the images: a folder of files, or addresses made from a template."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+from cidery.captions.ids import ImageId
+from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
+from cidery.store import current_report
+
+SUFFIXES = frozenset({".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
+WIDTH = 200
+"""Pixels of the longer side of a picture inside the page."""
+_PLACE = re.compile(r"\{image(?::0?(\d{1,2})d?)?\}")
+_DIGITS = re.compile(r"(\d+)$")
+
+
+def is_template(images: str) -> bool:
+    """Tell an address with `{image}` from a folder."""
+    return "{image" in images or "://" in images
+
+
+def check_images(images: str | os.PathLike[str]) -> None:
+    """Refuse, before long work, a folder that is not there or a template without a place."""
+    text = os.fspath(images)
+    if is_template(text):
+        if not _PLACE.search(text):
+            raise SettingError(
+                f"the address {text!r} has no place for the image: write {{image}}, or "
+                "{image:012} for twelve digits, where its id goes"
+            )
+        if urlsplit(_PLACE.sub("1", text)).scheme.lower() not in ("", "file", "http", "https"):
+            raise SettingError(f"the address {text!r} must begin with https:// or http://")
+    elif not Path(text).is_dir():
+        raise SettingError(
+            f"{text} is neither a folder of images nor an address with {{image}} in it"
+        )
+
+
+def find_thumbnails(
+    images: str | os.PathLike[str], ids: Sequence[ImageId], page: Path, *, embed: bool = False
+) -> dict[str, Any]:
+    """Return `{"template"}` or `{"files"}`: how the page gets the picture of each image.
+
+    Args:
+        images: a folder, or an address such as `https://example.org/{image:012}.jpg`.
+        ids: of the images.
+        page: the file that will be written: paths are relative to its folder.
+        embed: put small pictures into the page instead of paths; for a folder only.
+    """
+    check_images(images)
+    text = os.fspath(images)
+    if is_template(text):
+        if embed:
+            raise SettingError("only images of a folder can be put into the page, not addresses")
+        return {"template": text}
+    found = match_files(_list_files(Path(text)), ids)
+    missing = sum(file is None for file in found)
+    if missing == len(ids):
+        raise InputError(
+            f"{text}: no file is named after an image; the images are {_examples(ids)}, a file may "
+            f"be {ids[0]}.jpg or COCO_val2014_000000{ids[0]}.jpg"
+        )
+    if missing:
+        warnings.warn(
+            f"{text}: {missing} of {len(ids)} images have no picture there",
+            DataWarning,
+            stacklevel=3,
+        )
+    return {"files": list(_embed(found)) if embed else [_link(file, page) for file in found]}
+
+
+def match_files(files: Sequence[Path], ids: Sequence[ImageId]) -> list[Path | None]:
+    """Find the file of each image, by its name or by the number at the end of its name.
+
+    ```python
+    match_files([Path("COCO_val2014_000000000042.jpg")], [42])
+    ```
+    """
+    by_name: dict[str, Path] = {}
+    by_number: dict[int, Path] = {}
+    for file in files:
+        for name in (file.name, file.stem):
+            by_name.setdefault(name, file)
+        if match := _DIGITS.search(file.stem):
+            by_number.setdefault(int(match[1]), file)
+    return [_find(image, by_name, by_number) for image in ids]
+
+
+def _find(
+    image: ImageId, by_name: Mapping[str, Path], by_number: Mapping[int, Path]
+) -> Path | None:
+    text = str(image)
+    for name in (text, text.rpartition("/")[2]):
+        if name in by_name:
+            return by_name[name]
+    number = text.lstrip("0") or "0"
+    if number.isascii() and number.isdigit() and len(number) < 20:
+        return by_number.get(int(number))
+    return None
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """Return the pictures of a folder and the folders in it, in the order of their names."""
+    return sorted(
+        Path(root, name)
+        for root, _, names in os.walk(folder)
+        for name in names
+        if Path(name).suffix.lower() in SUFFIXES
+    )
+
+
+def _link(file: Path | None, page: Path) -> str | None:
+    if file is None:
+        return None
+    try:
+        relative = os.path.relpath(file, Path(os.path.realpath(page)).parent)
+    except ValueError:  # another drive
+        return file.resolve().as_uri()
+    return quote(Path(relative).as_posix())
+
+
+def _embed(files: Sequence[Path | None]) -> Iterator[str | None]:
+    try:
+        from PIL import Image
+    except ImportError:
+        raise MissingExtraError.to(
+            "put images into the page", package="pillow", extra="report"
+        ) from None
+    report = current_report()
+    for number, file in enumerate(files):
+        report("making pictures smaller", number / len(files))
+        if file is None:
+            yield None
+            continue
+        buffer = io.BytesIO()
+        try:
+            with Image.open(file) as image:
+                image.draft("RGB", (WIDTH, WIDTH))  # JPEG is decoded at a fraction of its size
+                small = image.convert("RGB")
+                small.thumbnail((WIDTH, WIDTH))
+                small.save(buffer, "WEBP", quality=50)
+        except (OSError, ValueError, Image.DecompressionBombError) as error:
+            raise InputError(f"{file}: this picture cannot be read: {error}") from None
+        yield f"data:image/webp;base64,{base64.b64encode(buffer.getvalue()).decode('ascii')}"
+
+
+def list_sources(thumbnails: Mapping[str, Any] | None) -> list[str]:
+    """Return where the page may load pictures from, as a Content-Security-Policy says it."""
+    if thumbnails is None:
+        return []
+    if "template" in thumbnails:
+        address = urlsplit(_PLACE.sub("1", thumbnails["template"]))
+        if address.scheme in ("http", "https"):
+            return [f"{address.scheme}://{address.netloc}"]
+    return ["'self'", "file:"]
+
+
+def _examples(ids: Sequence[ImageId]) -> str:
+    return ", ".join(map(str, ids[:3]))

@@ -1,0 +1,347 @@
+"""write_report(): score, test, explain, and put everything into one page."""
+
+from __future__ import annotations
+
+import datetime
+import errno
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cidery import _version
+from cidery.auditing import audit_files
+from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.slices import SlicesLike
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
+from cidery.metrics import MetricsLike, get_metrics
+from cidery.metrics.base import Faithful, Metric
+from cidery.reports import content as contents
+from cidery.reports.citing import cite
+from cidery.reports.page import find_plotly, make_page
+from cidery.reports.sentences import explain_scores
+from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
+from cidery.scoring.comparison import Comparison, Tests, common_corpora, compare
+from cidery.scoring.evaluation import score
+from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.slices import SliceMode
+from cidery.scoring.tables import ScoreTable, without_nan
+from cidery.statistics import RESAMPLES
+from cidery.store import current_report, write_atomically
+
+LAYOUT = 1
+"""Version of the JSON in a page."""
+LEADS = ("cider-d", "cider-r", "cider")
+"""Metrics that a page begins with, and that colour words, if they are among those chosen."""
+_OURS = (DataWarning, SliceWarning, UnreliableWarning)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that was written, and what is in it."""
+
+    path: Path
+    size: int
+    """Bytes of the file."""
+    summary: tuple[str, ...]
+    """What the scores mean, a sentence each."""
+    content: Mapping[str, Any] = field(repr=False)
+    """The JSON of the page."""
+
+    @property
+    def has_charts(self) -> bool:
+        """Whether Plotly was there to draw."""
+        return bool(self.content["charts"])
+
+
+def write_report(
+    path: str | os.PathLike[str],
+    systems: Mapping[str, Candidates],
+    references: References,
+    metrics: MetricsLike = None,
+    *,
+    title: str | None = None,
+    images: str | os.PathLike[str] | None = None,
+    embed_images: bool = False,
+    explain: str | None = "",
+    audit: bool = True,
+    tokenizer: TokenizerLike = "ptb",
+    frequencies: FrequenciesLike = "references",
+    faithful: Faithful | None = None,
+    missing: Missing = "error",
+    threads: int = 0,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    by: SlicesLike | None = None,
+    slices: SliceMode = "whole",
+    references_name: str = "references",
+    by_name: str | None = None,
+) -> Report:
+    """Write one HTML file with the scores, tests, pictures and captions of one or more systems.
+
+    The file opens from disk and loads nothing from elsewhere, but for images by address. Its
+    numbers are those of `score` and `compare`; they are in one JSON, `<script id="data">`.
+
+    Args:
+        path: the file to write.
+        systems: name -> captions, as `score` takes them.
+        references: as `score` takes them.
+        metrics: as `score` takes them; the page begins with CIDEr-D, or else with the first.
+        title: what the page is called.
+        images: a folder of images, named after their ids, or an address with `{image}` in it
+            (`{image:012}`: twelve digits).
+        embed_images: put small pictures into the page, so that it can be sent without the folder.
+        explain: the metric by which words are coloured; None: no colours; by default CIDEr-D, or
+            else the first of those chosen that can explain.
+        audit: also show what `audit_files` finds in each system's captions.
+        tokenizer: as in `score`, like all that follows.
+        frequencies: as in `score`.
+        faithful: as in `score`.
+        missing: as in `compare`: with `"skip"`, images are kept that all systems describe.
+        threads: as in `score`.
+        confidence: of intervals.
+        resamples: of intervals and tests, as in `compare`.
+        seed: of the samples.
+        by: slices, as in `score`.
+        slices: as in `score`.
+        references_name: what the page and messages call the references.
+        by_name: what the page and messages call the slices.
+
+    ```python
+    report = cidery.write_report("report.html", {"ours": a, "theirs": b}, references)
+    print(*report.summary)
+    ```
+    """
+    if not systems:
+        raise SettingError("a report needs at least one system")
+    if images is not None:
+        check_images(images)
+    elif embed_images:
+        raise SettingError("there are no images to put into the page: name their folder")
+    target = Path(path)
+    _check_target(target)
+    chosen = get_metrics(metrics, faithful)
+    explained = find_explained(chosen, explain)
+    step = current_report()
+    with warnings.catch_warnings(record=True) as raised:
+        warnings.simplefilter("always")
+        step("scoring and resampling", 0.0)
+        arguments: dict[str, Any] = {
+            "tokenizer": tokenizer,
+            "frequencies": frequencies,
+            "missing": missing,
+            "threads": threads,
+            "by": by,
+            "slices": slices,
+            "references_name": references_name,
+            "by_name": by_name,
+        }
+        compared = _compare(systems, references, chosen, arguments, confidence, resamples, seed)
+        corpora = common_corpora(systems, references, missing, references_name)
+    told = _tell_again(raised)
+
+    tables, first = compared.tables, next(iter(corpora.values()))
+    intervals = {n: t.intervals(confidence, seed, resamples) for n, t in tables.items()}
+    lead = next((label for label in LEADS if label in chosen), next(iter(chosen)))
+    summary = explain_scores(tables, compared.tests, intervals, lead)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableWarning)  # told above
+        scorer = Scorer.build(
+            first,
+            {explained: chosen[explained]} if explained else {},
+            tokenizer=tokenizer,
+            frequencies=read_frequencies(frequencies),
+            threads=threads,
+        )
+    step("describing captions", 0.4)
+    columns, contrasts = contents.describe_systems(corpora, tables, scorer)
+    content: dict[str, Any] = {
+        "report": LAYOUT,
+        "cidery": _version.__version__,
+        "title": title or _make_title(list(systems)),
+        "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "references_name": references_name,
+        "lead": lead,
+        "summary": summary,
+        "warnings": told,
+        "citation": cite(),
+        "comparison": compared.to_dict(),
+        "intervals": {n: contents.write_intervals(found) for n, found in intervals.items()},
+        "slices": _describe_slices(tables, corpora, confidence, seed, resamples),
+        "contrasts": contrasts,
+        "diversity": without_nan(_measure_diversity(corpora, first, tokenizer, threads)),
+        "findings": None,
+        "images": contents.list_images(first),
+        "references": contents.list_references(first),
+        "systems": columns,
+        "explained": None,
+        "thumbnails": None,
+    }
+    if explained:
+        step("explaining words", 0.6)
+        words, unit = contents.colour_words(corpora, scorer, explained)
+        content["explained"] = {"metric": explained, "step": unit}
+        for name, values in words.items():
+            columns[name]["words"] = values
+    if audit:
+        step("auditing captions", 0.7)
+        content["findings"] = without_nan(_audit(systems, references, references_name))
+    if images is not None:
+        step("finding images", 0.8)
+        content["thumbnails"] = find_thumbnails(images, first.images, target, embed=embed_images)
+    step("writing", 0.9)
+    plotly = find_plotly()
+    content["charts"] = plotly is not None
+    page = make_page(content, plotly, list_sources(content["thumbnails"]))
+    write_atomically(target, page)
+    return Report(target, len(page), tuple(summary), MappingProxyType(content))
+
+
+def _check_target(path: Path) -> None:
+    """Refuse, before long work, a file that cannot be written."""
+    if path.is_dir():
+        raise SettingError(f"{path} is a folder; name a file")
+    if not path.parent.is_dir():
+        problem = f"cannot be written: there is no folder {path.parent}"
+        raise FileNotFoundError(errno.ENOENT, problem, os.fspath(path))
+
+
+def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | None:
+    """Return the label of the metric that colours words; None where none is wanted or can."""
+    if wanted is None:
+        return None
+    able = [label for label, metric in metrics.items() if metric.can_explain]
+    if wanted:
+        if wanted not in metrics:
+            raise SettingError(
+                f"words cannot be coloured by {wanted!r}, which is not among the metrics: "
+                f"{', '.join(metrics)}"
+            )
+        if wanted not in able:
+            raise SettingError(
+                f"words cannot be coloured by {wanted!r}, which explains no words; these do: "
+                f"{', '.join(able) or 'none of those chosen'}"
+            )
+        return wanted
+    return next((label for label in LEADS if label in able), next(iter(able), None))
+
+
+def _make_title(systems: Sequence[str]) -> str:
+    if len(systems) == 1:
+        return f"Captions of {systems[0]}"
+    return f"Captions of {', '.join(systems[:-1])} and {systems[-1]}"
+
+
+def _compare(
+    systems: Mapping[str, Candidates],
+    references: References,
+    metrics: Mapping[str, Metric],
+    arguments: Mapping[str, Any],
+    confidence: float,
+    resamples: int,
+    seed: int,
+) -> Comparison:
+    if len(systems) > 1:
+        return compare(
+            systems,
+            references,
+            metrics,
+            confidence=confidence,
+            resamples=resamples,
+            seed=seed,
+            **arguments,
+        )
+    [(name, captions)] = systems.items()
+    table = score(captions, references, metrics, candidates_name=name, **arguments)
+    slice_tests: dict[str, Tests] = {key: {} for key in table.slices or ()}
+    return Comparison({name: table}, {}, resamples, seed, slice_tests or None)
+
+
+def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
+    """Warn of what was recorded, once, and return the texts of our own warnings."""
+    told: dict[str, type[Warning]] = {str(item.message): item.category for item in raised}
+    for message, category in told.items():
+        warnings.warn(message, category, stacklevel=3)
+    return [message for message, category in told.items() if issubclass(category, _OURS)]
+
+
+def _describe_slices(
+    tables: Mapping[str, ScoreTable],
+    corpora: Mapping[str, Corpus],
+    confidence: float,
+    seed: int,
+    resamples: int,
+) -> dict[str, Any] | None:
+    """Return which images are in which slice, and the intervals of each system there."""
+    first = next(iter(tables.values()))
+    if first.slices is None:
+        return None
+    corpus = next(iter(corpora.values()))
+    place = {image: number for number, image in enumerate(corpus.images)}
+    ids = dict(zip(corpus.candidate_ids, corpus.candidate_images.tolist(), strict=True))
+    members = {
+        name: sorted({ids[image] if image in ids else place[image] for image in table.ids})
+        for name, table in first.slices.items()
+    }
+    intervals: dict[str, dict[str, Any]] = {name: {} for name in first.slices}
+    for system, table in tables.items():
+        assert table.slices is not None  # all or none
+        for name, part in table.slices.items():
+            found = part.intervals(confidence, seed, resamples)
+            intervals[name][system] = contents.write_intervals(found)
+    return {
+        "by": first.slices.by,
+        "note": first.slices.note,
+        "members": members,
+        "intervals": intervals,
+    }
+
+
+def _measure_diversity(
+    corpora: Mapping[str, Corpus], first: Corpus, tokenizer: TokenizerLike, threads: int
+) -> dict[str, Any] | None:
+    """Return how varied the captions are, where each image has several."""
+    if not contents.has_sets(corpora.values()):
+        return None
+    from cidery.diversity import compare_diversity
+
+    sets: dict[str, dict[Any, list[str]]] = {}
+    for name, corpus in corpora.items():
+        found = sets.setdefault(name, {image: [] for image in corpus.images})
+        for caption, place in zip(corpus.candidates, corpus.candidate_images.tolist(), strict=True):
+            found[corpus.images[place]].append(caption)
+    references = dict(zip(first.images, contents.list_references(first), strict=True))
+    # The frequencies that Self-CIDEr and accuracy weigh with count the words of this tokenizer.
+    weighed = get_tokenizer(tokenizer).family == "ptb"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableWarning)
+        compared = compare_diversity(
+            sets,
+            None if weighed else ["mbleu", "distinct", "unique"],
+            references=references if weighed and "humans" not in sets else None,
+            tokenizer=tokenizer,
+            threads=threads,
+        )
+    return {
+        "scores": {name: dict(table.corpus) for name, table in compared.tables.items()},
+        "signatures": dict(next(iter(compared.tables.values())).signatures),
+        "notes": list(compared.notes),
+    }
+
+
+def _audit(
+    systems: Mapping[str, Candidates], references: References, references_name: str
+) -> dict[str, Any]:
+    """Return what is suspicious about each system's captions."""
+    found = {
+        name: audit_files(
+            captions, references, candidates_name=name, references_name=references_name
+        )
+        for name, captions in systems.items()
+    }
+    return {name: [f.to_dict() for f in audit.findings] for name, audit in found.items()}

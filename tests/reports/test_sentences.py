@@ -1,0 +1,66 @@
+"""The sentences above the table say what the tests found, and no more."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cidery
+from cidery.reports.sentences import explain_scores
+from cidery.scoring.tables import ScoreTable
+from support.example import Example
+
+
+def explain(systems: dict[str, dict[int, str]], example: Example, *metrics: str) -> list[str]:
+    compared = cidery.compare(
+        systems, example.references, list(metrics), frequencies="coco-val2014"
+    )
+    intervals = {name: table.intervals() for name, table in compared.tables.items()}
+    return explain_scores(compared.tables, compared.tests, intervals, metrics[0])
+
+
+def test_the_best_is_named_whatever_the_order(example: Example) -> None:
+    systems = {"b": example.system_b, "a": example.system_a}
+    first, second, third = explain(systems, example, "cider-d", "rouge-l")
+    assert first.startswith("By cider-d, a scores highest, ") and ", then b, " in first
+    assert "is unlikely to be chance (p = 0.002, corrected for the 2 comparisons" in second
+    a, b = (
+        cidery.score(captions, example.references, "cider-d", frequencies="coco-val2014")
+        for captions in (example.system_a, example.system_b)
+    )
+    differences = np.sign(a.each["cider-d"] - b.each["cider-d"])
+    assert second.endswith(f"; a is better on {50 + 50 * differences.mean():.0f} % of the images.")
+    low, high = map(float, second.partition("interval ")[2].partition(")")[0].split(" to "))
+    assert 0 < low < high
+    assert third == "All 2 metrics put a first."
+
+
+def test_no_difference_is_not_equality(example: Example) -> None:
+    swapped = dict(example.system_a)
+    for image in list(swapped)[:2]:
+        swapped[image] = example.system_b[image]
+    found = explain({"a": example.system_a, "mixed": swapped}, example, "rouge-l")
+    assert "No difference between a and mixed was found (p = " in found[1]
+    assert found[1].endswith("that does not mean that there is none.")
+
+
+def test_equal_systems_and_metrics_that_disagree(example: Example) -> None:
+    found = explain({"a": example.system_a, "twin": dict(example.system_a)}, example, "rouge-l")
+    assert found[0].startswith("By rouge-l, a and twin have the same score, ")
+    longer = {image: f"{caption} xyzzy" for image, caption in example.system_a.items()}
+    compared = cidery.compare(
+        {"a": example.system_a, "longer": longer},
+        example.references,
+        {"rouge-l": "rouge-l", "words": lambda candidate, _references: len(candidate.split())},
+    )
+    intervals = {name: table.intervals() for name, table in compared.tables.items()}
+    found = explain_scores(compared.tables, compared.tests, intervals, "rouge-l")
+    assert found[-1] == "Not all metrics put a first: by words, longer scores highest."
+
+
+def test_one_system(example: Example) -> None:
+    table: ScoreTable = cidery.score(example.system_a, example.references, "rouge-l")
+    found = explain_scores({"a": table}, {}, {"a": table.intervals()}, "rouge-l")
+    assert found[0].startswith("a scores 0.5296 (95 % interval 0.") and "72 images" in found[0]
+    with pytest.raises(KeyError):
+        explain_scores({"a": table}, {}, {"a": table.intervals()}, "meteor")
