@@ -7,30 +7,45 @@ pages alike, and every mark also has a line below it and its value as a tooltip.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from html import escape
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    class Mark(Protocol):
+        """A piece of a text with a value: `Span` is one."""
+
+        @property
+        def start(self) -> int:
+            """The first character."""
+
+        @property
+        def end(self) -> int:
+            """Behind the last character."""
+
+        @property
+        def value(self) -> float:
+            """What it earned (> 0) or cost (< 0)."""
+
+        @property
+        def note(self) -> str:
+            """What the tooltip says after the value."""
+
 
 GREEN, RED, GREY = "0,160,80", "220,50,40", "128,128,128"
 
 
-class Mark(Protocol):
-    """A piece of a text with a value: `Span` is one."""
+_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 
-    @property
-    def start(self) -> int:
-        """The first character."""
 
-    @property
-    def end(self) -> int:
-        """Behind the last character."""
+def escape(text: str) -> str:
+    """Write text as HTML that shows it; `html.escape` would import a table of all characters.
 
-    @property
-    def value(self) -> float:
-        """What it earned (> 0) or cost (< 0)."""
-
-    @property
-    def note(self) -> str:
-        """What the tooltip says after the value."""
+    ```python
+    escape("<b> & 'c'")   # "&lt;b&gt; &amp; &#x27;c&#x27;"
+    ```
+    """
+    return text.translate(_ESCAPES)
 
 
 def html_table(

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any
 
-from cidery.markup import mark_text
+from cidery.markup import escape, mark_text
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:

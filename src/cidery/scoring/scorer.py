@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -29,10 +29,12 @@ from cidery.metrics.base import (
     TokenizedReferences,
     find_frequencies,
 )
-from cidery.metrics.explanations import Explanation
 from cidery.plugins import find_package
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats, sum_by_group
+
+if TYPE_CHECKING:
+    from cidery.metrics.explanations import Explanation
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 
@@ -135,6 +137,8 @@ class Scorer:
         self, candidates: list[str], images: Any, labels: Sequence[str] | None = None
     ) -> dict[str, list[Explanation]]:
         """Return the explanations of several metrics, which share their work; by default of all."""
+        from cidery.metrics.explanations import Explanation
+
         chosen = list(self.metrics if labels is None else labels)
         for label in chosen:
             if label not in self.metrics:

@@ -12,7 +12,6 @@ import numpy as np
 
 from cidery.captions.corpus import ImageId
 from cidery.errors import SettingError
-from cidery.markup import html_table
 from cidery.statistics import (
     RESAMPLES,
     Floats,
@@ -228,6 +227,8 @@ class ScoreTable:
         return latex_table(self.header(intervals), self.lines(digits, intervals))
 
     def _repr_html_(self) -> str:
+        from cidery.markup import html_table
+
         intervals = self.intervals() if self.image_count > 1 else None
         return html_table(
             self.header(intervals),

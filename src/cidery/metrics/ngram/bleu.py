@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -21,11 +21,12 @@ from cidery.metrics.base import (
     require_choice,
     require_order,
 )
-from cidery.metrics.explanations import Shares, count_holders, share
-from cidery.metrics.located import locate_pairs
 from cidery.metrics.ngram.overlap import prepare_overlap
-from cidery.metrics.ngram.shares import Matches, Words, count_most, find_lacking, list_ngrams
 from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from cidery.metrics.explanations import Shares
+    from cidery.metrics.ngram.shares import Words
 
 SMOOTHINGS = ("none", "add-one", "epsilon", "exponential")
 
@@ -138,6 +139,10 @@ class Bleu(Metric):
         match, each order having the same part. What the precisions take from it is shared by the
         others, each order having a part as large as the logarithm of its precision.
         """
+        from cidery.metrics.explanations import Shares, count_holders, share
+        from cidery.metrics.located import locate_pairs
+        from cidery.metrics.ngram.shares import find_lacking
+
         rows = prepared.measure(candidates, work)
         order = self._rows_order
         means = replace(self, brevity=False).each(rows).tolist()
@@ -172,6 +177,8 @@ class Bleu(Metric):
         self, words: Words, references: list[Words]
     ) -> tuple[list[float], list[float]]:
         """Return by word its part in all that matches, and in all that does not."""
+        from cidery.metrics.ngram.shares import Matches, count_most, list_ngrams
+
         found = []
         for n in range(1, self.n + 1):
             groups = list_ngrams(words, n)

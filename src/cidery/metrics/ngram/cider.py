@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cidery import _native
 from cidery.captions.tokenizers import TokenizedCaptions, stem_form
@@ -24,10 +24,11 @@ from cidery.metrics.base import (
     require_choice,
     require_order,
 )
-from cidery.metrics.explanations import Shares, count_holders, make_spans
-from cidery.metrics.located import locate_candidates, locate_references
 from cidery.metrics.ngram.overlap import translate
 from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from cidery.metrics.explanations import Shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +98,9 @@ class PreparedCider(Prepared):
         self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
     ) -> list[Shares]:
         """Share what n-grams earned and cost equally among the words of their occurrences."""
+        from cidery.metrics.explanations import Shares, count_holders, make_spans
+        from cidery.metrics.located import locate_candidates, locate_references
+
         arguments = self.arguments(candidates, work)
         flat = _native.word_shares(*arguments, work.threads)
         values, holders, lacks, lacking = (array.tolist() for array in flat)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import add
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -24,21 +24,13 @@ from cidery.metrics.base import (
     require_choice,
     require_order,
 )
-from cidery.metrics.explanations import Shares, count_holders, share, share_lack
-from cidery.metrics.located import LocatedCaption, locate_pairs
 from cidery.metrics.ngram.overlap import PreparedOverlap, prepare_overlap
-from cidery.metrics.ngram.shares import (
-    MOST,
-    Matches,
-    Words,
-    count_keys,
-    find_common,
-    find_lacking,
-    list_ngrams,
-    list_pairs,
-    weigh_common,
-)
 from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from cidery.metrics.explanations import Shares
+    from cidery.metrics.located import LocatedCaption
+    from cidery.metrics.ngram.shares import Compared, Words
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
@@ -58,23 +50,13 @@ def _best_f(rows: Floats, beta: float) -> Floats:
     return f_measure(rows[:, 0], rows[:, 1], beta)[:, None]
 
 
-@dataclass(frozen=True, eq=False)
-class _Comparison:
-    """What a caption and one of its references share, word by word on both sides."""
-
-    said: Matches
-    told: Matches
-    precision: float
-    recall: float
-
-
 class _ByReference(Metric):
     """F of the best precision and the best recall, each perhaps from another reference."""
 
     beta: float | None
 
     @abstractmethod
-    def _compare(self, words: Words, reference: Words) -> _Comparison | None:
+    def _compare(self, words: Words, reference: Words) -> Compared | None:
         """Compare two captions; None where they are too long to be compared word by word."""
 
     def explain(
@@ -90,6 +72,8 @@ class _ByReference(Metric):
         would have with a precision of 1; the others share what it lacks of that. What references
         have beyond the caption lies in the one of the best recall.
         """
+        from cidery.metrics.located import locate_pairs
+
         assert isinstance(prepared, PreparedOverlap)
         scores = prepared.measure(candidates, work)[:, 0].tolist()
         pairs = locate_pairs(references, candidates, prepared.form, work)
@@ -101,6 +85,8 @@ class _ByReference(Metric):
     def _explain_one(
         self, score: float, said: LocatedCaption, told: Sequence[LocatedCaption]
     ) -> Shares:
+        from cidery.metrics.explanations import Shares, share, share_lack
+
         comparisons = [self._compare(said.words, reference.words) for reference in told]
         found = [comparison for comparison in comparisons if comparison is not None]
         if len(found) < len(told):
@@ -124,20 +110,6 @@ class _ByReference(Metric):
         exact = said.is_whole and any(nearest.said.gains)
         parts = {"precision": precision, "recall": recall}
         return Shares(said.spans(values, notes), lacks, parts, exact)
-
-
-def _count_common(
-    words: Words, reference: Words, places: Sequence[tuple[int, int]], added: Sequence[float]
-) -> tuple[Matches, Matches]:
-    """Return what each word has in a common subsequence: 0 where it is not part of it."""
-    sides = []
-    for side, length in enumerate((len(words), len(reference))):
-        matches = Matches([0.0] * length, [1.0] * length)
-        for pair, more in zip(places, added, strict=True):
-            matches.gains[pair[side]] = more
-            matches.losses[pair[side]] = 0.0
-        sides.append(matches)
-    return sides[0], sides[1]
 
 
 def _divide(part: float, whole: float) -> float:
@@ -184,13 +156,15 @@ class RougeL(_ByReference):
         finish = partial(_best_f, beta=self.beta or 0.0)
         return prepare_overlap(references, work, "rouge_l", coco, form=form, finish=finish)
 
-    def _compare(self, words: Words, reference: Words) -> _Comparison:
+    def _compare(self, words: Words, reference: Words) -> Compared:
+        from cidery.metrics.ngram.shares import Compared, count_common, find_common
+
         places = list(find_common(words, reference))
-        said, told = _count_common(words, reference, places, [1.0] * len(places))
+        said, told = count_common(words, reference, places, [1.0] * len(places))
         common = len(places)
         if self.faithful == "coco" and not words and not reference:
-            return _Comparison(said, told, 1.0, 1.0)
-        return _Comparison(said, told, _divide(common, len(words)), _divide(common, len(reference)))
+            return Compared(said, told, 1.0, 1.0)
+        return Compared(said, told, _divide(common, len(words)), _divide(common, len(reference)))
 
 
 @dataclass(frozen=True)
@@ -221,17 +195,19 @@ class RougeW(_ByReference):
         finish = partial(_best_f, beta=self.beta)
         return prepare_overlap(references, work, "rouge_w", float(self.weight), finish=finish)
 
-    def _compare(self, words: Words, reference: Words) -> _Comparison | None:
+    def _compare(self, words: Words, reference: Words) -> Compared | None:
+        from cidery.metrics.ngram.shares import MOST, Compared, count_common, weigh_common
+
         if len(words) * len(reference) > MOST:
             return None
         places, added = weigh_common(words, reference, self.weight)
         common = math.fsum(added)
-        said, told = _count_common(words, reference, places, added)
+        said, told = count_common(words, reference, places, added)
         shares = (
             _divide(common, len(side) ** self.weight) ** (1 / self.weight)
             for side in (words, reference)
         )
-        return _Comparison(said, told, *shares)
+        return Compared(said, told, *shares)
 
 
 @dataclass(frozen=True)
@@ -266,14 +242,16 @@ class RougeS(_ByReference):
         finish = partial(_best_f, beta=self.beta)
         return prepare_overlap(references, work, "rouge_s", skip, finish=finish)
 
-    def _compare(self, words: Words, reference: Words) -> _Comparison | None:
+    def _compare(self, words: Words, reference: Words) -> Compared | None:
+        from cidery.metrics.ngram.shares import MOST, Compared, Matches, count_keys, list_pairs
+
         longest = max(len(words), len(reference))
         if longest * (longest if self.skip is None else self.skip + 1) > MOST:
             return None
         ours, theirs = list_pairs(words, self.skip), list_pairs(reference, self.skip)
         common = count_keys(ours) & count_keys(theirs)
         total = common.total()
-        return _Comparison(
+        return Compared(
             Matches.count(len(words), ours, common),
             Matches.count(len(reference), theirs, common),
             _divide(total, len(ours)),
@@ -326,6 +304,8 @@ class RougeN(Metric):
 
         Recall forgives the caption's other words; for `f` they cost what precision takes.
         """
+        from cidery.metrics.located import locate_pairs
+
         scores = prepared.measure(candidates, work)[:, 0].tolist()
         pairs = locate_pairs(references, candidates, "split", work)
         return [
@@ -336,6 +316,9 @@ class RougeN(Metric):
     def _explain_one(
         self, score: float, said: LocatedCaption, told: Sequence[LocatedCaption]
     ) -> Shares:
+        from cidery.metrics.explanations import Shares, count_holders, share
+        from cidery.metrics.ngram.shares import Matches, count_keys, find_lacking, list_ngrams
+
         ours = list_ngrams(said.words, self.n)
         counts = count_keys(ours)
         length = len(said.words)

@@ -135,3 +135,27 @@ def weigh_common(
         else:
             j -= 1
     return places, added
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What a caption and one of its references share, word by word on both sides."""
+
+    said: Matches
+    told: Matches
+    precision: float
+    recall: float
+
+
+def count_common(
+    words: Words, reference: Words, places: Sequence[tuple[int, int]], added: Sequence[float]
+) -> tuple[Matches, Matches]:
+    """Return what each word has in a common subsequence: 0 where it is not part of it."""
+    sides = []
+    for side, length in enumerate((len(words), len(reference))):
+        matches = Matches([0.0] * length, [1.0] * length)
+        for pair, more in zip(places, added, strict=True):
+            matches.gains[pair[side]] = more
+            matches.losses[pair[side]] = 0.0
+        sides.append(matches)
+    return sides[0], sides[1]
