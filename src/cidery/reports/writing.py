@@ -36,6 +36,8 @@ LAYOUT = 1
 """Version of the JSON in a page."""
 LEADS = ("cider-d", "cider-r", "cider")
 """Metrics that a page begins with, and that colour words, if they are among those chosen."""
+SLOW = ("contextual", "spice")
+"""Extras of metrics that take too long to explain thousands of captions, unless asked to."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
 
 
@@ -124,7 +126,7 @@ def write_report(
             (`{image:012}`: twelve digits).
         embed_images: put small pictures into the page, so that it can be sent without the folder.
         explain: the metric by which words are coloured; None: no colours; by default CIDEr-D, or
-            else the first of those chosen that can explain.
+            else the first of those chosen that explains its scores and needs no language model.
         findings: system -> what an audit of its captions found.
         tokenizer: as in `score`, like all that follows.
         frequencies: as in `score`.
@@ -252,7 +254,8 @@ def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | N
                 f"{', '.join(able) or 'none of those chosen'}"
             )
         return wanted
-    return next((label for label in LEADS if label in able), next(iter(able), None))
+    quick = [label for label in able if metrics[label].extra not in SLOW]
+    return next((label for label in LEADS if label in quick), next(iter(quick), None))
 
 
 def _make_title(systems: Sequence[str]) -> str:
