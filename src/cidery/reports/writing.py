@@ -61,8 +61,8 @@ class Finding(Protocol):
         """Some of them."""
 
     @property
-    def cost(self) -> Any:
-        """What it costs in score; None if that is not known."""
+    def cost(self) -> float | None:
+        """What CIDEr-D would gain if it were repaired; None if that is not known."""
 
     @property
     def advice(self) -> str:

@@ -204,7 +204,7 @@
                 : make(
                     "span",
                     {},
-                    ` Cost: ${typeof finding.cost === "number" ? showSigned(finding.cost) : typeof finding.cost === "string" ? finding.cost : JSON.stringify(finding.cost)}.`,
+                    ` Repaired, CIDEr-D would change by ${showSigned(finding.cost)}.`,
                   ),
               finding.advice ? make("div", {}, finding.advice) : null,
               finding.examples.length
