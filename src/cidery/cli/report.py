@@ -99,7 +99,7 @@ def report(
     files = parsing.name_systems(systems)
     parsing.check_output(output, references, *files.values())
     if images is not None:
-        check_images(images)
+        check_images(images, embed=embed_images)
     with progress(len(files) + 2, references, *files.values()) as step:
         step("reading references")
         known = read_references(
