@@ -181,9 +181,15 @@ def write_report(
     sampling = _Sampling(confidence, resamples, seed)
     weights = read_frequencies(frequencies)
     step = current_report()
-    step("scoring and resampling", 0.0)
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
+        corpora = common_corpora(systems, references, missing, references_name)
+        first = next(iter(corpora.values()))
+        thumbnails = None
+        if images is not None:
+            step("finding images", 0.0)
+            thumbnails = find_thumbnails(images, first.images, target, embed=embed_images)
+        step("scoring and resampling", 0.1)
         compared = sampling.compare(
             systems,
             references,
@@ -197,8 +203,6 @@ def write_report(
             references_name=references_name,
             by_name=by_name,
         )
-        corpora = common_corpora(systems, references, missing, references_name)
-        first = next(iter(corpora.values()))
         wanted = {explained: chosen[explained]} if explained else {}
         scorer = Scorer.build(
             first, wanted, tokenizer=tokenizer, frequencies=weights, threads=threads
@@ -213,15 +217,12 @@ def write_report(
         **_describe_scores(compared, sampling, first),
         **_describe_captions(corpora, compared.tables, scorer, explained),
         "diversity": without_nan(_measure_diversity(corpora, tokenizer, threads)),
-        "thumbnails": None,
+        "thumbnails": thumbnails,
     }
-    if images is not None:
-        step("finding images", 0.8)
-        content["thumbnails"] = find_thumbnails(images, first.images, target, embed=embed_images)
     step("writing", 0.9)
     plotly = find_plotly()
     content["charts"] = plotly is not None
-    page = make_page(content, plotly, list_sources(content["thumbnails"]))
+    page = make_page(content, plotly, list_sources(thumbnails))
     write_atomically(target, page)
     return Report(target, len(page), tuple(content["summary"]), MappingProxyType(content))
 
