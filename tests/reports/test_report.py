@@ -97,7 +97,7 @@ def test_only_scripts_of_the_page_may_run_and_nothing_is_loaded(
     page: ReportReader, written: Path
 ) -> None:
     inline = [text for attributes, text in page.scripts if not attributes.get("type")]
-    assert len(inline) == 3
+    assert len(inline) == 4
     for script in inline:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in page.policy
@@ -132,7 +132,7 @@ def nasty() -> dict[str, Any]:
 def test_captions_stay_data(nasty: dict[str, Any], tmp_path: Path) -> None:
     report = cidery.write_report(tmp_path / "r.html", **nasty)
     page = read_report(report.path)
-    assert len(page.scripts) == 5
+    assert len(page.scripts) == 6
     content = page.content
     assert content == json.loads(json.dumps(dict(report.content)))
     assert content["systems"][NASTY]["captions"] == [NASTY, "a dog 犬が走る 🐕 runs"]

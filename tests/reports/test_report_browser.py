@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 NASTY = "<script>document.title='run'</script><img src=x onerror=\"document.title='run'\"> &amp;"
 RIGHT_TO_LEFT = "كلب يجري على الشاطئ"
+Found = namedtuple("Found", "id title count examples cost advice")
 PHONE = {"width": 375, "height": 740}
 
 
@@ -50,6 +52,10 @@ def report(
             by={str(names[n]): f"<b>{'even' if n % 2 == 0 else 'odd'}</b>" for n in names},
             images=folder / "images",
             title=f"Title {NASTY}",
+            findings={
+                "first": [],
+                NASTY: [Found("eos", f"Ends in {NASTY}", 2, (NASTY,), 0.25, "Cut it.")],
+            },
         )
 
 
@@ -93,6 +99,9 @@ def test_captions_names_and_ids_stay_text(page: Page, report: cidery.reports.Rep
     assert NASTY in detail.locator("h4 > span").all_inner_texts()
     assert {"<b>odd</b>"} == set(detail.locator(".x-chip").all_inner_texts())
     page.locator(".plot[data-drawn]").nth(6).wait_for()
+    audit = page.get_by_role("region", name="Audit").inner_text()
+    assert "nothing suspicious was found" in audit and f"Ends in {NASTY} (2)" in audit
+    assert "CIDEr-D would change by +0.2500" in audit
     assert page.title() == f"Title {NASTY}"
     assert page.locator("img[src=x]").count() == 0
     said = page.locator(".x-said").last

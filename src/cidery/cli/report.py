@@ -62,7 +62,7 @@ def report(
         str,
         typer.Option(
             help="The metric by which words are coloured, or none. Default: cider-d, or else the "
-            "first metric that can explain its scores.",
+            "first metric that explains its scores without a language model.",
             metavar="NAME",
             show_default=False,
         ),
@@ -103,7 +103,7 @@ def report(
     files = parsing.name_systems(systems)
     parsing.check_output(output, references, *files.values())
     if images is not None:
-        check_images(images)
+        check_images(images, embed=embed_images)
     with progress(len(files) + 2, references, *files.values()) as step:
         step("reading references")
         known = read_references(

@@ -15,7 +15,7 @@ from typing import Any
 STATIC = Path(__file__).parent / "static"
 """The web app serves its folder `explorer`."""
 SHEETS = ("report.css", "explorer/explorer.css")
-SCRIPTS = ("explorer/explorer.js", "charts.js", "report.js")
+SCRIPTS = ("explorer/model.js", "explorer/explorer.js", "charts.js", "report.js")
 
 
 def find_plotly() -> str | None:

@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -28,10 +29,12 @@ def is_template(images: str) -> bool:
     return "{image" in images or "://" in images
 
 
-def check_images(images: str | os.PathLike[str]) -> None:
+def check_images(images: str | os.PathLike[str], *, embed: bool = False) -> None:
     """Refuse, before long work, a folder that is not there or a template without a place."""
     text = os.fspath(images)
     if is_template(text):
+        if embed:
+            raise SettingError("only images of a folder can be put into the page, not addresses")
         if not _PLACE.search(text):
             raise SettingError(
                 f"the address {text!r} has no place for the image: write {{image}}, or "
@@ -43,6 +46,8 @@ def check_images(images: str | os.PathLike[str]) -> None:
         raise SettingError(
             f"{text} is neither a folder of images nor an address with {{image}} in it"
         )
+    elif embed and find_spec("PIL") is None:
+        raise MissingExtraError.to("put images into the page", package="pillow", extra="report")
 
 
 def find_thumbnails(
@@ -56,11 +61,9 @@ def find_thumbnails(
         page: the file that will be written: paths are relative to its folder.
         embed: put small pictures into the page instead of paths; for a folder only.
     """
-    check_images(images)
+    check_images(images, embed=embed)
     text = os.fspath(images)
     if is_template(text):
-        if embed:
-            raise SettingError("only images of a folder can be put into the page, not addresses")
         return {"template": text}
     found = match_files(_list_files(Path(text)), ids)
     missing = sum(file is None for file in found)
@@ -129,12 +132,8 @@ def _link(file: Path | None, page: Path) -> str | None:
 
 
 def _embed(files: Sequence[Path | None]) -> Iterator[str | None]:
-    try:
-        from PIL import Image
-    except ImportError:
-        raise MissingExtraError.to(
-            "put images into the page", package="pillow", extra="report"
-        ) from None
+    from PIL import Image
+
     report = current_report()
     for number, file in enumerate(files):
         report("making pictures smaller", number / len(files))

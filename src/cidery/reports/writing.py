@@ -6,7 +6,7 @@ import datetime
 import errno
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -30,13 +30,15 @@ from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
 from cidery.scoring.slices import SliceMode
 from cidery.scoring.tables import ScoreTable, without_nan
-from cidery.statistics import RESAMPLES
+from cidery.statistics import RESAMPLES, Interval
 from cidery.store import current_report, write_atomically
 
 LAYOUT = 1
 """Version of the JSON in a page."""
 LEADS = ("cider-d", "cider-r", "cider")
 """Metrics that a page begins with, and that colour words, if they are among those chosen."""
+SLOW = ("contextual", "spice")
+"""Extras of metrics that take too long to explain thousands of captions, unless asked to."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
 
 
@@ -56,6 +58,34 @@ class Report:
     def has_charts(self) -> bool:
         """Whether Plotly was there to draw."""
         return bool(self.content["charts"])
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """How samples are drawn for intervals and tests."""
+
+    confidence: float
+    resamples: int
+    seed: int
+
+    def draw(self, table: ScoreTable) -> dict[str, Interval]:
+        """Return the intervals of a table's scores."""
+        return table.intervals(self.confidence, self.seed, self.resamples)
+
+    def compare(
+        self,
+        systems: Mapping[str, Candidates],
+        references: References,
+        metrics: Mapping[str, Metric],
+        **settings: Any,
+    ) -> Comparison:
+        """Score and compare systems; one alone is only scored."""
+        if len(systems) > 1:
+            return compare(systems, references, metrics, **vars(self), **settings)
+        [(name, captions)] = systems.items()
+        table = score(captions, references, metrics, candidates_name=name, **settings)
+        tests: dict[str, Tests] = {key: {} for key in table.slices or ()}
+        return Comparison({name: table}, {}, self.resamples, self.seed, tests or None)
 
 
 def write_report(
@@ -97,7 +127,7 @@ def write_report(
             (`{image:012}`: twelve digits).
         embed_images: put small pictures into the page, so that it can be sent without the folder.
         explain: the metric by which words are coloured; None: no colours; by default CIDEr-D, or
-            else the first of those chosen that can explain.
+            else the first of those chosen that explains its scores and needs no language model.
         audit: also show what `audit_files` finds in each system's captions.
         tokenizer: as in `score`, like all that follows.
         frequencies: as in `score`.
@@ -117,93 +147,69 @@ def write_report(
     print(*report.summary)
     ```
     """
-    if not systems:
-        raise SettingError("a report needs at least one system")
-    if images is not None:
-        check_images(images)
-    elif embed_images:
-        raise SettingError("there are no images to put into the page: name their folder")
     target = Path(path)
-    _check_target(target)
+    _check_settings(target, systems, images, embed_images)
     chosen = get_metrics(metrics, faithful)
     explained = find_explained(chosen, explain)
+    sampling = _Sampling(confidence, resamples, seed)
+    weights = read_frequencies(frequencies)
     step = current_report()
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        step("scoring and resampling", 0.0)
-        arguments: dict[str, Any] = {
-            "tokenizer": tokenizer,
-            "frequencies": frequencies,
-            "missing": missing,
-            "threads": threads,
-            "by": by,
-            "slices": slices,
-            "references_name": references_name,
-            "by_name": by_name,
-        }
-        compared = _compare(systems, references, chosen, arguments, confidence, resamples, seed)
         corpora = common_corpora(systems, references, missing, references_name)
-    told = _tell_again(raised)
-
-    tables, first = compared.tables, next(iter(corpora.values()))
-    intervals = {n: t.intervals(confidence, seed, resamples) for n, t in tables.items()}
-    lead = next((label for label in LEADS if label in chosen), next(iter(chosen)))
-    summary = explain_scores(tables, compared.tests, intervals, lead)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreliableWarning)  # told above
-        scorer = Scorer.build(
-            first,
-            {explained: chosen[explained]} if explained else {},
+        first = next(iter(corpora.values()))
+        thumbnails = None
+        if images is not None:
+            step("finding images", 0.0)
+            thumbnails = find_thumbnails(images, first.images, target, embed=embed_images)
+        step("scoring and resampling", 0.1)
+        compared = sampling.compare(
+            systems,
+            references,
+            chosen,
             tokenizer=tokenizer,
-            frequencies=read_frequencies(frequencies),
+            frequencies=weights,
+            missing=missing,
             threads=threads,
+            by=by,
+            slices=slices,
+            references_name=references_name,
+            by_name=by_name,
         )
-    step("describing captions", 0.4)
-    columns, contrasts = contents.describe_systems(corpora, tables, scorer)
-    content: dict[str, Any] = {
-        "report": LAYOUT,
-        "cidery": _version.__version__,
+        wanted = {explained: chosen[explained]} if explained else {}
+        scorer = Scorer.build(
+            first, wanted, tokenizer=tokenizer, frequencies=weights, threads=threads
+        )
+    told = _tell_again(raised)
+    content = {
         "title": title or _make_title(list(systems)),
         "created": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "references_name": references_name,
-        "lead": lead,
-        "summary": summary,
         "warnings": told,
-        "citation": cite(),
-        "comparison": compared.to_dict(),
-        "intervals": {n: contents.write_intervals(found) for n, found in intervals.items()},
-        "slices": _describe_slices(tables, corpora, confidence, seed, resamples),
-        "contrasts": contrasts,
-        "diversity": without_nan(_measure_diversity(corpora, first, tokenizer, threads)),
-        "findings": None,
-        "images": contents.list_images(first),
-        "references": contents.list_references(first),
-        "systems": columns,
-        "explained": None,
-        "thumbnails": None,
+        "findings": _audit(systems, references, references_name) if audit else None,
+        **_describe_scores(compared, sampling, first),
+        **_describe_captions(corpora, compared.tables, scorer, explained),
+        "diversity": without_nan(_measure_diversity(corpora, tokenizer, threads)),
+        "thumbnails": thumbnails,
     }
-    if explained:
-        step("explaining words", 0.6)
-        words, unit = contents.colour_words(corpora, scorer, explained)
-        content["explained"] = {"metric": explained, "step": unit}
-        for name, values in words.items():
-            columns[name]["words"] = values
-    if audit:
-        step("auditing captions", 0.7)
-        content["findings"] = without_nan(_audit(systems, references, references_name))
-    if images is not None:
-        step("finding images", 0.8)
-        content["thumbnails"] = find_thumbnails(images, first.images, target, embed=embed_images)
     step("writing", 0.9)
     plotly = find_plotly()
     content["charts"] = plotly is not None
-    page = make_page(content, plotly, list_sources(content["thumbnails"]))
+    page = make_page(content, plotly, list_sources(thumbnails))
     write_atomically(target, page)
-    return Report(target, len(page), tuple(summary), MappingProxyType(content))
+    return Report(target, len(page), tuple(content["summary"]), MappingProxyType(content))
 
 
-def _check_target(path: Path) -> None:
-    """Refuse, before long work, a file that cannot be written."""
+def _check_settings(
+    path: Path, systems: Sized, images: str | os.PathLike[str] | None, embed: bool
+) -> None:
+    """Refuse, before long work, what cannot be done, and a file that cannot be written."""
+    if not systems:
+        raise SettingError("a report needs at least one system")
+    if images is not None:
+        check_images(images, embed=embed)
+    elif embed:
+        raise SettingError("there are no images to put into the page: name their folder")
     if path.is_dir():
         raise SettingError(f"{path} is a folder; name a file")
     if not path.parent.is_dir():
@@ -228,38 +234,14 @@ def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | N
                 f"{', '.join(able) or 'none of those chosen'}"
             )
         return wanted
-    return next((label for label in LEADS if label in able), next(iter(able), None))
+    quick = [label for label in able if metrics[label].extra not in SLOW]
+    return next((label for label in LEADS if label in quick), next(iter(quick), None))
 
 
 def _make_title(systems: Sequence[str]) -> str:
     if len(systems) == 1:
         return f"Captions of {systems[0]}"
     return f"Captions of {', '.join(systems[:-1])} and {systems[-1]}"
-
-
-def _compare(
-    systems: Mapping[str, Candidates],
-    references: References,
-    metrics: Mapping[str, Metric],
-    arguments: Mapping[str, Any],
-    confidence: float,
-    resamples: int,
-    seed: int,
-) -> Comparison:
-    if len(systems) > 1:
-        return compare(
-            systems,
-            references,
-            metrics,
-            confidence=confidence,
-            resamples=resamples,
-            seed=seed,
-            **arguments,
-        )
-    [(name, captions)] = systems.items()
-    table = score(captions, references, metrics, candidates_name=name, **arguments)
-    slice_tests: dict[str, Tests] = {key: {} for key in table.slices or ()}
-    return Comparison({name: table}, {}, resamples, seed, slice_tests or None)
 
 
 def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
@@ -270,40 +252,72 @@ def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
     return [message for message, category in told.items() if issubclass(category, _OURS)]
 
 
+def _describe_scores(compared: Comparison, sampling: _Sampling, corpus: Corpus) -> dict[str, Any]:
+    """Return what `compare` found, and what it means."""
+    labels = list(next(iter(compared.tables.values())).corpus)
+    lead = next((label for label in LEADS if label in labels), labels[0])
+    intervals = {name: sampling.draw(table) for name, table in compared.tables.items()}
+    return {
+        "report": LAYOUT,
+        "cidery": _version.__version__,
+        "citation": cite(),
+        "lead": lead,
+        "summary": explain_scores(compared.tables, compared.tests, intervals, lead),
+        "comparison": compared.to_dict(),
+        "intervals": {name: contents.write_intervals(i) for name, i in intervals.items()},
+        "slices": _describe_slices(compared.tables, sampling, corpus),
+    }
+
+
 def _describe_slices(
-    tables: Mapping[str, ScoreTable],
-    corpora: Mapping[str, Corpus],
-    confidence: float,
-    seed: int,
-    resamples: int,
+    tables: Mapping[str, ScoreTable], sampling: _Sampling, corpus: Corpus
 ) -> dict[str, Any] | None:
     """Return which images are in which slice, and the intervals of each system there."""
-    first = next(iter(tables.values()))
-    if first.slices is None:
+    first = next(iter(tables.values())).slices
+    if first is None:
         return None
-    corpus = next(iter(corpora.values()))
-    place = {image: number for number, image in enumerate(corpus.images)}
-    ids = dict(zip(corpus.candidate_ids, corpus.candidate_images.tolist(), strict=True))
-    members = {
-        name: sorted({ids[image] if image in ids else place[image] for image in table.ids})
-        for name, table in first.slices.items()
-    }
-    intervals: dict[str, dict[str, Any]] = {name: {} for name in first.slices}
+    places = dict(zip(corpus.candidate_ids, corpus.candidate_images.tolist(), strict=True))
+    intervals: dict[str, dict[str, Any]] = {name: {} for name in first}
     for system, table in tables.items():
-        assert table.slices is not None  # all or none
-        for name, part in table.slices.items():
-            found = part.intervals(confidence, seed, resamples)
-            intervals[name][system] = contents.write_intervals(found)
+        for name, part in (table.slices or {}).items():
+            intervals[name][system] = contents.write_intervals(sampling.draw(part))
     return {
-        "by": first.slices.by,
-        "note": first.slices.note,
-        "members": members,
+        "by": first.by,
+        "note": first.note,
+        "members": {k: sorted({places[i] for i in part.ids}) for k, part in first.items()},
         "intervals": intervals,
     }
 
 
+def _describe_captions(
+    corpora: Mapping[str, Corpus],
+    tables: Mapping[str, ScoreTable],
+    scorer: Scorer,
+    explained: str | None,
+) -> dict[str, Any]:
+    """Return images, references and captions, with what words earned if they are explained."""
+    step = current_report()
+    step("describing captions", 0.4)
+    first = next(iter(corpora.values()))
+    columns, contrasts = contents.describe_systems(corpora, tables, scorer)
+    content = {
+        "images": contents.list_images(first),
+        "references": contents.list_references(first),
+        "systems": columns,
+        "contrasts": contrasts,
+        "explained": None,
+    }
+    if explained is None:
+        return content
+    step("explaining words", 0.6)
+    words, unit = contents.colour_words(corpora, scorer, explained)
+    for name, values in words.items():
+        columns[name]["words"] = values
+    return content | {"explained": {"metric": explained, "step": unit}}
+
+
 def _measure_diversity(
-    corpora: Mapping[str, Corpus], first: Corpus, tokenizer: TokenizerLike, threads: int
+    corpora: Mapping[str, Corpus], tokenizer: TokenizerLike, threads: int
 ) -> dict[str, Any] | None:
     """Return how varied the captions are, where each image has several."""
     if not contents.has_sets(corpora.values()):
@@ -315,6 +329,7 @@ def _measure_diversity(
         found = sets.setdefault(name, {image: [] for image in corpus.images})
         for caption, place in zip(corpus.candidates, corpus.candidate_images.tolist(), strict=True):
             found[corpus.images[place]].append(caption)
+    first = next(iter(corpora.values()))
     references = dict(zip(first.images, contents.list_references(first), strict=True))
     # The frequencies that Self-CIDEr and accuracy weigh with count the words of this tokenizer.
     weighed = get_tokenizer(tokenizer).family == "ptb"
@@ -338,10 +353,13 @@ def _audit(
     systems: Mapping[str, Candidates], references: References, references_name: str
 ) -> dict[str, Any]:
     """Return what is suspicious about each system's captions."""
+    current_report()("auditing captions", 0.3)
     found = {
         name: audit_files(
             captions, references, candidates_name=name, references_name=references_name
         )
         for name, captions in systems.items()
     }
-    return {name: [f.to_dict() for f in audit.findings] for name, audit in found.items()}
+    return without_nan(
+        {name: [f.to_dict() for f in audit.findings] for name, audit in found.items()}
+    )

@@ -46,7 +46,8 @@
   function summarise(values) {
     const middle = mean(values);
     const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
-    const wide = values.length > 1 ? (1.96 * Math.sqrt(squares / (values.length - 1))) / Math.sqrt(values.length) : null;
+    const wide =
+      values.length > 1 ? (1.96 * Math.sqrt(squares / (values.length - 1))) / Math.sqrt(values.length) : null;
     return { count: values.length, mean: middle, wide };
   }
 
@@ -84,7 +85,13 @@
       this.figures = make("div", { className: "figures" });
       root.append(this.choices(), this.figures);
       if (!content.charts) {
-        root.append(make("p", { className: "faint" }, "The pictures are tables here: Plotly was not installed where this page was written (pip install 'cidery[report]')."));
+        root.append(
+          make(
+            "p",
+            { className: "faint" },
+            "The pictures are tables here: Plotly was not installed where this page was written (pip install 'cidery[report]').",
+          ),
+        );
       }
       matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.draw());
       this.draw();
@@ -93,10 +100,16 @@
     choices() {
       const { names, metrics } = this.model;
       const choose = (name, label, values) => {
-        const field = make("select", { onchange: () => {
-          this.state[name] = field.value;
-          this.draw();
-        } }, ...values.map((value) => make("option", { value }, value)));
+        const field = make(
+          "select",
+          {
+            onchange: () => {
+              this.state[name] = field.value;
+              this.draw();
+            },
+          },
+          ...values.map((value) => make("option", { value }, value)),
+        );
         field.value = this.state[name];
         return make("label", {}, label, field);
       };
@@ -127,9 +140,19 @@
       const run = this.run;
       const figures = this.list().map((figure) => {
         const plot = make("div", { className: "plot", role: "img", ariaLabel: figure.says });
-        const box = make("figure", {}, make("h3", {}, figure.title), make("figcaption", {}, figure.says),
+        const box = make(
+          "figure",
+          {},
+          make("h3", {}, figure.title),
+          make("figcaption", {}, figure.says),
           this.content.charts ? plot : null,
-          make("details", { open: !this.content.charts }, make("summary", {}, "The numbers"), ...figure.tables.map((t) => table(...t))));
+          make(
+            "details",
+            { open: !this.content.charts },
+            make("summary", {}, "The numbers"),
+            ...figure.tables.map((t) => table(...t)),
+          ),
+        );
         return { ...figure, plot, box };
       });
       this.figures.replaceChildren(...figures.map((figure) => figure.box), ...this.contrasts());
@@ -146,7 +169,10 @@
           }
           return;
         }
-        await plotly.newPlot(figure.plot, figure.data, this.layout(figure.layout), { displayModeBar: false, responsive: true });
+        await plotly.newPlot(figure.plot, figure.data, this.layout(figure.layout), {
+          displayModeBar: false,
+          responsive: true,
+        });
         if (figure.click) figure.plot.on("plotly_click", (event) => figure.click(event.points[0]));
         figure.plot.dataset.drawn = "";
         idle(next);
@@ -158,7 +184,9 @@
       const style = getComputedStyle(document.documentElement);
       const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
       const axis = { gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true };
-      const still = matchMedia("(prefers-reduced-motion: reduce)").matches ? { transition: { duration: 0 } } : {};
+      const still = matchMedia("(prefers-reduced-motion: reduce)").matches
+        ? { transition: { duration: 0 } }
+        : {};
       return {
         font: { color: ink, family: "system-ui, sans-serif", size: 13 },
         paper_bgcolor: "rgba(0,0,0,0)",
@@ -178,28 +206,59 @@
       const { metric } = this.state;
       const { names } = this.model;
       const { scores } = this.content.comparison;
-      const rows = names.map((name) => [name, scores[name][metric], (this.content.intervals[name] || {})[metric]]);
+      const rows = names.map((name) => [
+        name,
+        scores[name][metric],
+        (this.content.intervals[name] || {})[metric],
+      ]);
       const share = rows[0][2] ? `${100 * rows[0][2].confidence} % ` : "";
       return {
         title: `${metric} with intervals`,
         says: `Scores of ${names.length === 1 ? "the system" : `${names.length} systems`} by ${metric} with ${share}bootstrap intervals. Intervals that overlap can still differ: the tests compare image by image.`,
-        tables: [[["system", metric, "low", "high"], rows.map(([name, score, i]) => [name, score, i ? i.low : null, i ? i.high : null])]],
+        tables: [
+          [
+            ["system", metric, "low", "high"],
+            rows.map(([name, score, i]) => [name, score, i ? i.low : null, i ? i.high : null]),
+          ],
+        ],
         data: rows.map(([name, score, i]) => ({
-          x: [score], y: [name], name: text(name), type: "scatter", mode: "markers", marker: marker(names, name, { size: 11 }),
-          error_x: i ? { type: "data", symmetric: false, array: [i.high - score], arrayminus: [score - i.low], thickness: 2.5 } : undefined,
+          x: [score],
+          y: [name],
+          name: text(name),
+          type: "scatter",
+          mode: "markers",
+          marker: marker(names, name, { size: 11 }),
+          error_x: i
+            ? {
+                type: "data",
+                symmetric: false,
+                array: [i.high - score],
+                arrayminus: [score - i.low],
+                thickness: 2.5,
+              }
+            : undefined,
           hovertemplate: "%{x:.4f}<extra></extra>",
         })),
-        layout: { showlegend: false, height: 130 + 45 * names.length, xaxis: { title: { text: metric } },
-          yaxis: { type: "category", autorange: "reversed", tickvals: names, ticktext: names.map(text) } },
+        layout: {
+          showlegend: false,
+          height: 130 + 45 * names.length,
+          xaxis: { title: { text: metric } },
+          yaxis: { type: "category", autorange: "reversed", tickvals: names, ticktext: names.map(text) },
+        },
       };
     }
 
     distribution() {
       const { metric } = this.state;
       const { names } = this.model;
-      const columns = names.map((name) => this.content.systems[name].scores[metric].filter((value) => value !== null));
+      const columns = names.map((name) =>
+        this.content.systems[name].scores[metric].filter((value) => value !== null),
+      );
       const all = columns.flat();
-      const [low, high] = all.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+      const [low, high] = all.reduce(
+        ([a, b], value) => [Math.min(a, value), Math.max(b, value)],
+        [Infinity, -Infinity],
+      );
       const width = (high - low) / BINS || 1;
       const edges = Array.from({ length: BINS + 1 }, (_, i) => low + i * width);
       const rows = names.map((name, i) => {
@@ -213,10 +272,26 @@
         data: names.map((name, i) => {
           const counts = new Array(BINS + 1).fill(0);
           for (const value of columns[i]) counts[Math.min(BINS - 1, Math.floor((value - low) / width))] += 1;
-          return { x: edges, y: counts, name: text(name), type: "scatter", mode: "lines", line: { shape: "hv", color: colour(names, name), width: 2,
-            dash: ["solid", "dash", "dot", "dashdot"][i % 4] }, hovertemplate: "%{y} captions from %{x:.3f}<extra></extra>" };
+          return {
+            x: edges,
+            y: counts,
+            name: text(name),
+            type: "scatter",
+            mode: "lines",
+            line: {
+              shape: "hv",
+              color: colour(names, name),
+              width: 2,
+              dash: ["solid", "dash", "dot", "dashdot"][i % 4],
+            },
+            hovertemplate: "%{y} captions from %{x:.3f}<extra></extra>",
+          };
         }),
-        layout: { showlegend: names.length > 1, xaxis: { title: { text: `${metric} of a caption` } }, yaxis: { title: { text: "captions" }, rangemode: "tozero" } },
+        layout: {
+          showlegend: names.length > 1,
+          xaxis: { title: { text: `${metric} of a caption` } },
+          yaxis: { title: { text: "captions" }, rangemode: "tozero" },
+        },
       };
     }
 
@@ -231,16 +306,45 @@
       return {
         title: `${one} against ${other}`,
         says: `Each point is an image; click it to open it. ${one} is better on ${wins}, ${other} on ${losses}, equal on ${images.length - wins - losses} of ${images.length} images${places.length < images.length ? `; ${places.length} of them are drawn` : ""}.`,
-        tables: [[["image", one, other, "difference"], [...images.keys()].sort((i, j) => Math.abs(a[j] - b[j]) - Math.abs(a[i] - b[i])).slice(0, 20)
-          .map((i) => [images[i], a[i], b[i], a[i] - b[i]]), "The 20 images with the largest differences"]],
-        data: [
-          { x: [0, top], y: [0, top], mode: "lines", type: "scatter", line: { color: "#888", width: 1, dash: "dot" }, hoverinfo: "skip" },
-          { x: places.map((i) => b[i]), y: places.map((i) => a[i]), customdata: places, text: places.map((i) => text(images[i])), mode: "markers", type: "scatter",
-            marker: { color: COLOURS[0], size: 5, opacity: 0.45 }, hovertemplate: "%{text}: %{y:.3f} against %{x:.3f}<extra></extra>" },
+        tables: [
+          [
+            ["image", one, other, "difference"],
+            [...images.keys()]
+              .sort((i, j) => Math.abs(a[j] - b[j]) - Math.abs(a[i] - b[i]))
+              .slice(0, 20)
+              .map((i) => [images[i], a[i], b[i], a[i] - b[i]]),
+            "The 20 images with the largest differences",
+          ],
         ],
-        layout: { showlegend: false, height: 420, xaxis: { title: { text: text(`${metric} of ${other}`) } }, yaxis: { title: { text: text(`${metric} of ${one}`) } } },
+        data: [
+          {
+            x: [0, top],
+            y: [0, top],
+            mode: "lines",
+            type: "scatter",
+            line: { color: "#888", width: 1, dash: "dot" },
+            hoverinfo: "skip",
+          },
+          {
+            x: places.map((i) => b[i]),
+            y: places.map((i) => a[i]),
+            customdata: places,
+            text: places.map((i) => text(images[i])),
+            mode: "markers",
+            type: "scatter",
+            marker: { color: COLOURS[0], size: 5, opacity: 0.45 },
+            hovertemplate: "%{text}: %{y:.3f} against %{x:.3f}<extra></extra>",
+          },
+        ],
+        layout: {
+          showlegend: false,
+          height: 420,
+          xaxis: { title: { text: text(`${metric} of ${other}`) } },
+          yaxis: { title: { text: text(`${metric} of ${one}`) } },
+        },
         click: (point) => {
-          if (point.customdata !== undefined) this.explorer.show(point.customdata, { metric, one, other, sort: "difference" });
+          if (point.customdata !== undefined)
+            this.explorer.show(point.customdata, { metric, one, other, sort: "difference" });
         },
       };
     }
@@ -260,36 +364,78 @@
         });
         const keys = [...groups.keys()].sort((a, b) => a - b);
         const found = keys.map((key) => summarise(groups.get(key)));
-        keys.forEach((key, i) => rows.push([label(key), name, found[i].count, found[i].mean, found[i].wide === null ? null : found[i].mean - found[i].wide,
-          found[i].wide === null ? null : found[i].mean + found[i].wide]));
-        return { x: keys.map(label), y: found.map((f) => f.mean), name: text(name), type: "scatter", mode: "lines+markers", marker: marker(names, name, { size: 8 }),
-          line: { color: colour(names, name) }, error_y: { type: "data", array: found.map((f) => f.wide || 0) }, hovertemplate: "%{x}: %{y:.4f}<extra></extra>" };
+        keys.forEach((key, i) =>
+          rows.push([
+            label(key),
+            name,
+            found[i].count,
+            found[i].mean,
+            found[i].wide === null ? null : found[i].mean - found[i].wide,
+            found[i].wide === null ? null : found[i].mean + found[i].wide,
+          ]),
+        );
+        return {
+          x: keys.map(label),
+          y: found.map((f) => f.mean),
+          name: text(name),
+          type: "scatter",
+          mode: "lines+markers",
+          marker: marker(names, name, { size: 8 }),
+          line: { color: colour(names, name) },
+          error_y: { type: "data", array: found.map((f) => f.wide || 0) },
+          hovertemplate: "%{x}: %{y:.4f}<extra></extra>",
+        };
       });
       return {
-        title, says, data,
+        title,
+        says,
+        data,
         tables: [[[axis, "system", "captions", `mean ${metric}`, "low", "high"], rows]],
-        layout: { showlegend: names.length > 1, xaxis: { title: { text: axis }, type: "category" }, yaxis: { title: { text: `mean ${metric}` }, rangemode: "tozero" } },
+        layout: {
+          showlegend: names.length > 1,
+          xaxis: { title: { text: axis }, type: "category" },
+          yaxis: { title: { text: `mean ${metric}` }, rangemode: "tozero" },
+        },
       };
     }
 
     byLength() {
       const { systems } = this.content;
-      const lengths = Object.values(systems).flatMap((system) => system.lengths).sort((a, b) => a - b);
-      const edges = [...new Set(Array.from({ length: MOST_GROUPS + 1 }, (_, i) => lengths[Math.round((i * (lengths.length - 1)) / MOST_GROUPS)]))];
+      const lengths = Object.values(systems)
+        .flatMap((system) => system.lengths)
+        .sort((a, b) => a - b);
+      const edges = [
+        ...new Set(
+          Array.from(
+            { length: MOST_GROUPS + 1 },
+            (_, i) => lengths[Math.round((i * (lengths.length - 1)) / MOST_GROUPS)],
+          ),
+        ),
+      ];
       const starts = edges.length > 1 ? edges.slice(0, -1) : edges;
       const label = (i) => {
         const [from, to] = [starts[i], i + 1 < starts.length ? starts[i + 1] - 1 : edges[edges.length - 1]];
         return from === to ? String(from) : `${from}–${to}`;
       };
       const groupOf = (name, row) => starts.findLastIndex((start) => start <= systems[name].lengths[row]);
-      return this.grouped(`${this.state.metric} by length`, "The mean score of captions by their number of words, with 95 % intervals of the mean.",
-        "words of the caption", groupOf, label);
+      return this.grouped(
+        `${this.state.metric} by length`,
+        "The mean score of captions by their number of words, with 95 % intervals of the mean.",
+        "words of the caption",
+        groupOf,
+        label,
+      );
     }
 
     byReferences() {
       const { systems, references } = this.content;
-      return this.grouped(`${this.state.metric} by number of references`, "The mean score of captions by how many references their image has, with 95 % intervals of the mean.",
-        "references", (name, row) => references[systems[name].images ? systems[name].images[row] : row].length, String);
+      return this.grouped(
+        `${this.state.metric} by number of references`,
+        "The mean score of captions by how many references their image has, with 95 % intervals of the mean.",
+        "references",
+        (name, row) => references[systems[name].images ? systems[name].images[row] : row].length,
+        String,
+      );
     }
 
     bySlice() {
@@ -297,23 +443,48 @@
       const { names } = this.model;
       const { slices, comparison } = this.content;
       const keys = Object.keys(slices.members);
-      const rows = keys.flatMap((key) => names.map((name) => {
-        const i = (slices.intervals[key][name] || {})[metric];
-        const part = comparison.slices.slices[key];
-        return [key, slices.members[key].length, name, part.scores[name][metric], i ? i.low : null, i ? i.high : null];
-      }));
+      const rows = keys.flatMap((key) =>
+        names.map((name) => {
+          const i = (slices.intervals[key][name] || {})[metric];
+          const part = comparison.slices.slices[key];
+          return [
+            key,
+            slices.members[key].length,
+            name,
+            part.scores[name][metric],
+            i ? i.low : null,
+            i ? i.high : null,
+          ];
+        }),
+      );
       return {
         title: `${metric} by ${slices.by}`,
         says: `Scores by ${metric} in each slice with bootstrap intervals; ${slices.note}.`,
         tables: [[[slices.by, "images", "system", metric, "low", "high"], rows]],
         data: names.map((name) => {
           const own = rows.filter((row) => row[2] === name);
-          return { y: own.map((row) => row[0]), x: own.map((row) => row[3]), name: text(name), type: "scatter", mode: "markers", marker: marker(names, name, { size: 9 }),
-            error_x: { type: "data", symmetric: false, array: own.map((row) => (row[5] === null ? 0 : row[5] - row[3])), arrayminus: own.map((row) => (row[4] === null ? 0 : row[3] - row[4])) },
-            hovertemplate: "%{x:.4f}<extra></extra>" };
+          return {
+            y: own.map((row) => row[0]),
+            x: own.map((row) => row[3]),
+            name: text(name),
+            type: "scatter",
+            mode: "markers",
+            marker: marker(names, name, { size: 9 }),
+            error_x: {
+              type: "data",
+              symmetric: false,
+              array: own.map((row) => (row[5] === null ? 0 : row[5] - row[3])),
+              arrayminus: own.map((row) => (row[4] === null ? 0 : row[3] - row[4])),
+            },
+            hovertemplate: "%{x:.4f}<extra></extra>",
+          };
         }),
-        layout: { showlegend: names.length > 1, height: 140 + 30 * keys.length, xaxis: { title: { text: metric } },
-          yaxis: { type: "category", autorange: "reversed", tickvals: keys, ticktext: keys.map(text) } },
+        layout: {
+          showlegend: names.length > 1,
+          height: 140 + 30 * keys.length,
+          xaxis: { title: { text: metric } },
+          yaxis: { type: "category", autorange: "reversed", tickvals: keys, ticktext: keys.map(text) },
+        },
       };
     }
 
@@ -329,10 +500,26 @@
         title: `${metric} and ${against}`,
         says: `Each point is an image of ${one}; click it to open it. Spearman's ρ between the two metrics is ${show(rho, 3)}.`,
         tables: [[["Spearman's ρ", ...metrics], metrics.map((name, i) => [name, ...found[i]])]],
-        data: [{ x: places.map((i) => b[i]), y: places.map((i) => a[i]), customdata: places, text: places.map((i) => text(images[i])), mode: "markers", type: "scatter",
-          marker: { color: COLOURS[2], size: 5, opacity: 0.45 }, hovertemplate: "%{text}: %{y:.3f}, %{x:.3f}<extra></extra>" }],
-        layout: { showlegend: false, height: 420, xaxis: { title: { text: against } }, yaxis: { title: { text: metric } } },
-        click: (point) => this.explorer.show(point.customdata, { metric, against, one, sort: "disagreement" }),
+        data: [
+          {
+            x: places.map((i) => b[i]),
+            y: places.map((i) => a[i]),
+            customdata: places,
+            text: places.map((i) => text(images[i])),
+            mode: "markers",
+            type: "scatter",
+            marker: { color: COLOURS[2], size: 5, opacity: 0.45 },
+            hovertemplate: "%{text}: %{y:.3f}, %{x:.3f}<extra></extra>",
+          },
+        ],
+        layout: {
+          showlegend: false,
+          height: 420,
+          xaxis: { title: { text: against } },
+          yaxis: { title: { text: metric } },
+        },
+        click: (point) =>
+          this.explorer.show(point.customdata, { metric, against, one, sort: "disagreement" }),
       };
     }
 
@@ -340,16 +527,53 @@
     contrasts() {
       const { one } = this.state;
       const found = this.content.contrasts[one];
-      const figure = (title, says, pairs) => make("figure", { className: "contrast" }, make("h3", {}, title), make("figcaption", {}, says),
-        pairs.length ? make("ul", { className: "words" }, ...pairs.map(([word, count]) => make("li", {},
-          make("button", { type: "button", dir: "auto", onclick: () => this.explorer.search(word) }, word, make("small", {}, ` ${count}`)))))
-          : make("p", { className: "faint" }, "None in two images or more."));
+      const figure = (title, says, pairs) =>
+        make(
+          "figure",
+          { className: "contrast" },
+          make("h3", {}, title),
+          make("figcaption", {}, says),
+          pairs.length
+            ? make(
+                "ul",
+                { className: "words" },
+                ...pairs.map(([word, count]) =>
+                  make(
+                    "li",
+                    {},
+                    make(
+                      "button",
+                      { type: "button", dir: "auto", onclick: () => this.explorer.search(word) },
+                      word,
+                      make("small", {}, ` ${count}`),
+                    ),
+                  ),
+                ),
+              )
+            : make("p", { className: "faint" }, "None in two images or more."),
+        );
       const search = "with the number of images; click to search";
       return [
-        figure(`Words that ${one} says and people do not`, `Words of its captions that no reference of the image has, ${search}.`, found.words.added),
-        figure(`Words that people say and ${one} does not`, `Words of at least half of an image's references that its captions lack, ${search}.`, found.words.left_out),
-        figure(`Objects that ${one} names and people do not`, `Of COCO's 80 kinds of objects, by their names and frequent synonyms, ${search}.`, found.objects.added),
-        figure(`Objects that people name and ${one} does not`, `Of COCO's 80 kinds of objects, named in at least half of the references, ${search}.`, found.objects.left_out),
+        figure(
+          `Words that ${one} says and people do not`,
+          `Words of its captions that no reference of the image has, ${search}.`,
+          found.words.added,
+        ),
+        figure(
+          `Words that people say and ${one} does not`,
+          `Words of at least half of an image's references that its captions lack, ${search}.`,
+          found.words.left_out,
+        ),
+        figure(
+          `Objects that ${one} names and people do not`,
+          `Of COCO's 80 kinds of objects, by their names and frequent synonyms, ${search}.`,
+          found.objects.added,
+        ),
+        figure(
+          `Objects that people name and ${one} does not`,
+          `Of COCO's 80 kinds of objects, named in at least half of the references, ${search}.`,
+          found.objects.left_out,
+        ),
       ];
     }
   }
@@ -360,13 +584,23 @@
   }
 
   function table(header, rows, caption = null) {
-    const cell = (value) => (typeof value === "number" && !Number.isInteger(value)
-      ? make("td", { className: "number", title: String(value) }, show(value))
-      : typeof value === "number" || value === null ? make("td", { className: "number" }, value === null ? "–" : String(value))
-        : make("td", { dir: "auto" }, String(value)));
-    return make("div", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: caption || "Numbers" }, make("table", {}, caption ? make("caption", {}, caption) : null,
-      make("thead", {}, make("tr", {}, ...header.map((name) => make("th", { scope: "col" }, name)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell))))));
+    const cell = (value) =>
+      typeof value === "number" && !Number.isInteger(value)
+        ? make("td", { className: "number", title: String(value) }, show(value))
+        : typeof value === "number" || value === null
+          ? make("td", { className: "number" }, value === null ? "–" : String(value))
+          : make("td", { dir: "auto" }, String(value));
+    return make(
+      "div",
+      { className: "scroll", tabIndex: 0, role: "group", ariaLabel: caption || "Numbers" },
+      make(
+        "table",
+        {},
+        caption ? make("caption", {}, caption) : null,
+        make("thead", {}, make("tr", {}, ...header.map((name) => make("th", { scope: "col" }, name)))),
+        make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map(cell)))),
+      ),
+    );
   }
 
   Object.assign(globalThis.cidery, { Charts, table, showSigned });

@@ -13,7 +13,9 @@
   }
 
   function findTest(metric, one, other) {
-    return (content.comparison.tests[metric] || []).find(({ systems }) => systems.includes(one) && systems.includes(other));
+    return (content.comparison.tests[metric] || []).find(
+      ({ systems }) => systems.includes(one) && systems.includes(other),
+    );
   }
 
   function drawHead() {
@@ -38,10 +40,24 @@
       const cells = names.map((name) => {
         const interval = (content.intervals[name] || {})[metric];
         const test = several && name !== best ? findTest(metric, name, best) : null;
-        return make("td", { className: `number${several && name === best ? " best" : ""}`, title: String(scores[name][metric]) },
+        return make(
+          "td",
+          {
+            className: `number${several && name === best ? " best" : ""}`,
+            title: String(scores[name][metric]),
+          },
           show(scores[name][metric]),
           interval ? make("small", {}, `${show(interval.low)} to ${show(interval.high)}`) : null,
-          test ? make("small", {}, test.adjusted_p < 0.05 ? showP(test.adjusted_p) : `${showP(test.adjusted_p)}: no difference found`) : null);
+          test
+            ? make(
+                "small",
+                {},
+                test.adjusted_p < 0.05
+                  ? showP(test.adjusted_p)
+                  : `${showP(test.adjusted_p)}: no difference found`,
+              )
+            : null,
+        );
       });
       return make("tr", {}, make("th", { scope: "row" }, metric), ...cells);
     });
@@ -50,18 +66,56 @@
     at("scores").append(
       make("div", { className: "means" }, ...content.summary.map((sentence) => make("p", {}, sentence))),
       ...content.warnings.map((warning) => make("p", { className: "note" }, warning)),
-      make("div", { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "Scores" }, make("table", { id: "score-table" },
-        make("caption", {}, caption),
-        make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "metric"), ...names.map((name) => make("th", { scope: "col", className: "number", dir: "auto" }, name)))),
-        make("tbody", {}, ...rows))),
+      make(
+        "div",
+        { className: "scroll", tabIndex: 0, role: "group", ariaLabel: "Scores" },
+        make(
+          "table",
+          { id: "score-table" },
+          make("caption", {}, caption),
+          make(
+            "thead",
+            {},
+            make(
+              "tr",
+              {},
+              make("th", { scope: "col" }, "metric"),
+              ...names.map((name) => make("th", { scope: "col", className: "number", dir: "auto" }, name)),
+            ),
+          ),
+          make("tbody", {}, ...rows),
+        ),
+      ),
     );
     if (several) {
-      const tests = metrics.flatMap((metric) => content.comparison.tests[metric].map((test) => [metric, `${test.systems[0]} − ${test.systems[1]}`,
-        showSigned(test.difference), test.low === null ? "–" : `${showSigned(test.low)} to ${showSigned(test.high)}`, showP(test.adjusted_p),
-        showSigned(test.effect, 2), `${show(100 * test.wins, 0)} %`]));
-      at("scores").append(make("details", {}, make("summary", {}, "All tests of differences"),
-        table(["metric", "systems", "difference", "interval", "p", "effect", "wins"], tests, "Every pair of systems by every metric"),
-        make("p", { className: "faint" }, `${content.comparison.note[0].toUpperCase()}${content.comparison.note.slice(1)}`)));
+      const tests = metrics.flatMap((metric) =>
+        content.comparison.tests[metric].map((test) => [
+          metric,
+          `${test.systems[0]} − ${test.systems[1]}`,
+          showSigned(test.difference),
+          test.low === null ? "–" : `${showSigned(test.low)} to ${showSigned(test.high)}`,
+          showP(test.adjusted_p),
+          showSigned(test.effect, 2),
+          `${show(100 * test.wins, 0)} %`,
+        ]),
+      );
+      at("scores").append(
+        make(
+          "details",
+          {},
+          make("summary", {}, "All tests of differences"),
+          table(
+            ["metric", "systems", "difference", "interval", "p", "effect", "wins"],
+            tests,
+            "Every pair of systems by every metric",
+          ),
+          make(
+            "p",
+            { className: "faint" },
+            `${content.comparison.note[0].toUpperCase()}${content.comparison.note.slice(1)}`,
+          ),
+        ),
+      );
     }
     if (content.slices) at("scores").append(drawSlices());
     if (content.diversity) at("scores").append(...drawDiversity());
@@ -69,20 +123,58 @@
 
   function drawSlices() {
     const parts = content.comparison.slices.slices;
-    const rows = Object.entries(parts).flatMap(([slice, part]) => metrics.map((metric) =>
-      [slice, content.slices.members[slice].length, metric, ...names.map((name) => part.scores[name][metric]),
-        ...(several ? [(part.tests[metric] || []).map(({ systems, adjusted_p: p }) => (names.length > 2 ? `${systems.join(" − ")}: ${showP(p)}` : showP(p))).join("; ")] : [])]));
-    return make("details", { id: "slices" }, make("summary", {}, `Scores by ${content.slices.by}`),
-      table([content.slices.by, "images", "metric", ...names, ...(several ? ["p"] : [])], rows, content.slices.note));
+    const rows = Object.entries(parts).flatMap(([slice, part]) =>
+      metrics.map((metric) => [
+        slice,
+        content.slices.members[slice].length,
+        metric,
+        ...names.map((name) => part.scores[name][metric]),
+        ...(several
+          ? [
+              (part.tests[metric] || [])
+                .map(({ systems, adjusted_p: p }) =>
+                  names.length > 2 ? `${systems.join(" − ")}: ${showP(p)}` : showP(p),
+                )
+                .join("; "),
+            ]
+          : []),
+      ]),
+    );
+    return make(
+      "details",
+      { id: "slices" },
+      make("summary", {}, `Scores by ${content.slices.by}`),
+      table(
+        [content.slices.by, "images", "metric", ...names, ...(several ? ["p"] : [])],
+        rows,
+        content.slices.note,
+      ),
+    );
   }
 
   function drawDiversity() {
     const { scores, notes, signatures } = content.diversity;
     const measures = [...new Set(Object.values(scores).flatMap(Object.keys))];
-    const rows = Object.entries(scores).map(([name, found]) => [name, ...measures.map((measure) => found[measure] ?? null)]);
-    return [make("h3", {}, "Diversity"), make("p", {}, "How varied the captions of one image are; humans are the references, each scored against the others."),
-      table(["system", ...measures], rows, "Diversity of sets of captions"), ...notes.map((note) => make("p", { className: "faint" }, note)),
-      make("details", {}, make("summary", {}, "Signatures of diversity"), make("pre", {}, Object.values(signatures).join("\n")))];
+    const rows = Object.entries(scores).map(([name, found]) => [
+      name,
+      ...measures.map((measure) => found[measure] ?? null),
+    ]);
+    return [
+      make("h3", {}, "Diversity"),
+      make(
+        "p",
+        {},
+        "How varied the captions of one image are; humans are the references, each scored against the others.",
+      ),
+      table(["system", ...measures], rows, "Diversity of sets of captions"),
+      ...notes.map((note) => make("p", { className: "faint" }, note)),
+      make(
+        "details",
+        {},
+        make("summary", {}, "Signatures of diversity"),
+        make("pre", {}, Object.values(signatures).join("\n")),
+      ),
+    ];
   }
 
   function drawAudit() {
@@ -97,37 +189,69 @@
         root.append(make("p", {}, "Audited: nothing suspicious was found."));
         continue;
       }
-      root.append(make("ul", {}, ...findings.map((finding) => make("li", { className: "finding" },
-        make("strong", {}, finding.title), ` (${finding.count})`,
-        finding.cost === null ? null : make("span", {}, ` Repaired, CIDEr-D changes by ${showSigned(finding.cost)}.`),
-        finding.advice ? make("div", {}, finding.advice) : null,
-        finding.examples.length ? make("ul", {}, ...finding.examples.map((example) => make("li", { dir: "auto" }, example))) : null))));
+      root.append(
+        make(
+          "ul",
+          {},
+          ...findings.map((finding) =>
+            make(
+              "li",
+              { className: "finding" },
+              make("strong", {}, finding.title),
+              ` (${finding.count})`,
+              finding.cost === null || finding.cost === undefined
+                ? null
+                : make(
+                    "span",
+                    {},
+                    ` Repaired, CIDEr-D would change by ${showSigned(finding.cost)}.`,
+                  ),
+              finding.advice ? make("div", {}, finding.advice) : null,
+              finding.examples.length
+                ? make("ul", {}, ...finding.examples.map((example) => make("li", { dir: "auto" }, example)))
+                : null,
+            ),
+          ),
+        ),
+      );
     }
   }
 
   function drawPaste() {
     const paste = (title, text) => {
-      const copy = make("button", { type: "button", className: "copy", onclick: async () => {
-        try {
-          await navigator.clipboard.writeText(text);
-          copy.textContent = "Copied";
-        } catch {
-          const range = document.createRange();
-          range.selectNodeContents(block);
-          getSelection().removeAllRanges();
-          getSelection().addRange(range);
-          copy.textContent = "Selected: copy with Ctrl+C";
-        }
-      } }, "Copy");
+      const copy = make(
+        "button",
+        {
+          type: "button",
+          className: "copy",
+          onclick: async () => {
+            try {
+              await navigator.clipboard.writeText(text);
+              copy.textContent = "Copied";
+            } catch {
+              const range = document.createRange();
+              range.selectNodeContents(block);
+              getSelection().removeAllRanges();
+              getSelection().addRange(range);
+              copy.textContent = "Selected: copy with Ctrl+C";
+            }
+          },
+        },
+        "Copy",
+      );
       const block = make("pre", {}, text);
       return make("div", { className: "pasted" }, make("h3", {}, title), block, copy);
     };
     at("cite").append(
       paste("What the scores mean", content.summary.join(" ")),
-      paste("Signatures: how every number was computed", Object.values(content.comparison.signatures).join("\n")),
+      paste(
+        "Signatures: how every number was computed",
+        Object.values(content.comparison.signatures).join("\n"),
+      ),
       paste("Citation (BibTeX)", content.citation),
     );
-    at("foot").textContent = "All numbers are in this file as JSON, in the element with the id “data”, with all their digits.";
+    at("foot").textContent =
+      "All numbers are in this file as JSON, in the element with the id “data”, with all their digits.";
   }
 
   drawHead();

@@ -3,10 +3,9 @@
 // page as text only, and nothing needs inline styles or handlers, which the app's policy forbids.
 "use strict";
 (() => {
+  const { Model, SORTS, WORD } = globalThis.cidery;
   const ROW = 64; // pixels of a row of the list, as in explorer.css
   const LEVELS = 4; // of colour
-  // As Python's str.isspace: a word is a run of other characters.
-  const WORD = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
 
   // Makes an element; children are elements or texts.
   function make(tag, attributes = {}, ...children) {
@@ -31,234 +30,6 @@
 
   function highest(values) {
     return Math.max(...values.filter((value) => !Number.isNaN(value)));
-  }
-
-  // Columns of the JSON, with what is computed from them once and kept.
-  class Model {
-    constructor(content) {
-      this.content = content;
-      this.images = content.images;
-      this.names = Object.keys(content.systems);
-      this.metrics = Object.keys(content.systems[this.names[0]].scores);
-      this.lead = this.metrics.includes(content.lead) ? content.lead : this.metrics[0];
-      this.kept = new Map();
-    }
-
-    once(key, compute) {
-      if (!this.kept.has(key)) this.kept.set(key, compute());
-      return this.kept.get(key);
-    }
-
-    // Where the captions of each image begin; null where each image has one.
-    starts(name) {
-      const places = this.content.systems[name].images;
-      if (!places) return null;
-      return this.once(`starts ${name}`, () => {
-        const starts = new Int32Array(this.images.length + 1);
-        for (const place of places) starts[place + 1] += 1;
-        for (let i = 0; i < this.images.length; i += 1) starts[i + 1] += starts[i];
-        return starts;
-      });
-    }
-
-    rows(name, place) {
-      const starts = this.starts(name);
-      if (!starts) return [place];
-      return Array.from({ length: starts[place + 1] - starts[place] }, (_, i) => starts[place] + i);
-    }
-
-    // The score of each image: that of its caption, or the mean of several; NaN where there is none.
-    scores(name, metric) {
-      return this.once(`scores ${name} ${metric}`, () => {
-        const each = Float64Array.from(this.content.systems[name].scores[metric], (value) => value ?? NaN);
-        const starts = this.starts(name);
-        if (!starts) return each;
-        return Float64Array.from(this.images, (_, place) => {
-          let sum = 0;
-          for (let row = starts[place]; row < starts[place + 1]; row += 1) sum += each[row];
-          return sum / (starts[place + 1] - starts[place]);
-        });
-      });
-    }
-
-    // The rank of each image's score, from 0 to 1; equal scores share a rank.
-    ranks(name, metric) {
-      return this.once(`ranks ${name} ${metric}`, () => {
-        const values = this.scores(name, metric);
-        const order = Array.from(values.keys()).sort((a, b) => values[a] - values[b]);
-        const ranks = new Float64Array(values.length);
-        for (let start = 0; start < order.length; ) {
-          let end = start;
-          while (end < order.length && values[order[end]] === values[order[start]]) end += 1;
-          const rank = (start + end - 1) / 2 / Math.max(1, order.length - 1);
-          for (let i = start; i < end; i += 1) ranks[order[i]] = rank;
-          start = end;
-        }
-        return ranks;
-      });
-    }
-
-    place(id) {
-      const places = this.once("places", () => new Map(this.images.map((image, i) => [String(image), i])));
-      return places.get(id);
-    }
-
-    slices(place) {
-      const found = this.once("slices", () => {
-        const names = this.images.map(() => []);
-        const members = this.content.slices ? this.content.slices.members : {};
-        for (const [name, places] of Object.entries(members)) {
-          for (const member of places) names[member].push(name);
-        }
-        return names;
-      });
-      return found[place];
-    }
-
-    // All texts of an image in lower case, for searching.
-    text(place) {
-      const texts = this.once("texts", () => new Array(this.images.length));
-      if (texts[place] === undefined) {
-        const parts = [String(this.images[place]), ...this.references(place)];
-        for (const name of this.names) {
-          for (const row of this.rows(name, place)) parts.push(this.caption(name, row));
-        }
-        texts[place] = parts.join("\n").toLowerCase();
-      }
-      return texts[place];
-    }
-
-    // The server does not show the captions of others.
-    hides(name) {
-      return !this.content.systems[name].captions;
-    }
-
-    caption(name, row) {
-      return this.hides(name) ? "" : this.content.systems[name].captions[row] ?? "";
-    }
-
-    references(place) {
-      return this.content.references ? this.content.references[place] : [];
-    }
-
-    // A caption cut into [text, value]; the value is null for what is no word.
-    pieces(name, row) {
-      const system = this.content.systems[name];
-      const caption = this.caption(name, row);
-      const values = system.words ? system.words[row] : null;
-      if (!values) return [[caption, null]];
-      const step = this.content.explained.step;
-      const pieces = [];
-      let end = 0;
-      const add = (start, stop, text, value) => {
-        if (start > end) pieces.push([text.slice(end, start), null]);
-        pieces.push([text.slice(start, stop), value * step]);
-        end = stop;
-      };
-      if (Array.isArray(values)) {
-        let number = 0;
-        for (const match of caption.matchAll(WORD)) {
-          add(match.index, match.index + match[0].length, caption, values[number]);
-          number += 1;
-        }
-        if (end < caption.length) pieces.push([caption.slice(end), null]);
-      } else {
-        const characters = Array.from(caption); // offsets count Unicode characters
-        const text = { slice: (a, b) => characters.slice(a, b).join("") };
-        for (const [start, stop, value] of values.spans) add(start, stop, text, value);
-        if (end < characters.length) pieces.push([text.slice(end), null]);
-      }
-      return pieces;
-    }
-
-    // The size of value that gets the strongest colour: few words are above it.
-    strongest() {
-      return this.once("strongest", () => {
-        const sizes = [];
-        for (const name of this.names) {
-          const count = (this.content.systems[name].words || []).length;
-          for (let row = 0; row < count; row += Math.ceil(count / 1000)) {
-            for (const [, value] of this.pieces(name, row)) if (value) sizes.push(Math.abs(value));
-          }
-        }
-        sizes.sort((a, b) => a - b);
-        return sizes[Math.floor(0.95 * (sizes.length - 1))] || 1;
-      });
-    }
-
-    thumbnail(place) {
-      const given = this.content.thumbnails;
-      if (!given) return null;
-      if (given.files) return given.files[place];
-      const id = String(this.images[place]);
-      return given.template.replace(/\{image(?::0?(\d{1,2})d?)?\}/g, (_, digits) =>
-        encodeURIComponent(id.padStart(Number(digits || 0), "0")),
-      );
-    }
-  }
-
-  // How images can be sorted: the value that is shown, what it is sorted by if not itself, and whether
-  // large ones come first.
-  const SORTS = {
-    difference: {
-      label: () => "Biggest wins and losses",
-      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
-      needs: 2,
-      value: (m, s) => difference(m, s),
-      key: Math.abs,
-      down: true,
-      signed: true,
-    },
-    wins: {
-      label: (s) => `Biggest wins of ${s.one}`,
-      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
-      needs: 2,
-      value: (m, s) => difference(m, s),
-      down: true,
-      signed: true,
-    },
-    losses: {
-      label: (s) => `Biggest losses of ${s.one}`,
-      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
-      needs: 2,
-      value: (m, s) => difference(m, s),
-      down: false,
-      signed: true,
-    },
-    low: { label: (s) => `Lowest scores of ${s.one}`, needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: false },
-    high: { label: (s) => `Highest scores of ${s.one}`, needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: true },
-    spread: {
-      label: () => "Systems differ most",
-      says: (s) => `highest ${s.metric} − lowest`,
-      needs: 3,
-      value: (m, s) => {
-        const columns = m.names.map((name) => m.scores(name, s.metric));
-        return m.images.map((_, i) => {
-          const values = columns.map((column) => column[i]).filter((value) => !Number.isNaN(value));
-          return Math.max(...values) - Math.min(...values);
-        });
-      },
-      down: true,
-    },
-    disagreement: {
-      label: (s) => `Metrics disagree most about ${s.one}`,
-      says: (s) => `rank by ${s.metric} − rank by ${s.against}, from 0 to 1`,
-      needs: 1,
-      metrics: 2,
-      value: (m, s) => {
-        const [a, b] = [m.ranks(s.one, s.metric), m.ranks(s.one, s.against)];
-        return m.images.map((_, i) => a[i] - b[i]);
-      },
-      key: Math.abs,
-      down: true,
-      signed: true,
-    },
-    order: { label: () => "Order of the file", needs: 1, value: (m, s) => m.scores(s.one, s.metric), down: null },
-  };
-
-  function difference(model, state) {
-    const [one, other] = [model.scores(state.one, state.metric), model.scores(state.other, state.metric)];
-    return model.images.map((_, place) => one[place] - other[place]);
   }
 
   class Explorer {
@@ -305,8 +76,10 @@
       const state = { ...this.defaults };
       for (const name of Object.keys(state)) if (given.has(name)) state[name] = given.get(name);
       const { names, metrics } = this.model;
-      for (const name of ["one", "other"]) if (!names.includes(state[name])) state[name] = this.defaults[name];
-      for (const name of ["metric", "against"]) if (!metrics.includes(state[name])) state[name] = this.defaults[name];
+      for (const name of ["one", "other"])
+        if (!names.includes(state[name])) state[name] = this.defaults[name];
+      for (const name of ["metric", "against"])
+        if (!metrics.includes(state[name])) state[name] = this.defaults[name];
       if (!this.sorts().includes(state.sort)) state.sort = this.defaults.sort;
       const slices = this.model.content.slices ? this.model.content.slices.members : {};
       if (!Object.hasOwn(slices, state.slice)) state.slice = "";
@@ -371,10 +144,7 @@
       };
       const plain = (values) => values.map((value) => [value, value]);
       const sorts = this.sorts().map((name) => [name, name]);
-      const controls = [
-        choose("sort", "Show first", sorts),
-        choose("metric", "Metric", plain(metrics)),
-      ];
+      const controls = [choose("sort", "Show first", sorts), choose("metric", "Metric", plain(metrics))];
       if (metrics.length > 1) controls.push(choose("against", "Other metric", plain(metrics)));
       if (names.length > 1) {
         controls.push(choose("one", "System", plain(names)), choose("other", "Other system", plain(names)));
@@ -384,33 +154,70 @@
         const slices = Object.keys(content.slices.members);
         controls.push(choose("slice", content.slices.by, [["", "all"], ...plain(slices)]));
       }
-      controls.push(make("span", { className: "x-range" },
-        type("from", "Number from", { type: "number", step: "any" }),
-        type("to", "to", { type: "number", step: "any" })));
+      controls.push(
+        make(
+          "span",
+          { className: "x-range" },
+          type("from", "Number from", { type: "number", step: "any" }),
+          type("to", "to", { type: "number", step: "any" }),
+        ),
+      );
       this.link = make("a", { href: "#/" }, "Link to this view");
       this.count = make("span", { role: "status" });
       this.shown = make("span", { dir: "auto" });
       this.space = make("div", { className: "x-space" });
-      this.list = make("div", {
-        className: "x-list",
-        id: "x-list",
-        tabIndex: 0,
-        role: "listbox",
-        ariaLabel: "Images",
-        onscroll: () => this.drawRows(),
-        onkeydown: (event) => this.press(event),
-        onclick: (event) => this.click(event),
-      }, this.space);
+      this.list = make(
+        "div",
+        {
+          className: "x-list",
+          id: "x-list",
+          tabIndex: 0,
+          role: "listbox",
+          ariaLabel: "Images",
+          onscroll: () => this.drawRows(),
+          onkeydown: (event) => this.press(event),
+          onclick: (event) => this.click(event),
+        },
+        this.space,
+      );
       this.detail = make("article", { className: "x-detail", ariaLabel: "One image" });
       this.previous = make("button", { type: "button", onclick: () => this.move(-1) }, "← Previous");
       this.next = make("button", { type: "button", onclick: () => this.move(1) }, "Next →");
       this.root.classList.add("x");
       this.root.replaceChildren(
-        make("form", { className: "x-controls", role: "search", ariaLabel: "Images to show", onsubmit: (event) => event.preventDefault() }, ...controls),
-        make("p", { className: "x-bar" }, this.count, this.shown, this.link, make("span", { className: "x-hint" },
-          "Keys in the list: ↑ ↓ or j k, Page up, Page down, Home, End; / searches")),
-        make("div", { className: "x-panes" }, this.list, make("div", { className: "x-pane" },
-          make("p", { className: "x-moves" }, this.previous, this.next), this.detail)),
+        make(
+          "form",
+          {
+            className: "x-controls",
+            role: "search",
+            ariaLabel: "Images to show",
+            onsubmit: (event) => event.preventDefault(),
+          },
+          ...controls,
+        ),
+        make(
+          "p",
+          { className: "x-bar" },
+          this.count,
+          this.shown,
+          this.link,
+          make(
+            "span",
+            { className: "x-hint" },
+            "Keys in the list: ↑ ↓ or j k, Page up, Page down, Home, End; / searches",
+          ),
+        ),
+        make(
+          "div",
+          { className: "x-panes" },
+          this.list,
+          make(
+            "div",
+            { className: "x-pane" },
+            make("p", { className: "x-moves" }, this.previous, this.next),
+            this.detail,
+          ),
+        ),
       );
       this.root.addEventListener("keydown", (event) => {
         if (event.key === "/" && !/INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) {
@@ -424,7 +231,8 @@
 
     fill() {
       for (const [name, field] of Object.entries(this.fields)) {
-        if (name === "sort") for (const option of field.options) option.textContent = SORTS[option.value].label(this.state);
+        if (name === "sort")
+          for (const option of field.options) option.textContent = SORTS[option.value].label(this.state);
         field.value = this.state[name];
       }
       const disagrees = this.state.sort === "disagreement";
@@ -475,9 +283,10 @@
       this.values = values;
       this.signed = Boolean(sort.signed);
       const all = model.images.length;
-      this.count.textContent = order.length === all
-        ? `${all.toLocaleString("en")} image${all === 1 ? "" : "s"}`
-        : `${order.length.toLocaleString("en")} of ${all.toLocaleString("en")} images`;
+      this.count.textContent =
+        order.length === all
+          ? `${all.toLocaleString("en")} image${all === 1 ? "" : "s"}`
+          : `${order.length.toLocaleString("en")} of ${all.toLocaleString("en")} images`;
       this.shown.textContent = `The number: ${sort.says ? sort.says(state) : `${state.metric} of ${state.one}`}`;
       this.space.style.height = `${order.length * ROW}px`;
       const wanted = state.image === "" ? -1 : order.indexOf(model.place(state.image) ?? -1);
@@ -529,8 +338,14 @@
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const page = Math.max(1, Math.floor(this.list.clientHeight / ROW) - 1);
       const steps = {
-        ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page,
-        Home: -this.order.length, End: this.order.length,
+        ArrowDown: 1,
+        j: 1,
+        ArrowUp: -1,
+        k: -1,
+        PageDown: page,
+        PageUp: -page,
+        Home: -this.order.length,
+        End: this.order.length,
       };
       if (!(event.key in steps)) return;
       event.preventDefault();
@@ -545,7 +360,10 @@
     // Only the rows in sight exist.
     drawRows() {
       const first = Math.max(0, Math.floor(this.list.scrollTop / ROW) - 3);
-      const last = Math.min(this.order.length, Math.ceil((this.list.scrollTop + (this.list.clientHeight || 600)) / ROW) + 3);
+      const last = Math.min(
+        this.order.length,
+        Math.ceil((this.list.scrollTop + (this.list.clientHeight || 600)) / ROW) + 3,
+      );
       const rows = [];
       for (let position = first; position < last; position += 1) rows.push(this.drawRow(position));
       this.space.replaceChildren(...rows);
@@ -559,20 +377,30 @@
       const value = this.values[place];
       const tone = !this.signed || !value ? "" : value > 0 ? " x-plus" : " x-minus";
       const caption = model.caption(state.one, model.rows(state.one, place)[0]);
-      const row = make("div", {
-        className: "x-row",
-        id: `x-row-${position}`,
-        role: "option",
-        ariaSelected: String(position === this.position),
-        "aria-setsize": this.order.length,
-        "aria-posinset": position + 1,
-        "data-position": position,
-      }, this.picture(place, "x-small"),
-        make("span", { className: "x-words" },
+      const row = make(
+        "div",
+        {
+          className: "x-row",
+          id: `x-row-${position}`,
+          role: "option",
+          ariaSelected: String(position === this.position),
+          "aria-setsize": this.order.length,
+          "aria-posinset": position + 1,
+          "data-position": position,
+        },
+        this.picture(place, "x-small"),
+        make(
+          "span",
+          { className: "x-words" },
           make("span", { className: "x-id" }, String(model.images[place])),
-          make("span", { className: "x-first", dir: "auto" }, caption)),
-        make("span", { className: `x-value${tone}`, title: String(value) },
-          this.signed ? showSigned(value, 3) : show(value, 3)));
+          make("span", { className: "x-first", dir: "auto" }, caption),
+        ),
+        make(
+          "span",
+          { className: `x-value${tone}`, title: String(value) },
+          this.signed ? showSigned(value, 3) : show(value, 3),
+        ),
+      );
       row.style.top = `${position * ROW}px`;
       return row;
     }
@@ -582,14 +410,20 @@
       if (!this.model.content.thumbnails) return null;
       const frame = make("span", { className: `x-picture ${className}` });
       if (source) {
-        const image = make("img", { alt: "", loading: "lazy", decoding: "async", referrerPolicy: "no-referrer" });
+        const image = make("img", {
+          alt: "",
+          loading: "lazy",
+          decoding: "async",
+          referrerPolicy: "no-referrer",
+        });
         image.addEventListener("error", () => frame.classList.add("x-gone"), { once: true });
         image.src = source;
         frame.append(image);
       } else {
         frame.classList.add("x-gone");
       }
-      if (className === "x-large") frame.append(make("span", { className: "x-none" }, "The picture is not there."));
+      if (className === "x-large")
+        frame.append(make("span", { className: "x-none" }, "The picture is not there."));
       return frame;
     }
 
@@ -601,17 +435,30 @@
       }
       const slices = model.slices(place);
       const parts = [
-        make("h3", {}, "Image ", make("span", { dir: "auto" }, String(model.images[place])),
-          make("small", {}, ` ${this.position + 1} of ${this.order.length}`)),
-        slices.length ? make("p", { className: "x-slices" }, ...slices.map((name) => make("span", { className: "x-chip" }, name))) : null,
+        make(
+          "h3",
+          {},
+          "Image ",
+          make("span", { dir: "auto" }, String(model.images[place])),
+          make("small", {}, ` ${this.position + 1} of ${this.order.length}`),
+        ),
+        slices.length
+          ? make(
+              "p",
+              { className: "x-slices" },
+              ...slices.map((name) => make("span", { className: "x-chip" }, name)),
+            )
+          : null,
         this.picture(place, "x-large"),
         ...model.names.map((name) => this.drawSystem(name, place)),
       ];
       if (model.content.explained) parts.push(this.drawLegend());
       const references = model.references(place);
       if (references.length) {
-        parts.push(make("h4", {}, `${references.length} reference${references.length === 1 ? "" : "s"}`),
-          make("ul", { className: "x-references" }, ...references.map((text) => this.drawReference(text))));
+        parts.push(
+          make("h4", {}, `${references.length} reference${references.length === 1 ? "" : "s"}`),
+          make("ul", { className: "x-references" }, ...references.map((text) => this.drawReference(text))),
+        );
       }
       parts.push(this.drawScores(place));
       this.detail.replaceChildren(...parts.filter(Boolean));
@@ -621,24 +468,47 @@
       const { model, state } = this;
       const each = model.content.systems[name].scores[state.metric];
       const best = highest(model.names.map((other) => model.scores(other, state.metric)[place]));
-      const captions = model.rows(name, place).map((row) =>
-        make("p", { className: "x-caption" },
-          make("span", { dir: "auto", className: "x-said" }, ...model.hides(name) ? ["(caption not shown)"] : model.pieces(name, row).map((piece) => this.drawWord(piece))),
-          make("span", { className: "x-score", title: `${state.metric} ${each[row]}` }, show(each[row]))));
+      const captions = model
+        .rows(name, place)
+        .map((row) =>
+          make(
+            "p",
+            { className: "x-caption" },
+            make(
+              "span",
+              { dir: "auto", className: "x-said" },
+              ...(model.hides(name)
+                ? ["(caption not shown)"]
+                : model.pieces(name, row).map((piece) => this.drawWord(piece))),
+            ),
+            make("span", { className: "x-score", title: `${state.metric} ${each[row]}` }, show(each[row])),
+          ),
+        );
       const wins = model.names.length > 1 && model.scores(name, state.metric)[place] === best;
-      return make("section", { className: `x-system${wins ? " x-best" : ""}` },
-        make("h4", {}, make("span", { dir: "auto" }, name), wins ? make("small", {}, " best here") : null), ...captions);
+      return make(
+        "section",
+        { className: `x-system${wins ? " x-best" : ""}` },
+        make("h4", {}, make("span", { dir: "auto" }, name), wins ? make("small", {}, " best here") : null),
+        ...captions,
+      );
     }
 
     drawWord([text, value]) {
       if (!value) return document.createTextNode(text);
-      const level = Math.min(LEVELS, Math.max(1, Math.ceil((LEVELS * Math.abs(value)) / this.model.strongest())));
-      return make("span", {
-        className: `x-${value > 0 ? "earn" : "cost"}-${level}`,
-        title: `${value > 0 ? "earned" : "cost"} ${showSigned(value, 3)}`,
-        onmouseenter: () => this.point(text),
-        onmouseleave: () => this.point(null),
-      }, text);
+      const level = Math.min(
+        LEVELS,
+        Math.max(1, Math.ceil((LEVELS * Math.abs(value)) / this.model.strongest())),
+      );
+      return make(
+        "span",
+        {
+          className: `x-${value > 0 ? "earn" : "cost"}-${level}`,
+          title: `${value > 0 ? "earned" : "cost"} ${showSigned(value, 3)}`,
+          onmouseenter: () => this.point(text),
+          onmouseleave: () => this.point(null),
+        },
+        text,
+      );
     }
 
     // Marks a word wherever the references have it.
@@ -663,29 +533,59 @@
 
     drawLegend() {
       const bits = [];
-      for (let level = LEVELS; level > 0; level -= 1) bits.push(make("span", { className: `x-cost-${level}` }, "\u2002"));
+      for (let level = LEVELS; level > 0; level -= 1)
+        bits.push(make("span", { className: `x-cost-${level}` }, "\u2002"));
       bits.push(make("span", { className: "x-zero" }, " 0 "));
-      for (let level = 1; level <= LEVELS; level += 1) bits.push(make("span", { className: `x-earn-${level}` }, "\u2002"));
-      return make("p", { className: "x-legend" },
-        `What words cost (underlined) or earned by ${this.model.content.explained.metric}: `, ...bits);
+      for (let level = 1; level <= LEVELS; level += 1)
+        bits.push(make("span", { className: `x-earn-${level}` }, "\u2002"));
+      return make(
+        "p",
+        { className: "x-legend" },
+        `What words cost (underlined) or earned by ${this.model.content.explained.metric}: `,
+        ...bits,
+      );
     }
 
     drawScores(place) {
       const { model, state } = this;
-      const head = make("tr", {}, make("th", { scope: "col" }, "metric"),
-        ...model.names.map((name) => make("th", { scope: "col", className: "x-number", dir: "auto" }, name)));
+      const head = make(
+        "tr",
+        {},
+        make("th", { scope: "col" }, "metric"),
+        ...model.names.map((name) => make("th", { scope: "col", className: "x-number", dir: "auto" }, name)),
+      );
       const body = model.metrics.map((metric) => {
         const values = model.names.map((name) => model.scores(name, metric)[place]);
         const best = highest(values);
-        return make("tr", { className: metric === state.metric ? "x-chosen" : "" }, make("th", { scope: "row" }, metric),
-          ...values.map((value) => make("td", {
-            className: `x-number${values.length > 1 && value === best ? " x-top" : ""}`, title: String(value),
-          }, show(value))));
+        return make(
+          "tr",
+          { className: metric === state.metric ? "x-chosen" : "" },
+          make("th", { scope: "row" }, metric),
+          ...values.map((value) =>
+            make(
+              "td",
+              {
+                className: `x-number${values.length > 1 && value === best ? " x-top" : ""}`,
+                title: String(value),
+              },
+              show(value),
+            ),
+          ),
+        );
       });
-      return make("div", { className: "x-scroll" }, make("table", {},
-        make("caption", {}, "Scores of this image"), make("thead", {}, head), make("tbody", {}, ...body)));
+      return make(
+        "div",
+        { className: "x-scroll" },
+        make(
+          "table",
+          {},
+          make("caption", {}, "Scores of this image"),
+          make("thead", {}, head),
+          make("tbody", {}, ...body),
+        ),
+      );
     }
   }
 
-  globalThis.cidery = { Explorer, Model, make, show, showSigned };
+  Object.assign(globalThis.cidery, { Explorer, make, show, showSigned });
 })();
