@@ -210,7 +210,7 @@ class TestCommand:
         self, capsys: pytest.CaptureFixture[str]
     ) -> None:
         files = ["system_a.json", "references.json"]
-        claimed = ["--claimed", "CIDEr=90.1", "Bleu_4=27.57"]
+        claimed = ["--claimed", "CIDEr=90.1", "Bleu_4=26.28"]
         status, printed = self.run(capsys, [*files, *claimed, "--format", "json"])
         content = json.loads(printed)
         assert status == 0
@@ -254,16 +254,14 @@ class TestCommand:
         assert "Nothing suspicious was found." in printed
 
 
-@pytest.mark.parametrize(
-    ("system", "claimed", "right"), [("m2_transformer", "99.3", 131.2), ("blip2", "109.3", 146.0)]
-)
-def test_a_harness_without_a_tokenizer(
-    shared: Path, system: str, claimed: str, right: float
-) -> None:
-    """VLMEvalKit's scores of real systems: 99.3 and 109.3 instead of 131.2 and 146.0."""
+def test_a_harness_without_a_tokenizer(shared: Path) -> None:
+    """VLMEvalKit's scores of two real systems: 99.3 and 109.3 instead of 131.2 and 146.0."""
     folder = shared / "data" / "audit"
-    candidates = cidery.read_candidates(folder / f"{system}.json")
     references = cidery.read_references(folder / "references.json")
-    found = cidery.audit(candidates, references, {"cider": claimed}, pairs=False)
+    captions = cidery.read_candidates(folder / "blip2.json")
+    given = apply_causes(captions, references, ["no-tokenizer"], metrics=["cider"])
+    assert given["cider"] == pytest.approx(1.093, abs=0.0005)
+    captions = cidery.read_candidates(folder / "m2_transformer.json")
+    found = cidery.audit(captions, references, {"cider": "99.3"}, pairs=False)
     assert name(found) == ["no-tokenizer"]
-    assert found.right["cider"].score == pytest.approx(right, abs=0.05)
+    assert found.right["cider"].score == pytest.approx(131.2, abs=0.05)

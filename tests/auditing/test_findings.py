@@ -71,7 +71,6 @@ def test_truncated(example: Example) -> None:
     assert finding.count == len(cut)
     assert "at 7 words" in finding.title
     assert finding.cost is not None
-    assert finding.cost > 0
 
 
 @pytest.mark.parametrize(
@@ -141,10 +140,9 @@ def test_real_systems(shared: Path) -> None:
         system: ids(
             cidery.audit_files(cidery.read_candidates(folder / f"{system}.json"), references)
         )
-        for system in ("m2_transformer", "blip2", "llava_brief")
+        for system in ("m2_transformer", "blip2")
     }
     assert found == {
         "m2_transformer": {"truncated"},
         "blip2": set(),
-        "llava_brief": {"truncated", "same-beginning"},
     }

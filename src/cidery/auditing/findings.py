@@ -312,7 +312,7 @@ def _look_for_swapped(found: _Inspection) -> Iterator[Finding]:
     mine = len(set(map(tuple, rows))) / len(rows)
     theirs = len(set(map(tuple, found.reference_words))) / len(found.reference_words)
     several = bool(material.rows_per_image.max() > 1)
-    if not ((several and mine > theirs) or mine > theirs + 0.1):
+    if not ((several and mine >= theirs) or mine > theirs + 0.1):
         return
     yield Finding(
         "swapped",

@@ -22,14 +22,19 @@ _ORDER = ("rouge", "bleu", "cider", "meteor")
 """The quickest metrics first: one that does not fit makes the others needless."""
 _NEAR = 0.03
 """Where a score is this near to the claimed one, words cut a little differently are tried too."""
+_FAR = 0.4
+"""The same for ways of cutting whose other readings differ much."""
 _SLACK = 1.35
 """By which factor two causes together may differ from what each does alone, when estimated."""
 _SLACK_FAR = 3.0
 """The same where one of them changes scores beyond comparison."""
-_SLACK_SAMPLED = 1.08
-"""The same where both were tried on a sample."""
-_VANISHED = 0.05
-"""A score that one cause makes smaller than this part of the right one is not estimated."""
+_SLACK_SAMPLED, _SLACK_UNSTEADY = 1.04, 1.25
+"""The same where both were tried on a sample: of scores that are steady, and of others."""
+_STEADY = 0.5
+"""A score that is left with this part of the right one hardly depends on the sample."""
+_VANISHED, _LEFT = 0.05, 0.3
+"""A score that one cause makes smaller than this part of the right one is not estimated, but is
+taken to be at most that part beside another cause."""
 _SAMPLE, _SAMPLE_METEOR = 600, 300
 """How many images a sample has."""
 _BLOCK_OF_SAMPLE = 50
@@ -167,11 +172,15 @@ class Search:
                 continue
             changes = first[metric] / base, second[metric] / base
             if min(changes) < _VANISHED:
-                continue  # a factor says little of what is left of it
+                # A factor says little of what is left of a score, but it is little.
+                least = base * _LEFT
+                readings = [r for r in readings if r.bounds[metric][0] <= least]
+                continue
             if 1.0 in changes and not _is_entangled(one, two):
                 slack = 1.0 + 1e-9
             elif metric in together:
-                slack = _SLACK_SAMPLED
+                steady = changes[0] * changes[1] > _STEADY and not _is_unsteady(one, two)
+                slack = _SLACK_SAMPLED if steady else _SLACK_UNSTEADY
             else:
                 far = min(changes) < 0.6 or max(changes) > 1.7 or two.family == "weights"
                 slack = _SLACK_FAR if far else _SLACK
@@ -284,7 +293,8 @@ class Search:
             return trial
         if not readings and near and len(scores) == len(self.metrics):
             return self._try_other_way(trial)
-        if not lazy and not readings and pipeline.text in _OTHERS_FAR:
+        is_far = not lazy and not readings and pipeline.text in _OTHERS_FAR
+        if is_far and any(trial.distance(reading) < _FAR for reading in self.readings):
             return self._try_other_way(trial)
         return trial
 
@@ -330,6 +340,14 @@ class Search:
 
 _OTHERS_FAR = ("characters", "references-spelled")
 """Ways whose second reading is too different to be near."""
+
+_UNSTEADY = ("swapped", "swapped-all-references", "weights-from-results")
+"""Causes that depend on how many images there are."""
+
+
+def _is_unsteady(*causes: Cause) -> bool:
+    return any(cause.id in _UNSTEADY for cause in causes)
+
 
 _ENTANGLED = ("tokenizer", "references", "ids", "images", "averaging")
 
