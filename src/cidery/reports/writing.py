@@ -360,6 +360,4 @@ def _audit(
         )
         for name, captions in systems.items()
     }
-    return without_nan(
-        {name: [f.to_dict() for f in audit.findings] for name, audit in found.items()}
-    )
+    return {name: [without_nan(f.to_dict()) for f in a.findings] for name, a in found.items()}
