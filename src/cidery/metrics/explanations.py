@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cidery.captions.locating import Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class Span:
     """A piece of a caption, as it was given, with its part in a score."""
 
@@ -26,9 +26,21 @@ class Span:
     note: str = ""
     """Why, such as `in 3 of 5 references`."""
 
+    def __init__(self, start: int, end: int, value: float, note: str = "") -> None:
+        # Half the time of what dataclasses write: there are millions of spans.
+        _set_start(self, start)
+        _set_end(self, end)
+        _set_value(self, value)
+        _set_note(self, note)
+
     def to_dict(self) -> dict[str, Any]:
         """Return its fields, ready for JSON."""
         return {"start": self.start, "end": self.end, "value": self.value, "note": self.note}
+
+
+_set_start, _set_end, _set_value, _set_note = (
+    vars(Span)[name].__set__ for name in ("start", "end", "value", "note")
+)
 
 
 @dataclass(frozen=True)
