@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import namedtuple
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 
 NASTY = "<script>document.title='run'</script><img src=x onerror=\"document.title='run'\"> &amp;"
 RIGHT_TO_LEFT = "كلب يجري على الشاطئ"
-Found = namedtuple("Found", "id title count examples cost advice")
 PHONE = {"width": 375, "height": 740}
 
 
@@ -39,6 +37,7 @@ def report(
     second = {names[number]: caption for number, caption in example.system_b.items()}
     references = {names[number]: captions for number, captions in example.references.items()}
     second[3], second[4] = NASTY, RIGHT_TO_LEFT
+    second[6] += f" <eos> {NASTY}"
     references[3] = [NASTY, *references[3]]
     systems = {"first": {str(k): v for k, v in first.items()}, NASTY: {}}
     systems[NASTY] = {str(k): v for k, v in second.items()}
@@ -52,10 +51,6 @@ def report(
             by={str(names[n]): f"<b>{'even' if n % 2 == 0 else 'odd'}</b>" for n in names},
             images=folder / "images",
             title=f"Title {NASTY}",
-            findings={
-                "first": [],
-                NASTY: [Found("eos", f"Ends in {NASTY}", 2, (NASTY,), 0.25, "Cut it.")],
-            },
         )
 
 
@@ -89,7 +84,7 @@ def view(page: Page) -> dict[str, list[str]]:
 def test_captions_names_and_ids_stay_text(page: Page, report: cidery.reports.Report) -> None:
     assert page.get_by_role("heading", level=1).inner_text() == f"Title {NASTY}"
     page.get_by_label("Text or id").fill("<script>")
-    page.get_by_role("status").get_by_text("2 of 72 images").wait_for()
+    page.get_by_role("status").get_by_text("3 of 72 images").wait_for()
     detail = page.get_by_role("article")
     assert f"Image {NASTY}" in detail.get_by_role("heading", level=3).inner_text()
     page.get_by_role("button", name="Next").click()
@@ -100,8 +95,8 @@ def test_captions_names_and_ids_stay_text(page: Page, report: cidery.reports.Rep
     assert {"<b>odd</b>"} == set(detail.locator(".x-chip").all_inner_texts())
     page.locator(".plot[data-drawn]").nth(6).wait_for()
     audit = page.get_by_role("region", name="Audit").inner_text()
-    assert "nothing suspicious was found" in audit and f"Ends in {NASTY} (2)" in audit
-    assert "CIDEr-D would change by +0.2500" in audit
+    assert "nothing suspicious was found" in audit
+    assert NASTY in audit and "CIDEr-D would change by" in audit
     assert page.title() == f"Title {NASTY}"
     assert page.locator("img[src=x]").count() == 0
     said = page.locator(".x-said").last
