@@ -11,6 +11,12 @@ import numpy as np
 
 from cidery.captions.corpus import FEW_IMAGES, Corpus, References
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.writing import (
+    ScriptShare,
+    count_scripts,
+    detect_language,
+    find_problems,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,11 +81,18 @@ class Description:
     empty: int
     """Captions without a word."""
     tokenizer: str
+    scripts: tuple[ScriptShare, ...]
+    """Captions by the script of most of their letters, the most frequent first."""
+    language: str | None
+    """The code of the captions' language, where their script or py3langid tells it."""
+    problems: tuple[str, ...]
+    """What the tokenizer cannot cope with, a sentence each."""
 
     @property
     def advice(self) -> tuple[str, ...]:
         """What to mind when scoring against these references, a sentence each."""
         found = [self._advise_metric()]
+        found.extend(self.problems)
         if self.images < FEW_IMAGES:
             found.append(
                 f"fewer than {FEW_IMAGES} images are too few to count CIDEr's weights on: pass "
@@ -162,6 +175,9 @@ def describe(
         repeated_anywhere=_count_repeated(texts),
         empty=int(np.count_nonzero(lengths == 0)),
         tokenizer=chosen.id,
+        scripts=count_scripts(corpus.references),
+        language=detect_language(corpus.references),
+        problems=tuple(find_problems({references_name: corpus.references}, chosen)),
     )
 
 

@@ -166,8 +166,8 @@ TableOrJson: TypeAlias = Annotated[
 Tokenizer: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="What cuts captions into words: ptb, ptb-coco, whitespace, words, or one that an "
-        "installed package adds.",
+        help="What cuts captions into words: ptb, ptb-coco, whitespace, words, char, or one "
+        "that an installed package adds.",
         metavar="NAME",
         autocompletion=_complete_tokenizers,
     ),

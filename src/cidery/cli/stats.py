@@ -61,6 +61,8 @@ def _show(found: Description) -> None:
             "repeated captions": f"{found.repeated:,} within an image, "
             f"{found.repeated_anywhere:,} over all images",
             "empty captions": f"{found.empty:,}",
+            "script": ", ".join(f"{s.script} {s.captions:,}" for s in found.scripts) or "none",
+            **({"language": found.language} if found.language else {}),
             "tokenizer": found.tokenizer,
         }
     )

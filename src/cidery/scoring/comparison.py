@@ -12,11 +12,12 @@ import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.slices import ALL, SlicesLike
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import MismatchError, SettingError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
 from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
@@ -215,11 +216,15 @@ def compare(
     chosen = get_metrics(metrics, faithful)
     corpora = _common_corpora(systems, references, missing, references_name)
     first = next(iter(corpora.values()))
+    cut, weighed = get_tokenizer(tokenizer), read_frequencies(frequencies)
+    captions = {name: corpus.candidates for name, corpus in corpora.items()}
+    captions[references_name] = first.references
+    warn_of_writing(captions, cut, find_english(chosen, weighed))
     prepare = partial(
         Scorer.build,
         metrics=chosen,
-        tokenizer=tokenizer,
-        frequencies=read_frequencies(frequencies),
+        tokenizer=cut,
+        frequencies=weighed,
         threads=threads,
     )
     scorer = prepare(first)

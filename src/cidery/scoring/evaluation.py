@@ -9,11 +9,12 @@ import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.slices import SlicesLike
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
 
@@ -42,8 +43,8 @@ def score(
         metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
             `f(candidate, references) -> float`, or a dict of labels to these; by default BLEU 1-4,
             ROUGE-L, CIDEr-D and CIDEr-R.
-        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, the name of one that
-            another package adds, or a callable.
+        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, `"char"`, the name of one
+            that another package adds, or a callable.
         frequencies: what the CIDEr family's weights are counted on: `"references"` (the images
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.
@@ -77,11 +78,14 @@ def score(
         references_name=references_name,
     )
     _warn_swapped(corpus, candidates_name, references_name)
+    cut, weighed = get_tokenizer(tokenizer), read_frequencies(frequencies)
+    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
+    warn_of_writing(captions, cut, find_english(chosen, weighed))
     prepare = partial(
         Scorer.build,
         metrics=chosen,
-        tokenizer=tokenizer,
-        frequencies=read_frequencies(frequencies),
+        tokenizer=cut,
+        frequencies=weighed,
         threads=threads,
     )
     scorer = prepare(corpus)

@@ -70,6 +70,7 @@ class Spice(Metric):
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
     extra: ClassVar[str | None] = "spice"
+    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         require_choice("of", self.of, CATEGORIES)
@@ -246,6 +247,7 @@ class Spider(Metric):
 
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     extra: ClassVar[str | None] = "spice"
+    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         _ = self._parts  # their settings are checked
