@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery.captions.corpus import FEW_IMAGES, Corpus, References
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.writing import (
     ScriptShare,
     count_scripts,
@@ -136,8 +137,9 @@ def _captions(count: int) -> str:
 
 def describe(
     references: References,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
     *,
+    language: str | None = None,
     threads: int = 0,
     references_name: str = "references",
 ) -> Description:
@@ -145,7 +147,8 @@ def describe(
 
     Args:
         references: id -> captions, or a list of lists.
-        tokenizer: what cuts captions into words.
+        tokenizer: what cuts captions into words; by default that of the language, or `"ptb"`.
+        language: a code such as `"zh"`.
         threads: 0 means one per core.
         references_name: what messages call the references.
 
@@ -154,7 +157,7 @@ def describe(
     ```
     """
     corpus = Corpus.from_references(references, references_name=references_name)
-    chosen = get_tokenizer(tokenizer)
+    chosen = choose_tokenizer(tokenizer, language)
     tokenized = chosen(corpus.references, threads).form("split")
     words, ends = tokenized.words(), tokenized.offsets()
     bounds = ends.astype(np.int64)

@@ -8,6 +8,8 @@
 | `words`      | Unicode letters, marks and numbers, lower case; ideographs and kana singly   |
 | `char`       | the same, every letter and number singly, with its marks                     |
 
+Packages that cut one language are in `cidery.captions.segmenters`, by name too.
+
 `ptb`, `words` and `char` bring captions into Unicode's normal form C first; `ptb-coco` and
 `whitespace` do what the original code does, which does not.
 
@@ -65,6 +67,8 @@ class Tokenizer:
     """Goes into signatures and frequency files."""
     function: Callable[[str], Sequence[str]] | None = None
     """None for the native ones."""
+    language: str | None = None
+    """The code of the language that was asked for, if one was."""
 
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions; the native tokenizers use several threads."""
@@ -98,8 +102,8 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
     if isinstance(tokenizer, str):
         if tokenizer in NATIVE:
             return Tokenizer(tokenizer)
-        if tokenizer in _FUNCTIONS:
-            return Tokenizer(tokenizer, _FUNCTIONS[tokenizer])
+        if tokenizer in FUNCTIONS:
+            return Tokenizer(tokenizer, FUNCTIONS[tokenizer])
         return _find_foreign(tokenizer)
     if callable(tokenizer):
         module = getattr(tokenizer, "__module__", "?")
@@ -109,10 +113,14 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
 
 
 def _find_foreign(name: str) -> Tokenizer:
-    """Return the tokenizer that another package adds under that name."""
+    """Return the segmenter of that name, or the tokenizer that another package adds."""
+    from cidery.captions.segmenters import SEGMENTERS
+
+    if name in SEGMENTERS:
+        return Tokenizer(f"{name}@{SEGMENTERS[name].origin}", SEGMENTERS[name].open())
     loaded = load_plugin("tokenizer", name)
     if loaded is None:
-        known = ", ".join(list_names("tokenizer", TOKENIZERS))
+        known = ", ".join(list_names("tokenizer", (*TOKENIZERS, *SEGMENTERS)))
         raise SettingError(f"unknown tokenizer {name!r}; known: {known}, or pass a callable")
     if not callable(loaded.value):
         raise loaded.plugin.fail(
@@ -185,7 +193,7 @@ def split_characters(caption: str) -> list[str]:
     return words
 
 
-_FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
+FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
     {"words": split_words, "char": split_characters}
 )
 

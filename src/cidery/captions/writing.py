@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import Any
 from unicodedata import category
 
+from cidery.captions.cleaning import INVISIBLE
 from cidery.captions.scripts import WITHOUT_BLANKS, classify_scripts, find_script
 from cidery.captions.tokenizers import Tokenizer
 from cidery.errors import CideryError, LanguageWarning
@@ -36,6 +37,8 @@ FEWEST_CHARACTERS = 200
 
 _ALIKE = ({"no", "nb", "nn", "da"}, {"id", "ms"}, {"bs", "hr", "sr"})
 """Languages that are easily taken for one another."""
+
+_WITH_SEGMENTER = ("zh", "ja", "th")
 
 MIXED_SHARE = 0.1
 """From this share of captions on, another script makes a file mixed."""
@@ -60,12 +63,6 @@ LANGUAGES = MappingProxyType(
 )
 """Scripts that tell the language: its name and code."""
 
-# A zero-width joiner or non-joiner is part of the spelling in Arabic and Indic scripts and of
-# emoji, but not after the letters named here.
-_INVISIBLE = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
-    "|(?<=[A-Za-z\u00c0-\u052f\u3040-\u30ff\u4e00-\u9fff])[\u200c\u200d]"
-)
 _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _NARROW = re.compile("[0-9A-Za-z]")
 _NARROW_KANA = re.compile("[\uff66-\uff9f]+")
@@ -129,7 +126,9 @@ def find_problems(
     find_problems({"results.json": ["一只狗在海滩上奔跑"]}, get_tokenizer("ptb"))
     ```
     """
-    if all(all(map(str.isascii, captions)) for captions in files.values()):
+    # A language that was asked for needs no detection, so captions in ASCII are told of too.
+    told = english if tokenizer.language not in (None, "en") else ()
+    if not told and all(all(map(str.isascii, captions)) for captions in files.values()):
         return []
     looks = {name: _Look.take(name, captions, tokenizer) for name, captions in files.items()}
     return [
@@ -139,6 +138,7 @@ def find_problems(
         *_report_invisible(looks),
         *_report_widths(looks, files),
         *_report_mixed(looks),
+        *_report_other(looks),
         *_report_english(looks, english),
     ]
 
@@ -232,8 +232,10 @@ def _advise(code: str | None, without_blanks: bool) -> str:
     if not without_blanks:
         return 'pass tokenizer="words" (--tokenizer words)'
     name = "words" if code in ("zh", "ja") else "char"
-    own = f'pass tokenizer="{name}" (--tokenizer {name}), which takes each character for a word'
-    return f'{own}, or put blanks between words and pass tokenizer="whitespace"'
+    characters = f'tokenizer="{name}" (--tokenizer {name}), which takes each character for a word'
+    if code in _WITH_SEGMENTER:
+        return f'pass language="{code}" (--language {code}), or {characters}'
+    return f'pass {characters}, or put blanks between words and pass tokenizer="whitespace"'
 
 
 def _find_uncut(look: _Look) -> dict[str, str]:
@@ -323,7 +325,7 @@ def _report_forms(looks: Mapping[str, _Look]) -> Iterator[str]:
         yield (
             f"{_join(names)}: {_count(count)} not in Unicode's normal form C, so that words which "
             "look the same may differ; normalise them (unicodedata.normalize), or pass "
-            'tokenizer="ptb" or "words", which do'
+            'tokenizer="ptb" or "words" or a language, which do'
         )
 
 
@@ -332,11 +334,11 @@ def _report_invisible(looks: Mapping[str, _Look]) -> Iterator[str]:
     names, count = [], 0
     signs: Counter[str] = Counter()
     for name, look in looks.items():
-        other = [c for c in look.foreign if _INVISIBLE.search(c)]
-        if other and look.differs(other, lambda c: _INVISIBLE.sub("", c)):
+        other = [c for c in look.foreign if INVISIBLE.search(c)]
+        if other and look.differs(other, lambda c: INVISIBLE.sub("", c)):
             names.append(name)
             count += len(other)
-            signs.update(sign for c in other for sign in _INVISIBLE.findall(c))
+            signs.update(sign for c in other for sign in INVISIBLE.findall(c))
     if names:
         shown = ", ".join(
             f"U+{ord(sign):04X} {unicodedata.name(sign, '').lower()}"
@@ -344,7 +346,8 @@ def _report_invisible(looks: Mapping[str, _Look]) -> Iterator[str]:
         )
         yield (
             f"{_join(names)}: {_count(count, 'has', 'have')} invisible characters ({shown}), so "
-            "that words which look the same may differ; remove them"
+            "that words which look the same may differ; remove them, or pass a language other "
+            'than English, which does (language="de", --language de)'
         )
 
 
@@ -363,7 +366,8 @@ def _report_widths(looks: Mapping[str, _Look], files: Mapping[str, Sequence[str]
         if names and any(usual.search(c) for captions in files.values() for c in captions):
             yield (
                 f"{_join(names)}: {_count(count, 'has', 'have')} {what}, so that words which read "
-                "the same may differ; write them in one way (unicodedata.normalize NFKC does)"
+                "the same may differ; write them in one way (unicodedata.normalize NFKC does), or "
+                'pass a language other than English, which does (language="ja", --language ja)'
             )
 
 
@@ -391,6 +395,18 @@ def _report_mixed(looks: Mapping[str, _Look]) -> Iterator[str]:
             break
 
 
+def _report_other(looks: Mapping[str, _Look]) -> Iterator[str]:
+    """Captions whose script is that of another language than the one that was asked for."""
+    for name, look in looks.items():
+        asked = look.tokenizer.language
+        language, code = LANGUAGES.get(look.script or "", (None, None))
+        if asked is not None and language is not None and asked != code:
+            yield (
+                f"{name}: captions are in {language}, but the language asked for is {asked!r}; "
+                f'pass language="{code}" (--language {code})'
+            )
+
+
 def _report_english(looks: Mapping[str, _Look], english: Collection[str]) -> Iterator[str]:
     """Metrics and frequencies made for English, where captions are in another language."""
     if not english:
@@ -402,6 +418,9 @@ def _report_english(looks: Mapping[str, _Look], english: Collection[str]) -> Ite
         for name, look in looks.items()
         if look.script not in (None, "Latin") or look.language not in (None, "en")
     }
+    asked = next(iter(looks.values())).tokenizer.language
+    if not other and asked not in (None, "en"):
+        other = dict.fromkeys(looks, f"the language {asked!r}")
     if other:
         verb = "is" if len(english) == 1 else "are"
         yield (

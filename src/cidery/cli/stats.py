@@ -23,7 +23,8 @@ app = parsing.new_app()
 )
 def stats(
     references: parsing.References,
-    tokenizer: parsing.Tokenizer = "ptb",
+    tokenizer: parsing.LanguageTokenizer = None,
+    language: parsing.Language = None,
     split: parsing.Split = None,
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
@@ -40,7 +41,9 @@ def stats(
             references, split=split, caption_field=reference_field, id_field=id_field
         )
         step("counting words")
-        description = cidery.describe(known, tokenizer, threads=threads, references_name=references)
+        description = cidery.describe(
+            known, tokenizer, language=language, threads=threads, references_name=references
+        )
     if format == "json":
         show_json(description.to_dict())
     else:

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import ALL, SlicesLike
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.writing import warn_of_writing
 from cidery.errors import MismatchError, SettingError
 from cidery.metrics import MetricsLike, get_metrics
@@ -187,7 +188,8 @@ def compare(
     references: References,
     metrics: MetricsLike = None,
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
     missing: Missing = "error",
@@ -213,10 +215,10 @@ def compare(
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
     check_mode(slices)
-    chosen = get_metrics(metrics, faithful)
+    chosen = get_metrics(metrics, faithful, language)
     corpora = _common_corpora(systems, references, missing, references_name)
     first = next(iter(corpora.values()))
-    cut, weighed = get_tokenizer(tokenizer), read_frequencies(frequencies)
+    cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
     captions = {name: corpus.candidates for name, corpus in corpora.items()}
     captions[references_name] = first.references
     warn_of_writing(captions, cut, find_english(chosen, weighed))

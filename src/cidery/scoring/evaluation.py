@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import SlicesLike
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.writing import warn_of_writing
 from cidery.errors import UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
@@ -24,7 +25,8 @@ def score(
     references: References,
     metrics: MetricsLike = None,
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
     missing: Missing = "error",
@@ -43,8 +45,11 @@ def score(
         metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
             `f(candidate, references) -> float`, or a dict of labels to these; by default BLEU 1-4,
             ROUGE-L, CIDEr-D and CIDEr-R.
-        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, `"char"`, the name of one
-            that another package adds, or a callable.
+        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, `"char"`, a segmenter such as
+            `"jieba"`, the name of one that another package adds, or a callable; by default that
+            of the language, or `"ptb"`.
+        language: a code such as `"zh"` or `"de"`, which chooses the tokenizer, the spelling and,
+            for metrics given by name, the stemmer; by default captions are taken for English.
         frequencies: what the CIDEr family's weights are counted on: `"references"` (the images
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.
@@ -69,7 +74,7 @@ def score(
     ```
     """
     check_mode(slices)
-    chosen = get_metrics(metrics, faithful)
+    chosen = get_metrics(metrics, faithful, language)
     corpus = Corpus.build(
         candidates,
         references,
@@ -78,7 +83,7 @@ def score(
         references_name=references_name,
     )
     _warn_swapped(corpus, candidates_name, references_name)
-    cut, weighed = get_tokenizer(tokenizer), read_frequencies(frequencies)
+    cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
     captions = {candidates_name: corpus.candidates, references_name: corpus.references}
     warn_of_writing(captions, cut, find_english(chosen, weighed))
     prepare = partial(

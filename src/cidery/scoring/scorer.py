@@ -186,6 +186,8 @@ def sign(
     fewest, most = reference_counts or (int(sizes.min()), int(sizes.max()))
     settings = metric.settings() | metric.data_settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
+    if references.tokenizer.language is not None:
+        settings["language"] = references.tokenizer.language
     settings["tokenizer"] = references.tokenizer.id
     if metric.uses_frequencies:
         if references.frequencies == "references":
