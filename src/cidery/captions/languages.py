@@ -35,9 +35,10 @@ class Language:
 
     @property
     def segmenters(self) -> tuple[str, ...]:
-        """All tokenizers that are made for it, then characters, which need no package."""
+        """All ways to cut it: segmenters and characters; without any, ways to cut at blanks."""
         own = [found.name for found in SEGMENTERS.values() if found.language == self.code]
-        return tuple(dict.fromkeys([self.tokenizer, *own, *(["char"] if own else [])]))
+        others = [*own, "char"] if own or self.tokenizer == "char" else ["words", "uax29", "ptb"]
+        return tuple(dict.fromkeys([self.tokenizer, *others]))
 
 
 _SNOWBALL = {

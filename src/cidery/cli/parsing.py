@@ -77,6 +77,11 @@ def _complete_tokenizers(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def read_segmenters(given: str | None) -> Any:
+    """Return `all`, or the names in a list with commas."""
+    return given if given in (None, "all") else [name.strip() for name in given.split(",")]
+
+
 def _complete_languages(incomplete: str) -> list[str]:
     from cidery.captions.languages import LANGUAGES
 
@@ -200,6 +205,15 @@ Language: TypeAlias = Annotated[
         metavar="CODE",
         show_default=False,
         autocompletion=_complete_languages,
+    ),
+]
+Segmenters: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Score under other tokenizers too, and show how far scores move: all (those of "
+        "--language that are installed, and characters), or names such as jieba,words,char.",
+        metavar="all|NAMES",
+        show_default=False,
     ),
 ]
 Stemmer: TypeAlias = Annotated[

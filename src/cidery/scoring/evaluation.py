@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,6 +17,7 @@ from cidery.errors import UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.scoring.segmentation import SegmentersLike, check_segmenters, score_segmenters
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
 
@@ -31,6 +33,7 @@ def score(
     faithful: Faithful | None = None,
     missing: Missing = "error",
     threads: int = 0,
+    segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
     candidates_name: str = "candidates",
@@ -57,6 +60,8 @@ def score(
         missing: `"skip"` leaves out images without candidates or without references, from the
             weights counted on references too.
         threads: 0 means one per core; any number gives the same bits.
+        segmenters: other tokenizers to score with too, as `table.by_segmenter`: names, or `"all"`
+            for those of the language that are installed; not together with `by`.
         by: slices to score apart, as `table.slices`: id -> slice or list of slices, a list in the
             references' order, a file (`"domains.csv"`, `"annotations.json:domain"`), `"length"`
             (quartiles of the references' words; `"length:8,12"` has these edges) or `"references"`
@@ -74,6 +79,7 @@ def score(
     ```
     """
     check_mode(slices)
+    others = check_segmenters(segmenters, language, by)
     chosen = get_metrics(metrics, faithful, language)
     corpus = Corpus.build(
         candidates,
@@ -98,6 +104,9 @@ def score(
         Slicing.build(by, slices, corpus, scorer, prepare, by_name) if by is not None else None
     )
     table = scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
+    if others:
+        found = score_segmenters(others, {"": corpus}, prepare)[""]
+        table = replace(table, by_segmenter=found)
     return table if slicing is None else slicing.score({"": corpus}, {"": table})[""]
 
 
