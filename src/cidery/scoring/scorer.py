@@ -144,9 +144,12 @@ def warn_few_images(
     if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
         return
     what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
+    shipped = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
+    if references.tokenizer.family != "ptb" or references.tokenizer.language not in (None, "en"):
+        shipped = "frequencies= (--frequencies) with a set that `cidery frequencies` counts"
     warnings.warn(
         f"document frequencies are counted on only {count} image{'s' * (count != 1)}, so {what}; "
-        'pass frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own',
+        f"pass {shipped}",
         UnreliableWarning,
         stacklevel=stacklevel + 1,
     )
