@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +70,8 @@ class Description:
     """References per image."""
     length: Spread
     """Words per caption."""
+    lengths: tuple[tuple[int, int], ...] = field(repr=False)
+    """How many captions have how many words: (words, captions), in order."""
     histogram: tuple[Bin, ...]
     """Captions by length, without gaps."""
     vocabulary: int
@@ -144,7 +147,9 @@ class Description:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, advice included, ready for JSON."""
-        return asdict(self) | {"advice": list(self.advice)}
+        content = asdict(self) | {"advice": list(self.advice)}
+        del content["lengths"]  # the histogram has them in short
+        return content
 
 
 def _captions(count: int) -> str:
@@ -187,6 +192,7 @@ def describe(
         captions=len(corpus.references),
         references=_spread(per_image),
         length=_spread(lengths),
+        lengths=tuple(Counter(sorted(lengths.tolist())).items()),
         histogram=_histogram(lengths),
         vocabulary=int(np.count_nonzero(occurrences)),
         seen_once=int(np.count_nonzero(occurrences == 1)),
@@ -211,15 +217,34 @@ def _count_repeated(items: list[Any]) -> int:
     return len(items) - len(Counter(items))
 
 
+def share_bins(descriptions: Sequence[Description]) -> list[tuple[Bin, ...]]:
+    """Return a histogram of lengths for each description, all with the same bins.
+
+    ```python
+    share_bins([cidery.describe({"a": ["a dog"]}), cidery.describe({"a": ["a big dog"]})])
+    ```
+    """
+    counts = [np.array(found.lengths, np.int64).reshape(-1, 2) for found in descriptions]
+    lengths = [np.repeat(rows[:, 0], rows[:, 1]) for rows in counts]
+    # Files count alike, however large they are: else a small one would not show in the bins.
+    longest = max(int(np.quantile(found, 0.99, method="higher")) for found in lengths)
+    first = min(int(found.min()) for found in lengths)
+    last = max(int(found.max()) for found in lengths)
+    return [_bin(found, first, longest, last) for found in lengths]
+
+
 def _histogram(lengths: NDArray[np.int64]) -> tuple[Bin, ...]:
     """Count lengths in equal bins, as narrow as is readable; the rare longest share the last."""
     longest = int(np.quantile(lengths, 0.99, method="higher"))
-    first = int(lengths.min())
+    return _bin(lengths, int(lengths.min()), longest, int(lengths.max()))
+
+
+def _bin(lengths: NDArray[np.int64], first: int, longest: int, last: int) -> tuple[Bin, ...]:
     width = next((w for w in _BIN_WIDTHS if (longest - first) // w < _MOST_BINS), _BIN_WIDTHS[-1])
     start = first - first % width
     count = min((longest - start) // width, _MOST_BINS) + 1
     places = np.minimum((lengths - start) // width, count - 1)
     sizes = np.bincount(places, minlength=count).tolist()
     lows = [start + width * place for place in range(count)]
-    highs = [*(low - 1 for low in lows[1:]), max(int(lengths.max()), lows[-1] + width - 1)]
+    highs = [*(low - 1 for low in lows[1:]), max(last, lows[-1] + width - 1)]
     return tuple(Bin(*row) for row in zip(lows, highs, sizes, strict=True))
