@@ -70,9 +70,13 @@ def classify_scripts(captions: Sequence[str]) -> list[str | None]:
     mixed = list(filterfalse(str.isascii, captions))
     found = iter(_classify(mixed))
     return [
-        ("Latin" if any(map(str.isalpha, caption)) else None) if caption.isascii() else next(found)
-        for caption in captions
+        (_classify_ascii(caption) if caption.isascii() else next(found)) for caption in captions
     ]
+
+
+def _classify_ascii(caption: str) -> str | None:
+    # Nearly all begin with a letter.
+    return "Latin" if caption[:1].isalpha() or any(map(str.isalpha, caption)) else None
 
 
 def _classify(captions: Sequence[str]) -> list[str | None]:

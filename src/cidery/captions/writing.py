@@ -123,7 +123,7 @@ def find_problems(
         english: what else is made for English captions alone: metrics, document frequencies.
 
     ```python
-    find_problems({"results.json": ["一只狗在海滩上奔跑"]}, get_tokenizer("ptb"))
+    find_problems({"results.json": ["一只狗在海滩上奔跑"]}, Tokenizer("ptb"))
     ```
     """
     # A language that was asked for needs no detection, so captions in ASCII are told of too.
