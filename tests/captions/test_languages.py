@@ -150,7 +150,7 @@ def test_another_language_than_the_one_asked_for_is_told() -> None:
     assert "captions are in Japanese, but the language asked for is 'lo'; pass language=\"ja\"" in (
         str(told[0].message)
     )
-    with pytest.warns(LanguageWarning, match="in the language 'id', but the document freq"):
+    with pytest.warns(LanguageWarning, match="in the language 'id'; what is made for English"):
         cidery.score(
             {1: "seekor anjing"},
             {1: ["anjing"]},

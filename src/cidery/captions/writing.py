@@ -200,8 +200,8 @@ class _Look:
         sample = _take_evenly(captions, SAMPLE)
         try:
             return self.cut(sample) != self.cut([change(caption) for caption in sample])
-        except (CideryError, ValueError):
-            return False  # scoring will say what is wrong
+        except Exception:  # of the user's function, on changed captions; scoring says what is wrong
+            return False
 
 
 def _take_evenly(captions: Sequence[str], most: int) -> list[str]:
@@ -422,10 +422,9 @@ def _report_english(looks: Mapping[str, _Look], english: Collection[str]) -> Ite
     if not other and asked not in (None, "en"):
         other = dict.fromkeys(looks, f"the language {asked!r}")
     if other:
-        verb = "is" if len(english) == 1 else "are"
         yield (
-            f"{_join(list(other))}: captions are in {next(iter(other.values()))}, but "
-            f"{_join(list(english))} {verb} made for English: the numbers mean little"
+            f"{_join(list(other))}: captions are in {next(iter(other.values()))}; what is made for "
+            f"English gives them numbers that mean little: {', '.join(english)}"
         )
 
 
