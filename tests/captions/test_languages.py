@@ -16,7 +16,13 @@ from cidery.captions.cleaning import clean_caption
 from cidery.captions.languages import LANGUAGES, choose_tokenizer, get_language
 from cidery.captions.segmenters import SEGMENTERS
 from cidery.captions.tokenizers import get_stemmer, get_tokenizer
-from cidery.errors import DataError, LanguageWarning, MissingExtraError, SettingError
+from cidery.errors import (
+    DataError,
+    LanguageWarning,
+    MissingExtraError,
+    SettingError,
+    UnreliableWarning,
+)
 
 CUT = {
     "jieba": ("一个男人正在攀登雪山。", ["一个", "男人", "正在", "攀登", "雪山"]),
@@ -159,6 +165,16 @@ def test_another_language_than_the_one_asked_for_is_told() -> None:
             tokenizer="ptb",
             frequencies="coco-val2014",
         )
+
+
+def test_frequencies_of_a_language() -> None:
+    """What the warning of few images says can be done."""
+    captions = {1: "Zwei Ｈunde", 2: "ein Mann"}, {1: ["zwei Hunde"], 2: ["ein Mann"]}
+    with pytest.warns(UnreliableWarning, match=r"frequencies build --tokenizer words\+clean`"):
+        few = cidery.score(*captions, ["cider-d"], language="de")
+    counted = cidery.DocumentFrequencies.from_references(captions[1], tokenizer="words+clean")
+    table = cidery.score(*captions, ["cider-d"], language="de", frequencies=counted)
+    assert table.corpus["cider-d"] == pytest.approx(few.corpus["cider-d"])
 
 
 def test_tokenizers_of_a_language_compare_equal() -> None:

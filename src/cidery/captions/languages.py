@@ -6,14 +6,13 @@ what stands between blanks (Korean) or more (Vietnamese), and `words` elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from types import MappingProxyType
 
-from cidery.captions.cleaning import clean_caption
 from cidery.captions.segmenters import SEGMENTERS
 from cidery.captions.tokenizers import (
+    CLEAN,
     FUNCTIONS,
     Tokenizer,
     TokenizerLike,
@@ -127,12 +126,6 @@ def get_language(language: str) -> Language:
     )
 
 
-@lru_cache(maxsize=len(FUNCTIONS))
-def _clean_first(name: str) -> Callable[[str], Sequence[str]]:
-    cut = FUNCTIONS[name]
-    return lambda caption: cut(clean_caption(caption))
-
-
 def choose_tokenizer(tokenizer: TokenizerLike | None, language: str | None) -> Tokenizer:
     """Return the tokenizer that was asked for, or that of the language, or `ptb`.
 
@@ -148,5 +141,5 @@ def choose_tokenizer(tokenizer: TokenizerLike | None, language: str | None) -> T
     known = get_language(language)
     name = known.tokenizer if tokenizer is None else tokenizer
     if isinstance(name, str) and name in FUNCTIONS and known.code != "en":
-        return Tokenizer(f"{name}+clean", _clean_first(name), known.code)
+        name = f"{name}{CLEAN}"
     return replace(get_tokenizer(name), language=known.code)

@@ -38,6 +38,8 @@ from cidery.plugins import list_names, load_plugin
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
 NATIVE = ("ptb", "ptb-coco", "whitespace")
+CLEAN = "+clean"
+"""Behind `words` or `char`: captions are brought into one spelling first (`clean_caption`)."""
 TOKENIZERS = (*NATIVE, "words", "char")
 
 _ENGLISH = """
@@ -104,6 +106,8 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
             return Tokenizer(tokenizer)
         if tokenizer in FUNCTIONS:
             return Tokenizer(tokenizer, FUNCTIONS[tokenizer])
+        if tokenizer.removesuffix(CLEAN) in FUNCTIONS:
+            return Tokenizer(tokenizer, _clean_first(tokenizer.removesuffix(CLEAN)))
         return _find_foreign(tokenizer)
     if callable(tokenizer):
         module = getattr(tokenizer, "__module__", "?")
@@ -196,6 +200,14 @@ def split_characters(caption: str) -> list[str]:
 FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
     {"words": split_words, "char": split_characters}
 )
+
+
+@lru_cache(maxsize=len(FUNCTIONS))
+def _clean_first(name: str) -> Callable[[str], Sequence[str]]:
+    from cidery.captions.cleaning import clean_caption
+
+    cut = FUNCTIONS[name]
+    return lambda caption: cut(clean_caption(caption))
 
 
 @lru_cache(maxsize=32)

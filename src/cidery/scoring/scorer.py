@@ -146,7 +146,11 @@ def warn_few_images(
     what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
     shipped = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
     if references.tokenizer.family != "ptb" or references.tokenizer.language not in (None, "en"):
-        shipped = "frequencies= (--frequencies) with a set that `cidery frequencies` counts"
+        name = references.tokenizer.id.partition("@")[0]
+        shipped = (
+            "frequencies= (--frequencies) with a set of your own, which `cidery frequencies build "
+            f"--tokenizer {name}` counts"
+        )
     warnings.warn(
         f"document frequencies are counted on only {count} image{'s' * (count != 1)}, so {what}; "
         f"pass {shipped}",
