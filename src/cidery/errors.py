@@ -13,6 +13,7 @@ CideryError
 └── PluginError (ImportError)        what another package adds to cidery cannot be used
 
 UnreliableWarning (UserWarning)      a number can be computed, but should not be trusted
+└── LanguageWarning                  captions are written in a way that the settings do not fit
 SliceWarning (UserWarning)           slices and images do not fit together in every respect
 ```
 
@@ -77,6 +78,10 @@ class PluginError(CideryError, ImportError):
 
 class UnreliableWarning(UserWarning):
     """A number can be computed, but should not be trusted."""
+
+
+class LanguageWarning(UnreliableWarning):
+    """Captions are written in a way that the tokenizer, or a metric, cannot cope with."""
 
 
 class SliceWarning(UserWarning):

@@ -439,6 +439,17 @@ def test_hidden_references_stay_hidden(orchard: Orchard) -> None:
     assert not [caption for caption in hidden if any(caption in text for text in seen)]
 
 
+def test_the_owner_is_told_of_captions_that_cannot_be_cut(orchard: Orchard) -> None:
+    references = {str(image): ["一个男人正在攀登雪山"] for image in range(3)}
+    made = orchard.owner.post(
+        "/new-challenge",
+        data={"slug": "chinese", "title": "Chinese", "metrics": "rouge-l", "references_name": "c1"},
+        files={"references": ("references.json", json.dumps(references).encode())},
+    )
+    shown = orchard.owner.get(made.headers["location"]).text
+    assert "c1: Chinese has no blanks between words" in shown
+
+
 def test_slices_on_the_web(orchard: Orchard) -> None:
     """A form takes slices as a file or a field; the leaderboard has a choice of them."""
     images = list(read_references(orchard.folder / "references.json"))

@@ -326,6 +326,31 @@ class TestStats:
         described = cidery.describe(references).to_dict()
         assert content == json.loads(json.dumps(described))
 
+    def test_several_files(self, run: Run) -> None:
+        Path("one.json").write_text(json.dumps({"1": ["a dog", "a dog runs"], "2": ["a cat"]}))
+        ran = run("stats", "references.json", "one.json")
+        assert re.search(r"^references.json +72 +360 +5.00 +11.5 +2.1 +1,180", ran.out, re.M)
+        assert re.search(r"^one.json +2 +3 +1.50 +2.3 +0.5 +4 +Latin$", ran.out, re.M)
+        assert re.search(r"^ *2 +0.0% +66.7% +█+$", ran.out, re.M)
+        assert "→ one.json: there is one reference per image" in ran.out
+        content = json.loads(run("stats", "references.json", "one.json", "-f", "json").out)
+        assert list(content["files"]) == ["references.json", "one.json"]
+        assert content["files"]["one.json"]["captions"] == 3
+        assert "given twice" in run("stats", "one.json", "one.json").err
+
+    def test_language(self, run: Run) -> None:
+        Path("german.json").write_text(json.dumps({"1": ["Zwei Hunde"], "2": ["ein Ｍann"]}))
+        content = json.loads(run("stats", "german.json", "--language", "de", "-f", "json").out)
+        assert (content["tokenizer"], content["problems"]) == ("words+clean", [])
+        ran = run("score", "german.json", "german.json", "--language", "de", "-m", "rouge-l")
+        assert "|language:de|tokenizer:words+clean|" in ran.out
+        segmented = run(
+            *("compare", "german.json", "a=german.json", "b=german.json", "--language", "de"),
+            *("--segmenters", "words,char", "-m", "rouge-l", "--resamples", "5"),
+        )
+        assert "under all segmenters (words+clean, char+clean)" in segmented.out
+        assert "unknown language" in run("stats", "german.json", "--language", "x").err
+
     @pytest.mark.parametrize(
         ("share", "bar"), [(0, ""), (1, "████"), (0.5, "██"), (0.28125, "█▏"), (0.001, "▏")]
     )

@@ -221,6 +221,7 @@ def outcome(compute: Callable[..., Any], *captions: Any, **settings: Any) -> Any
         return error
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.LanguageWarning")
 def test_scorers_on_random_corpora() -> None:
     original = pytest.importorskip("pycocoevalcap.bleu.bleu")
     from pycocoevalcap.cider.cider import Cider

@@ -6,6 +6,12 @@
 | `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does           |
 | `whitespace` | `str.split()`; for captions that are already tokenized                       |
 | `words`      | Unicode letters, marks and numbers, lower case; ideographs and kana singly   |
+| `char`       | the same, every letter and number singly, with its marks                     |
+
+Packages that cut one language are in `cidery.captions.segmenters`, by name too.
+
+`ptb`, `words` and `char` bring captions into Unicode's normal form C first; `ptb-coco` and
+`whitespace` do what the original code does, which does not.
 
 Any Python callable `str -> list of str` serves as well, and other packages may add names
 (`cidery.plugins`).
@@ -18,8 +24,10 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import TypeAlias
+from unicodedata import is_normalized, normalize
 
 from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
@@ -30,7 +38,9 @@ from cidery.plugins import list_names, load_plugin
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
 NATIVE = ("ptb", "ptb-coco", "whitespace")
-TOKENIZERS = (*NATIVE, "words")
+CLEAN = "+clean"
+"""Behind `words` or `char`: captions are brought into one spelling first (`clean_caption`)."""
+TOKENIZERS = (*NATIVE, "words", "char")
 
 _ENGLISH = """
 a about above across after again against all along also am among an and another any are around as
@@ -59,11 +69,14 @@ class Tokenizer:
     """Goes into signatures and frequency files."""
     function: Callable[[str], Sequence[str]] | None = None
     """None for the native ones."""
+    language: str | None = None
+    """The code of the language that was asked for, if one was."""
 
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions; the native tokenizers use several threads."""
         if self.function is None:
-            return TokenizedCaptions(_native_tokenize(captions, self.id, threads), captions)
+            texts = _normalize(captions) if self.id == "ptb" else captions
+            return TokenizedCaptions(_native_tokenize(texts, self.id, threads), captions)
         tokens = [list(self.function(caption)) for caption in captions]
         try:
             return TokenizedCaptions(Captions.from_tokens(tokens), captions)
@@ -76,6 +89,14 @@ class Tokenizer:
         return "ptb" if self.id == "ptb-coco" else self.id
 
 
+def _normalize(captions: list[str]) -> list[str]:
+    """Return captions in normal form C; the same list where they are, as is nearly always so."""
+    others = [c for c in filterfalse(str.isascii, captions) if not is_normalized("NFC", c)]
+    if not others:
+        return captions
+    return [normalize("NFC", caption) for caption in captions]
+
+
 def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
     """Return the tokenizer of that name, or wrap the callable."""
     if isinstance(tokenizer, Tokenizer):
@@ -83,8 +104,10 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
     if isinstance(tokenizer, str):
         if tokenizer in NATIVE:
             return Tokenizer(tokenizer)
-        if tokenizer == "words":
-            return Tokenizer("words", split_words)
+        if tokenizer in FUNCTIONS:
+            return Tokenizer(tokenizer, FUNCTIONS[tokenizer])
+        if tokenizer.removesuffix(CLEAN) in FUNCTIONS:
+            return Tokenizer(tokenizer, _clean_first(tokenizer.removesuffix(CLEAN)))
         return _find_foreign(tokenizer)
     if callable(tokenizer):
         module = getattr(tokenizer, "__module__", "?")
@@ -94,10 +117,14 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
 
 
 def _find_foreign(name: str) -> Tokenizer:
-    """Return the tokenizer that another package adds under that name."""
+    """Return the segmenter of that name, or the tokenizer that another package adds."""
+    from cidery.captions.segmenters import SEGMENTERS
+
+    if name in SEGMENTERS:
+        return Tokenizer(f"{name}@{SEGMENTERS[name].origin}", SEGMENTERS[name].open())
     loaded = load_plugin("tokenizer", name)
     if loaded is None:
-        known = ", ".join(list_names("tokenizer", TOKENIZERS))
+        known = ", ".join(list_names("tokenizer", (*TOKENIZERS, *SEGMENTERS)))
         raise SettingError(f"unknown tokenizer {name!r}; known: {known}, or pass a callable")
     if not callable(loaded.value):
         raise loaded.plugin.fail(
@@ -148,7 +175,39 @@ def split_words(caption: str) -> list[str]:
     split_words("Zwei Hunde, 犬が走る")   # ["zwei", "hunde", "犬", "が", "走", "る"]
     ```
     """
-    return "".join(map(_spell, unicodedata.normalize("NFC", caption).lower())).split()
+    return "".join(map(_spell, normalize("NFC", caption).lower())).split()
+
+
+def split_characters(caption: str) -> list[str]:
+    """Split into letters and numbers, each with the marks on it, in lower case and normal form C.
+
+    ```python
+    split_characters("หมาวิ่ง")   # ["ห", "ม", "า", "วิ่", "ง"]
+    ```
+    """
+    words: list[str] = []
+    joins = False
+    for character in normalize("NFC", caption).lower():
+        kind = unicodedata.category(character)[0]
+        if kind == "M" and joins:
+            words[-1] += character
+        elif kind in "LMN":
+            words.append(character)
+        joins = kind in "LMN"
+    return words
+
+
+FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
+    {"words": split_words, "char": split_characters}
+)
+
+
+@lru_cache(maxsize=len(FUNCTIONS))
+def _clean_first(name: str) -> Callable[[str], Sequence[str]]:
+    from cidery.captions.cleaning import clean_caption
+
+    cut = FUNCTIONS[name]
+    return lambda caption: cut(clean_caption(caption))
 
 
 @lru_cache(maxsize=32)

@@ -49,7 +49,7 @@ def demo(
         _announce("compare references.json system_a.json system_b.json", FREQUENCIES)
         compare("references.json", ["system_a.json", "system_b.json"], frequencies=FREQUENCIES)
         _announce("stats references.json")
-        stats("references.json")
+        stats(["references.json"])
 
 
 @contextmanager

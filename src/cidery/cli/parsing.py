@@ -86,10 +86,23 @@ def complete_shipped(incomplete: str) -> list[str]:
 
 
 def _complete_tokenizers(incomplete: str) -> list[str]:
+    from cidery.captions.segmenters import SEGMENTERS
     from cidery.captions.tokenizers import TOKENIZERS
     from cidery.plugins import list_names
 
-    return [name for name in list_names("tokenizer", TOKENIZERS) if name.startswith(incomplete)]
+    names = list_names("tokenizer", (*TOKENIZERS, *SEGMENTERS))
+    return [name for name in names if name.startswith(incomplete)]
+
+
+def read_segmenters(given: str | None) -> Any:
+    """Return `all`, or the names in a list with commas."""
+    return given if given in (None, "all") else [name.strip() for name in given.split(",")]
+
+
+def _complete_languages(incomplete: str) -> list[str]:
+    from cidery.captions.languages import LANGUAGES
+
+    return [code for code in sorted(LANGUAGES) if code.startswith(incomplete)]
 
 
 def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
@@ -183,10 +196,41 @@ TableOrJson: TypeAlias = Annotated[
 Tokenizer: TypeAlias = Annotated[
     str,
     typer.Option(
-        help="What cuts captions into words: ptb, ptb-coco, whitespace, words, or one that an "
-        "installed package adds.",
+        help="What cuts captions into words: ptb, ptb-coco, whitespace, words, char, a segmenter "
+        "such as jieba, or one that an installed package adds.",
         metavar="NAME",
         autocompletion=_complete_tokenizers,
+    ),
+]
+LanguageTokenizer: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        help="What cuts captions into words: ptb, ptb-coco, whitespace, words, char, a segmenter "
+        "such as jieba, or one that an installed package adds. Default: that of the language, or "
+        "ptb.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=_complete_tokenizers,
+    ),
+]
+Language: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The captions' language, such as zh or de: chooses the tokenizer, the spelling and "
+        "the stemmer. Default: as for English.",
+        metavar="CODE",
+        show_default=False,
+        autocompletion=_complete_languages,
+    ),
+]
+Segmenters: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Score under other tokenizers too, and show how far scores move: all (those of "
+        "--language that are installed, and characters), or names such as jieba,words,char.",
+        metavar="all|NAMES",
+        show_default=False,
     ),
 ]
 Stemmer: TypeAlias = Annotated[

@@ -15,6 +15,7 @@ import numpy as np
 from cidery.captions.corpus import Corpus
 from cidery.captions.tokenizers import Tokenizer, get_tokenizer
 from cidery.captions.workspace import Workspace
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
@@ -49,6 +50,7 @@ class TokenizedCorpus:
         frequencies: str | DocumentFrequencies = "references",
     ) -> TokenizedCorpus:
         """Tokenize both sides, each as one document where the tokenizer reads documents."""
+        warn_of_writing({"res": corpus.candidates, "gts": corpus.references}, tokenizer)
         offsets = corpus.reference_offsets.astype(np.uint64)
         groups = GroupedCaptions(tokenizer(corpus.references), offsets)
         images = corpus.candidate_images.astype(np.uint32)

@@ -177,6 +177,8 @@ class Metric(ABC):
     """What `credit_pieces` calls the pieces of captions."""
     family: ClassVar[str | None] = None
     """A name that means this metric and others, such as `bleu`."""
+    data_language: ClassVar[str | None] = None
+    """The language of the data it rests on, where it knows one only."""
 
     @classmethod
     def variants(cls) -> Sequence[Metric]:

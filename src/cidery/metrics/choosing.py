@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, TypeAlias
 
+from cidery.captions.languages import get_language
 from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
 from cidery.metrics.builtin import FAMILIES, METRICS, find_members
@@ -20,7 +21,9 @@ MetricsLike: TypeAlias = "MetricLike | Iterable[MetricLike] | Mapping[str, Metri
 DEFAULT: tuple[str, ...] = ("bleu", "rouge-l", "cider-d", "cider-r")
 
 
-def get_metrics(metrics: MetricsLike = None, faithful: Faithful | None = None) -> dict[str, Metric]:
+def get_metrics(
+    metrics: MetricsLike = None, faithful: Faithful | None = None, language: str | None = None
+) -> dict[str, Metric]:
     """Return metrics by label.
 
     Labels are chosen so that two runs cannot be confused:
@@ -38,6 +41,7 @@ def get_metrics(metrics: MetricsLike = None, faithful: Faithful | None = None) -
         metrics: names, families, `name:setting=value,…`, Metric objects, functions
             `f(candidate, references) -> float`, or a mapping of labels to these.
         faithful: for those given by name that know both modes; it does not enter labels.
+        language: for those given by name that stem: the stemmer of that language, or none.
 
     ```python
     list(get_metrics(["bleu", "cider-d:sigma=4"]))   # ["bleu-1", …, "bleu-4", "cider-d:sigma=4"]
@@ -45,13 +49,22 @@ def get_metrics(metrics: MetricsLike = None, faithful: Faithful | None = None) -
     """
     if metrics is None:
         metrics = DEFAULT
+    presets = _find_presets(faithful, language)
     if isinstance(metrics, Mapping):
-        labelled = {label: _find_one(label, given, faithful) for label, given in metrics.items()}
+        labelled = {label: _find_one(label, given, presets) for label, given in metrics.items()}
     else:
-        labelled = _label(_find_all(metrics, faithful))
+        labelled = _label(_find_all(metrics, presets))
     if not labelled:
         raise SettingError("no metrics were asked for")
     return labelled
+
+
+def _find_presets(faithful: Faithful | None, language: str | None) -> dict[str, Any]:
+    """Return settings for all metrics that have them, unless others are asked for."""
+    presets: dict[str, Any] = {} if faithful is None else {"faithful": faithful}
+    if language is not None:
+        presets["stemmer"] = get_language(language).stemmer
+    return presets
 
 
 def list_metrics() -> tuple[dict[str, Metric], list[PluginError]]:
@@ -79,7 +92,7 @@ class _Request:
 
 
 def _find_all(
-    metrics: MetricLike | Iterable[MetricLike], faithful: Faithful | None
+    metrics: MetricLike | Iterable[MetricLike], presets: Mapping[str, Any]
 ) -> list[_Request]:
     if isinstance(metrics, str | Metric) or callable(metrics):
         metrics = [metrics]
@@ -87,26 +100,26 @@ def _find_all(
         raise _wrong_kind(metrics)
     requests: list[_Request] = []
     for given in metrics:
-        for request in _find(given, faithful):
+        for request in _find(given, presets):
             if all(request.metric != known.metric for known in requests):
                 requests.append(request)
     return requests
 
 
-def _find_one(label: str, given: MetricLike, faithful: Faithful | None) -> Metric:
+def _find_one(label: str, given: MetricLike, presets: Mapping[str, Any]) -> Metric:
     if not isinstance(label, str):
         raise SettingError(f"the label of a metric is text, not {label!r}")
-    found = _find(given, faithful)
+    found = _find(given, presets)
     if len(found) > 1:
         raise SettingError(f"{label!r} names {given!r}, which is {len(found)} metrics")
     return found[0].metric
 
 
-def _find(given: MetricLike, faithful: Faithful | None) -> list[_Request]:
+def _find(given: MetricLike, presets: Mapping[str, Any]) -> list[_Request]:
     if isinstance(given, Metric):
         return [_Request(given, None)]
     if isinstance(given, str):
-        return _find_named(given, faithful)
+        return _find_named(given, presets)
     if isinstance(given, type):
         raise SettingError(f"{given.__name__} is a class; pass an object: {given.__name__}()")
     if callable(given):
@@ -118,15 +131,15 @@ def _wrong_kind(given: object) -> SettingError:
     return SettingError(f"a metric is a name, a Metric or a function, not {type(given).__name__}")
 
 
-def _find_named(given: str, faithful: Faithful | None) -> list[_Request]:
+def _find_named(given: str, presets: Mapping[str, Any]) -> list[_Request]:
     name, _, text = given.partition(":")
     pairs = dict(_split_pair(pair, given) for pair in text.split(",")) if text else {}
     requests = []
     for member in find_members(name):
         metric = METRICS[member] if member in METRICS else _find_foreign(member)
         asked = _read_settings(metric, pairs)
-        has_modes = any(f.name == "faithful" for f in dataclasses.fields(metric))
-        preset = {"faithful": faithful} if faithful is not None and has_modes else {}
+        known = {f.name for f in dataclasses.fields(metric) if f.init}
+        preset = {key: value for key, value in presets.items() if key in known}
         if asked or preset:
             metric = _vary(metric, preset | asked)
         if metric.name != member:

@@ -66,6 +66,7 @@ class Meteor(Metric):
     paper: ClassVar[str] = "Denkowski and Lavie 2014"
     follows: ClassVar[Faithful] = "coco"
     extra: ClassVar[str | None] = "meteor"
+    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         if self.table is not None:

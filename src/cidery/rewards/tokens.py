@@ -33,7 +33,13 @@ class EndingTokenizer(Tokenizer):
     @classmethod
     def extend(cls, tokenizer: Tokenizer, end_word: str) -> EndingTokenizer:
         """Return the tokenizer with that word after every caption."""
-        return cls(f"{tokenizer.id}+eos", tokenizer.function, end_word, tokenizer)
+        return cls(
+            f"{tokenizer.id}+eos",
+            tokenizer.function,
+            tokenizer.language,
+            end_word=end_word,
+            plain=tokenizer,
+        )
 
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions and end each."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -11,14 +11,22 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import ALL, SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import MismatchError, SettingError
 from cidery.markup import html_table
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.differences import Differences, choose_explained, find_differences
-from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.scoring.segmentation import (
+    SegmentersLike,
+    check_segmenters,
+    find_flips,
+    score_segmenters,
+)
 from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
@@ -43,6 +51,9 @@ class Comparison:
         default=None, repr=False
     )
     """metric -> (system, other system) -> what makes the difference, where `why` was asked"""
+    flips: Mapping[str, Mapping[tuple[str, str], Sequence[str]]] | None = None
+    """metric -> pair -> tokenizers under which the other system is better, or both are equal, where
+    `segmenters` was given; such a difference has `adjusted_p` 1"""
 
     @property
     def differences(self) -> list[Differences]:
@@ -64,15 +75,44 @@ class Comparison:
                 f"p is Holm-corrected: that of all images for {count} comparison"
                 f"{'s' * (count != 1)}, that of slices for the {by_slice} of slices"
             )
+        if self.flips is not None:
+            holm_note += f". {self._describe_flips()}"
         return (
             f"paired permutation test and paired bootstrap, {self.resamples} samples, seed "
             f"{self.seed}; {holm_note}. A large p means that no difference was found, not that "
             "there is none."
         )
 
+    def _describe_flips(self) -> str:
+        """Say which differences depend on the segmenter."""
+        cutters = next(iter(self.tables.values())).by_segmenter or {}
+        listed = ", ".join(cutters)
+        flipped = [
+            f"{metric} of {one} and {other} ({', '.join(tokenizers)})"
+            for metric, pairs in (self.flips or {}).items()
+            for (one, other), tokenizers in pairs.items()
+        ]
+        if not flipped:
+            return f"The ranking is the same under all segmenters ({listed})"
+        return (
+            f"The ranking depends on the segmenter, so p is 1: {'; '.join(flipped)}; scored under "
+            f"{listed}"
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the captions' scores, ready for JSON."""
         content = _describe(self.tables, self.tests)
+        if self.flips is not None:
+            content["segmenters"] = {
+                name: {key: dict(found) for key, found in (table.by_segmenter or {}).items()}
+                for name, table in self.tables.items()
+            }
+            content["flips"] = {
+                metric: [
+                    {"systems": list(pair), "tokenizers": list(t)} for pair, t in pairs.items()
+                ]
+                for metric, pairs in self.flips.items()
+            }
         content["signatures"] = dict(next(iter(self.tables.values())).signatures)
         if self.slices is not None:
             first = _slices_of(next(iter(self.tables.values())))
@@ -218,7 +258,8 @@ def compare(
     references: References,
     metrics: MetricsLike = None,
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
     missing: Missing = "error",
@@ -226,6 +267,7 @@ def compare(
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
+    segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
     why: bool = False,
@@ -237,6 +279,7 @@ def compare(
     Arguments are those of `score`, and of the resampling. With `missing="skip"`, images are kept
     that all systems describe. With `why`, `differences` has the n-grams (CIDEr), tuples (SPICE) or,
     if there is no such metric, words that make the difference between two systems, and the images.
+    With `segmenters`, a difference whose sign depends on the segmenter has p = 1.
 
     ```python
     comparison = cidery.compare({"ours": a, "theirs": b}, references)
@@ -246,16 +289,21 @@ def compare(
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
     check_mode(slices)
-    chosen = get_metrics(metrics, faithful)
+    others = check_segmenters(segmenters, language, by)
+    chosen = get_metrics(metrics, faithful, language)
     if why:
         choose_explained(chosen)
     corpora = common_corpora(systems, references, missing, references_name)
     first = next(iter(corpora.values()))
+    cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
+    captions = {name: corpus.candidates for name, corpus in corpora.items()}
+    captions[references_name] = first.references
+    warn_of_writing(captions, cut, find_english(chosen, weighed))
     prepare = partial(
         Scorer.build,
         metrics=chosen,
-        tokenizer=tokenizer,
-        frequencies=read_frequencies(frequencies),
+        tokenizer=cut,
+        frequencies=weighed,
         threads=threads,
     )
     scorer = prepare(first)
@@ -269,6 +317,11 @@ def compare(
     reasons = (
         find_differences(scorer, corpora, tables, confidence, resamples, seed) if why else None
     )
+    if others:
+        found_scores = score_segmenters(others, corpora, prepare)
+        tables = {n: replace(t, by_segmenter=found_scores[n]) for n, t in tables.items()}
+        flips = _find_flips(tables, tests)
+        return Comparison(tables, _refuse(tests, flips), resamples, seed, None, reasons, flips)
     if slicing is None:
         return Comparison(tables, tests, resamples, seed, why=reasons)
     tables = slicing.score(corpora, tables)
@@ -277,6 +330,32 @@ def compare(
         for name in slicing.slices.members
     }
     return Comparison(tables, tests, resamples, seed, _correct(found), reasons)
+
+
+Flips: TypeAlias = dict[str, dict[tuple[str, str], list[str]]]
+
+
+def _find_flips(tables: Mapping[str, ScoreTable], tests: Tests) -> Flips:
+    scores = {name: table.corpus for name, table in tables.items()}
+    by_segmenter = {name: table.by_segmenter or {} for name, table in tables.items()}
+    found: Flips = {}
+    for metric, pairs in tests.items():
+        for pair in pairs:
+            flipped = find_flips(scores, by_segmenter, metric, pair)
+            if flipped:
+                found.setdefault(metric, {})[pair] = flipped
+    return found
+
+
+def _refuse(tests: Tests, flips: Flips) -> Tests:
+    """Call no difference significant whose sign depends on the segmenter."""
+    return {
+        metric: {
+            pair: replace(test, adjusted_p=1.0) if pair in flips.get(metric, {}) else test
+            for pair, test in pairs.items()
+        }
+        for metric, pairs in tests.items()
+    }
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.scoring.segmentation import SegmentersLike, check_segmenters, score_segmenters
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
 
@@ -23,11 +27,13 @@ def score(
     references: References,
     metrics: MetricsLike = None,
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
     missing: Missing = "error",
     threads: int = 0,
+    segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
     candidates_name: str = "candidates",
@@ -42,8 +48,11 @@ def score(
         metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
             `f(candidate, references) -> float`, or a dict of labels to these; by default BLEU 1-4,
             ROUGE-L, CIDEr-D and CIDEr-R.
-        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, the name of one that
-            another package adds, or a callable.
+        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, `"char"`, a segmenter such as
+            `"jieba"`, the name of one that another package adds, or a callable; by default that
+            of the language, or `"ptb"`.
+        language: a code such as `"zh"` or `"de"`, which chooses the tokenizer, the spelling and,
+            for metrics given by name, the stemmer; by default captions are taken for English.
         frequencies: what the CIDEr family's weights are counted on: `"references"` (the images
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.
@@ -51,6 +60,8 @@ def score(
         missing: `"skip"` leaves out images without candidates or without references, from the
             weights counted on references too.
         threads: 0 means one per core; any number gives the same bits.
+        segmenters: other tokenizers to score with too, as `table.by_segmenter`: names, or `"all"`
+            for those of the language that are installed; not together with `by`.
         by: slices to score apart, as `table.slices`: id -> slice or list of slices, a list in the
             references' order, a file (`"domains.csv"`, `"annotations.json:domain"`), `"length"`
             (quartiles of the references' words; `"length:8,12"` has these edges) or `"references"`
@@ -68,7 +79,8 @@ def score(
     ```
     """
     check_mode(slices)
-    chosen = get_metrics(metrics, faithful)
+    others = check_segmenters(segmenters, language, by)
+    chosen = get_metrics(metrics, faithful, language)
     corpus = Corpus.build(
         candidates,
         references,
@@ -77,11 +89,14 @@ def score(
         references_name=references_name,
     )
     _warn_swapped(corpus, candidates_name, references_name)
+    cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
+    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
+    warn_of_writing(captions, cut, find_english(chosen, weighed))
     prepare = partial(
         Scorer.build,
         metrics=chosen,
-        tokenizer=tokenizer,
-        frequencies=read_frequencies(frequencies),
+        tokenizer=cut,
+        frequencies=weighed,
         threads=threads,
     )
     scorer = prepare(corpus)
@@ -89,6 +104,9 @@ def score(
         Slicing.build(by, slices, corpus, scorer, prepare, by_name) if by is not None else None
     )
     table = scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
+    if others:
+        found = score_segmenters(others, {"": corpus}, prepare)[""]
+        table = replace(table, by_segmenter=found)
     return table if slicing is None else slicing.score({"": corpus}, {"": table})[""]
 
 

@@ -215,12 +215,30 @@ def warn_few_images(
     if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
         return
     what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
+    shipped = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
+    if references.tokenizer.family != "ptb" or references.tokenizer.language not in (None, "en"):
+        name = references.tokenizer.id.partition("@")[0]
+        shipped = (
+            "frequencies= (--frequencies) with a set of your own, which `cidery frequencies build "
+            f"--tokenizer {name}` counts"
+        )
     warnings.warn(
         f"document frequencies are counted on only {count} image{'s' * (count != 1)}, so {what}; "
-        'pass frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own',
+        f"pass {shipped}",
         UnreliableWarning,
         stacklevel=stacklevel + 1,
     )
+
+
+def find_english(
+    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies
+) -> list[str]:
+    """Return which of the metrics, and of the frequencies that they use, are of English alone."""
+    found = [label for label, metric in metrics.items() if metric.data_language == "en"]
+    weighed = any(metric.uses_frequencies for metric in metrics.values())
+    if weighed and isinstance(frequencies, str) and frequencies in SHIPPED:
+        found.append(f"the document frequencies {frequencies}")
+    return found
 
 
 def sign_metrics(
@@ -246,6 +264,8 @@ def sign(
     fewest, most = reference_counts or (int(sizes.min()), int(sizes.max()))
     settings = metric.settings() | metric.data_settings()
     settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
+    if references.tokenizer.language is not None:
+        settings["language"] = references.tokenizer.language
     settings["tokenizer"] = references.tokenizer.id
     if metric.uses_frequencies:
         if references.frequencies == "references":

@@ -91,6 +91,8 @@ class ScoreTable:
     resampling: Mapping[str, Resampling] = field(repr=False)
     slices: SliceTables | None = field(default=None, repr=False)
     """slice -> its scores, where `by` was given"""
+    by_segmenter: Mapping[str, Mapping[str, float]] | None = field(default=None, repr=False)
+    """tokenizer -> metric -> corpus score, where `segmenters` was given"""
 
     def __post_init__(self) -> None:
         for name in ("corpus", "each", "signatures", "resampling"):
@@ -137,6 +139,13 @@ class ScoreTable:
             )
         return found
 
+    def find_spread(self, metric: str) -> tuple[float, float]:
+        """Return the lowest and the highest corpus score under the segmenters."""
+        if self.by_segmenter is None:
+            raise SettingError("the table has no segmenters; pass segmenters= to score")
+        scores = [self.corpus[metric], *(found[metric] for found in self.by_segmenter.values())]
+        return min(scores), max(scores)
+
     def to_dict(
         self,
         intervals: Mapping[str, Interval] | None = None,
@@ -156,6 +165,8 @@ class ScoreTable:
                 name: {"low": found.low, "high": found.high, "confidence": found.confidence}
                 for name, found in intervals.items()
             }
+        if self.by_segmenter is not None:
+            content["segmenters"] = {key: dict(found) for key, found in self.by_segmenter.items()}
         if self.slices is not None:
             content["slices"] = self.slices.to_dict(slice_intervals)
         return content
@@ -178,17 +189,25 @@ class ScoreTable:
                 "metric": name,
                 "score": value,
                 **bounds.get(name, {}),
+                **self._name_spread(name),
                 "signature": self.signatures.get(name, ""),
             }
             for name, value in self.corpus.items()
         ]
 
+    def _name_spread(self, metric: str) -> dict[str, float]:
+        if self.by_segmenter is None:
+            return {}
+        low, high = self.find_spread(metric)
+        return {"segmenters_low": low, "segmenters_high": high}
+
     def header(self, intervals: Mapping[str, Interval] | None = None) -> list[str]:
         """Return the columns of `lines`."""
+        spread = [] if self.by_segmenter is None else ["over segmenters"]
         if not intervals:
-            return ["metric", "score"]
+            return ["metric", "score", *spread]
         confidence = next(iter(intervals.values())).confidence
-        return ["metric", "score", f"{100 * confidence:g} % interval"]
+        return ["metric", "score", f"{100 * confidence:g} % interval", *spread]
 
     def lines(
         self, digits: int = 4, intervals: Mapping[str, Interval] | None = None
@@ -200,6 +219,10 @@ class ScoreTable:
                 found = intervals.get(line[0])  # a vocabulary's size has none
                 cell = f"[{found.low:.{digits}f}, {found.high:.{digits}f}]" if found else ""
                 line.append(cell)
+        if self.by_segmenter is not None:
+            for line in lines:
+                low, high = self.find_spread(line[0])
+                line.append(f"[{low:.{digits}f}, {high:.{digits}f}]")
         return lines
 
     def to_columns(self) -> dict[str, Sequence[Any]]:

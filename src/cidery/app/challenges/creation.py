@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,10 @@ from cidery.app.challenges.models import LONGEST_SLICE, Challenge, pack_json, pa
 from cidery.app.challenges.scorers import build_scorer
 from cidery.captions.corpus import Corpus, ImageId
 from cidery.captions.slices import Slices, slice_images
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import FormatError, InputError
 from cidery.metrics import get_metrics
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.scorer import Scorer, find_english
 from cidery.scoring.slices import describe
 
 MOST_SLICES = 20
@@ -36,6 +38,9 @@ def create_challenge(
         build_scorer(references, metrics, fields.get("frequencies", "references"))
         for references in reference_sets.values()
     ]
+    by_set = {name: list(chain.from_iterable(r.values())) for name, r in reference_sets.items()}
+    frequencies = fields.get("frequencies", "references")
+    warn_of_writing(by_set, scorers[0].references.tokenizer, find_english(metrics, frequencies))
     slices = _slice(named, next(iter(reference_sets.values())), scorers[0]) if named else None
     packed = {"packed_images": pack_json(images), "packed_slices": pack_slices(slices)}
     try:

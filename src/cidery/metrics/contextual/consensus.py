@@ -70,6 +70,7 @@ class Consensus(ByToken):
     only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
+    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         super().__post_init__()

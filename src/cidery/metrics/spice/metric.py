@@ -74,6 +74,7 @@ class Spice(Metric):
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
     extra: ClassVar[str | None] = "spice"
     pieces: ClassVar[str] = "tuple"
+    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         require_choice("of", self.of, CATEGORIES)
@@ -308,6 +309,7 @@ class Spider(Metric):
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     extra: ClassVar[str | None] = "spice"
     pieces: ClassVar[str] = "tuple or n-gram"
+    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         _ = self._parts  # their settings are checked

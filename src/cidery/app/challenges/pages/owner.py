@@ -20,7 +20,10 @@ from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
 from cidery.captions.formats import read_references, read_slices
 from cidery.captions.slices import is_grouping
-from cidery.errors import CideryError, SliceWarning
+from cidery.errors import CideryError, LanguageWarning, SliceWarning
+
+_TOLD = (SliceWarning, LanguageWarning)
+"""What the owner of a new challenge is told."""
 
 
 class NewChallenge(FormPage):
@@ -54,12 +57,13 @@ class NewChallenge(FormPage):
             except CideryError as error:
                 raise serializers.ValidationError({field: [str(error)]}) from None
         with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("always", SliceWarning)
+            for category in _TOLD:
+                warnings.simplefilter("always", category)
             try:
                 challenge = create_challenge(values, sets, named)
             except CideryError as error:
                 raise serializers.ValidationError(str(error)) from None
-        notes = [f"{note.message}." for note in told if note.category is SliceWarning]
+        notes = [f"{note.message}." for note in told if note.category in _TOLD]
         return self.done(
             challenge, challenge, message=" ".join(["The challenge is ready.", *notes])
         )
