@@ -92,7 +92,7 @@ def _read_value(study: Study, answer: str) -> float:
         if answer not in ("1", "2"):
             raise RefusedAnswerError("The answer is 1 or 2.")
         return 1.0 if answer == "1" else -1.0
-    steps = {f"{step:g}": step for step in study.scale}
+    steps = study.labels
     if answer not in steps:
         raise RefusedAnswerError(f"The answer is one of {', '.join(steps)}.")
     return steps[answer]

@@ -22,13 +22,19 @@ from cidery.app.studies.items import (
     make_items,
     read_items,
 )
-from cidery.app.studies.models import MOST_STEPS, Study
+from cidery.app.studies.models import MOST_STEPS, Study, write_number
 from cidery.captions.formats.sources import read_json_objects
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_json
 
 MOST_ITEMS = 200_000
 WEB = ("https://", "http://")
+
+
+def scale_of(fields: Mapping[str, Any]) -> Study:
+    """Return a study that is not stored, with the scale and the words of some fields."""
+    chosen = {k: v for k, v in fields.items() if k.startswith("scale") or k.endswith("_words")}
+    return Study(**chosen)
 
 
 class ExampleData(serializers.Serializer[Any]):
@@ -71,7 +77,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check what several fields say together."""
-        study = Study(**{k: v for k, v in attrs.items() if k.startswith("scale") or "words" in k})
+        study = scale_of(attrs)
         width = study.scale_high - study.scale_low
         if not 0 < width < math.inf:
             raise serializers.ValidationError({"scale_high": "It must lie above scale_low."})
@@ -79,6 +85,13 @@ class StudyFields(serializers.ModelSerializer[Study]):
             raise serializers.ValidationError(
                 {"scale_step": f"The scale must have 2 to {MOST_STEPS} steps."}
             )
+        steps = width / study.scale_step
+        if abs(steps - round(steps)) > 1e-6:  # the highest button would be another number
+            raise serializers.ValidationError(
+                {"scale_step": "It must divide the scale: scale_high is one of the steps."}
+            )
+        if len(study.labels) <= round(steps):
+            raise serializers.ValidationError({"scale_step": "The steps must differ from another."})
         if study.fewest_words > study.most_words:
             raise serializers.ValidationError({"most_words": "It must not be below fewest_words."})
         return attrs
@@ -224,6 +237,12 @@ def read_checks(
         answers = get_answers(fields["design"], record)
         if len(answers) != 1 or (answers[0] == 0 and "vote" in record):
             record.refuse("an attention check has one right answer, a 'vote' (1, -1) or a 'rating'")
+        steps = scale_of(fields).labels
+        if fields["design"] == Study.Design.RATING and answers[0] not in steps.values():
+            record.refuse(
+                f"the rating {write_number(answers[0])} is no step of the scale, which has "
+                f"{', '.join(steps)}"
+            )
         found.append((content, answers[0]))
     return found
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cidery.app.studies.counting import Count, counted_answers
-from cidery.app.studies.models import Assignment, Study
+from cidery.app.studies.models import Assignment, Study, write_number
 from cidery.errors import SettingError
 from cidery.meta.datasets.files import JSON_COLUMNS
 
@@ -61,8 +61,8 @@ def _answer_cells(one: Assignment) -> list[Any]:
         one.item.content["image"],
         _as_text(one.judge.worker),
         int(one.judge.excluded),
-        "" if known is None else f"{known:g}",
-        "" if one.value is None else f"{one.value:g}",
+        "" if known is None else write_number(known),
+        "" if one.value is None else write_number(one.value),
         _as_text(one.sentence),
         one.review,
         one.reason,

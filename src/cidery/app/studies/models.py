@@ -31,6 +31,12 @@ CONSENT = (
 )
 
 
+def write_number(step: float) -> str:
+    """Return a number as short as it can be written without becoming another number."""
+    short = f"{step:g}"
+    return short if float(short) == step else repr(step)
+
+
 class Study(models.Model):
     """One question, asked about many items."""
 
@@ -169,6 +175,11 @@ class Study(models.Model):
         # One more than are allowed tells as much as a billion more.
         count = round(min(width, MOST_STEPS)) + 1
         return [round(self.scale_low + step * self.scale_step, 6) for step in range(count)]
+
+    @property
+    def labels(self) -> dict[str, float]:
+        """What the buttons of a rating show, and send, with the step that each stands for."""
+        return {write_number(step): step for step in self.scale}
 
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""

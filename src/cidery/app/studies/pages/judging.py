@@ -122,7 +122,7 @@ class Join(FormPage):
 class StepData(serializers.Serializer[Any]):
     """A step of a scale."""
 
-    value = serializers.CharField()
+    value = serializers.CharField(help_text="What its button shows, and what it answers.")
     meaning = serializers.CharField(
         help_text="Label of the lowest and of the highest step; otherwise empty."
     )
@@ -141,6 +141,9 @@ class TaskData(serializers.Serializer[Any]):
     reference = serializers.CharField(help_text="Sentence A of a triplet.")
     sentences = serializers.ListField(child=serializers.CharField())
     steps = StepData(many=True)
+    has_digits = serializers.BooleanField(
+        help_text="Whether each step is a single digit, so that a key can answer."
+    )
     examples = ExampleData(many=True)
     draft = serializers.CharField(help_text="The sentence that was taken back.")
     answered = serializers.IntegerField()
@@ -252,6 +255,7 @@ def describe_task(task: Task) -> dict[str, Any]:
         "reference": content.get("reference", ""),
         "sentences": sentences,
         "steps": _describe_scale(task) if study.design == study.Design.RATING else [],
+        "has_digits": all(len(label) == 1 for label in study.labels),
         "examples": study.examples,
         "draft": assignment.sentence if assignment else "",
         "answered": done_here,
@@ -263,9 +267,9 @@ def describe_task(task: Task) -> dict[str, Any]:
 
 
 def _describe_scale(task: Task) -> list[dict[str, str]]:
-    steps = task.study.scale
-    ends = {steps[0]: task.study.scale_low_label, steps[-1]: task.study.scale_high_label}
-    return [{"value": f"{step:g}", "meaning": ends.get(step, "")} for step in steps]
+    labels = list(task.study.labels)
+    ends = {labels[0]: task.study.scale_low_label, labels[-1]: task.study.scale_high_label}
+    return [{"value": label, "meaning": ends.get(label, "")} for label in labels]
 
 
 def image_address(assignment: Assignment) -> str:
