@@ -72,7 +72,7 @@ def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser
     assert len(set(shown)) == 4
     told = owner.get(f"/api/studies/{study}").json()
     assert told["answered"] == 4
-    assert code == told["judges"][0]["code"]
+    assert [code] == told["judges"][0]["codes"]
     lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
     assert all('"votes": [1]' in line for line in lines)
     assert errors == []  # the content security policy complains in the console

@@ -193,7 +193,7 @@ def test_uploads_are_named_without_their_place(owner: Visitor) -> None:
     fields = {"name": "broken", "title": "x", "design": "collection"}
     files = {"references": ("../../references.json", b"{broken")}
     answer = owner.post("/api/studies/new", data=fields, files=files)
-    (problem,) = answer.json()["errors"]["items"]
+    (problem,) = answer.json()["errors"]["references"]
     assert problem.startswith("references.json")
     assert "/" not in problem.split(":")[0]
 

@@ -105,6 +105,8 @@ def make_challenge(owner: Visitor, slug: str, **fields: Any) -> None:
         "metrics": "cider-d bleu-1",
         "per_day": 1000,
         "in_all": 1000,
+        "entry": "open",
+        "probes_shown": 1000,
         "leaderboard_open": True,
         "references_name": "c2",
         **fields,

@@ -49,6 +49,9 @@ EXPECTED: Mapping[str, Expected] = {
     "submissions of the owner": Expected(
         "401 401 404 200 404", "401 401 400 400 400", "401 401 404 400 404"
     ),
+    "teams": Expected(OWNERS, INVALID),
+    "take-part": Expected(MEMBERS, "401 401 204 204 204"),
+    "decision": Expected("401 401 403 404 403", "401 401 403 400 403", "401 401 403 404 403"),
     "chart": Expected(OPEN),
     "chart of the owner": Expected("404 404 404 200 404"),
     "compare": Expected(OPEN),
@@ -101,6 +104,7 @@ def addresses(world: World) -> dict[str, dict[str, object]]:
         "rescore": {"challenge": "spare"},
         "submission": {"submission": world.submissions["team"]},
         "submission of the other team": {"submission": world.submissions["secret"]},
+        "decision": {"submission": world.submissions["team"]},
         "image-scores": {"submission": world.submissions["team"]},
         "image-scores of the other team": {"submission": world.submissions["secret"]},
         "study-judge": {**local, "judge": judge[0]},

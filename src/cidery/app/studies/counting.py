@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 from django.db.models import F, QuerySet
 
-from cidery.app.studies.invites import completion_code
 from cidery.app.studies.items import Content
 from cidery.app.studies.models import Assignment, Item, Judge, Study
 from cidery.meta import Agreement, Dataset, Pairs, evaluate
@@ -67,8 +66,8 @@ class JudgeSummary:
     assignment: str
     excluded: bool
     reason: str
-    code: str
-    """What this judge tells the crowdsourcing site."""
+    codes: list[str]
+    """What this judge was told at the end of each visit, for the crowdsourcing site."""
     answers: int
     checks: int
     """Attention checks answered."""
@@ -191,7 +190,9 @@ class Count:
             answers[judge].append(row)
         return [
             self._summarize(judge, answers[judge.pk])
-            for judge in Judge.objects.filter(study=self.study).select_related("study")
+            for judge in Judge.objects.filter(study=self.study)
+            .select_related("visit")
+            .prefetch_related("visits")
         ]
 
     def _summarize(self, judge: Judge, rows: list[Any]) -> JudgeSummary:
@@ -205,10 +206,10 @@ class Count:
         return JudgeSummary(
             id=judge.pk,
             worker=judge.worker,
-            assignment=judge.assignment,
+            assignment=judge.visit.assignment if judge.visit else "",
             excluded=judge.excluded,
             reason=judge.reason,
-            code=completion_code(judge),
+            codes=[visit.code for visit in judge.visits.all() if visit.code],
             answers=len(rows) - len(checks),
             checks=len(checks),
             checks_right=sum(value == known for value, known in checks),

@@ -8,9 +8,8 @@ from hashlib import sha256
 
 from django.db import transaction
 from django.urls import reverse
-from django.utils.crypto import salted_hmac
 
-from cidery.app.studies.models import Assignment, Invite, Judge, Study
+from cidery.app.studies.models import Invite, Judge, Study
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
@@ -82,24 +81,12 @@ def join_study(invite: Invite, worker: str, assignment: str, before: int | None 
         worker = known[0].worker
     elif not worker:
         worker = f"guest {secrets.token_hex(6)}"
+    # A personal link is one visit, whatever stands behind its question mark.
+    assignment = "" if invite.personal else assignment
     with transaction.atomic():
         judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
-        _set_visit(judge, assignment)
+        visit, _ = judge.visits.get_or_create(assignment=assignment)
+        if judge.visit_id != visit.pk:
+            judge.visit = visit
+            judge.save(update_fields=["visit"])
     return judge
-
-
-def _set_visit(judge: Judge, assignment: str) -> None:
-    """Begin a new visit of a judge whom a crowdsourcing site sends for another assignment."""
-    if judge.assignment == assignment:
-        return
-    judge.assignment = assignment
-    judge.answered_before = judge.assignments.filter(state=Assignment.State.ANSWERED).count()
-    judge.save(update_fields=["assignment", "answered_before"])
-
-
-def completion_code(judge: Judge) -> str:
-    """Return what a judge tells the crowdsourcing site: the study's code, or this visit's own."""
-    if judge.study.completion_code:
-        return judge.study.completion_code
-    visit = f"{judge.study_id}-{judge.pk}-{judge.assignment}"
-    return salted_hmac("cidery.studies.code", visit, algorithm="sha256").hexdigest()[:10].upper()

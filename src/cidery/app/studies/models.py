@@ -181,6 +181,13 @@ class Study(models.Model):
         """What the buttons of a rating show, and send, with the step that each stands for."""
         return {write_number(step): step for step in self.scale}
 
+    @property
+    def visit_length(self) -> int:
+        """About how many answers a judge gives in a visit, attention checks included."""
+        checks = min(self.check_count, self.item_count // (self.check_every - 1))
+        everything = self.item_count + checks
+        return min(self.items_per_judge or everything, everything)
+
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""
         return self.images.replace("{image}", content["image"])
@@ -226,10 +233,10 @@ class Judge(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
     worker = models.CharField(max_length=200)
     """As the crowdsourcing site calls them; made up for others."""
-    assignment = models.CharField(max_length=200, blank=True)
-    """The site's name for the present visit."""
-    answered_before = models.PositiveIntegerField(default=0)
-    """Before the present visit."""
+    visit: models.ForeignKey[Visit | None, Visit | None] = models.ForeignKey(
+        "Visit", models.SET_NULL, null=True, related_name="+"
+    )
+    """The present one."""
     joined = models.DateTimeField(auto_now_add=True)
     excluded = models.BooleanField(default=False)
     reason = models.CharField(max_length=200, blank=True)
@@ -244,6 +251,30 @@ class Judge(models.Model):
 
     def __str__(self) -> str:
         return self.worker
+
+
+class Visit(models.Model):
+    """A judge's visit, for which a crowdsourcing site pays once: it has one completion code."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="visits")
+    assignment = models.CharField(max_length=200, blank=True)
+    """The site's name for it."""
+    started = models.DateTimeField(auto_now_add=True)
+    finished = models.DateTimeField(null=True)
+    """When the work was done: there was nothing left to do, and something had been done."""
+    code = models.CharField(max_length=60, blank=True)
+    """What the judge was told then; empty before."""
+
+    class Meta:
+        """A site pays for an assignment once."""
+
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["judge", "assignment"], name="visit_assignment"),
+        ]
+
+    def __str__(self) -> str:
+        return self.assignment
 
 
 class Assignment(models.Model):
@@ -269,6 +300,8 @@ class Assignment(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="assignments")
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     judge = models.ForeignKey(Judge, models.CASCADE, null=True, related_name="assignments")
+    visit = models.ForeignKey(Visit, models.SET_NULL, null=True, related_name="assignments")
+    """In which the judge was given it."""
     slot = models.PositiveSmallIntegerField(null=True)
     """Among the item's; none for attention checks and for what does not count towards them."""
     order = models.PositiveIntegerField(default=0)

@@ -21,7 +21,6 @@ from cidery.app.studies.assignment import (
 from cidery.app.studies.definition import WEB, ExampleData
 from cidery.app.studies.invites import (
     PREVIEW,
-    completion_code,
     find_invite,
     join_study,
     read_visit,
@@ -241,9 +240,9 @@ def describe_task(task: Task) -> dict[str, Any]:
     if assignment and assignment.swapped:
         sentences = sentences[::-1]
     state = "task" if assignment else "done" if study.is_open else "closed"
-    done_here = task.answered - task.judge.answered_before
+    visit = task.judge.visit
     # Nothing is proved by coming when others have all items, or by having been excluded.
-    earned = state != "task" and done_here > 0 and not task.judge.excluded
+    earned = state != "task" and visit and visit.code and not task.judge.excluded
     return {
         "title": study.title,
         "question": study.asked,
@@ -258,10 +257,10 @@ def describe_task(task: Task) -> dict[str, Any]:
         "has_digits": all(len(label) == 1 for label in study.labels),
         "examples": study.examples,
         "draft": assignment.sentence if assignment else "",
-        "answered": done_here,
-        "goal": min(study.items_per_judge or study.item_count, study.item_count),
-        "can_undo": study.is_open and task.answered > 0,
-        "code": completion_code(task.judge) if earned else "",
+        "answered": task.answered,
+        "goal": max(study.visit_length, task.answered + (assignment is not None)),
+        "can_undo": task.can_undo,
+        "code": visit.code if visit and earned else "",
         "completion_url": study.completion_url if earned else "",
     }
 
