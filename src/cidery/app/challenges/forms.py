@@ -11,6 +11,7 @@ from rest_framework import serializers
 from cidery.app.challenges.models import LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.web.models import NAME_LENGTH
+from cidery.app.web.names import check_printable
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
@@ -167,7 +168,9 @@ class SubmissionForm(serializers.Serializer[Any]):
     """A file of results."""
 
     title = serializers.CharField(
-        max_length=120, help_text="What distinguishes it from your other submissions."
+        max_length=120,
+        validators=[check_printable],
+        help_text="What distinguishes it from your other submissions.",
     )
     file = serializers.FileField(
         max_length=200,

@@ -11,7 +11,8 @@ from cidery.app.challenges.models import Challenge, Participation, Submission
 from cidery.app.challenges.ranking import rank
 from cidery.app.challenges.scoring import count_change
 from cidery.app.challenges.tasks import queue_scoring
-from cidery.app.web.models import Account, normalize_name
+from cidery.app.web.models import Account
+from cidery.app.web.names import normalize_name
 from cidery.errors import SettingError
 
 

@@ -17,7 +17,8 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 
 from cidery.app.web.limits import AccountLimit, WriteLimit
-from cidery.app.web.models import NAME_LENGTH, PRINTABLE, Account, check_visible, normalize_name
+from cidery.app.web.models import NAME_LENGTH, PRINTABLE, Account
+from cidery.app.web.names import check_printable, check_visible, normalize_name, skeleton
 from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
 
@@ -73,6 +74,7 @@ class SignUpForm(serializers.Serializer[Any]):
         max_length=200,
         required=False,
         allow_blank=True,
+        validators=[check_printable],
         help_text="How the organisers reach you; nobody else sees it.",
     )
 
@@ -80,6 +82,7 @@ class SignUpForm(serializers.Serializer[Any]):
         """Write names in one way; what looks the same is the same."""
         name = normalize_name(value)
         PRINTABLE(name)
+        check_visible(name)
         if len(name) > NAME_LENGTH:
             raise serializers.ValidationError(f"A name has at most {NAME_LENGTH} characters.")
         return name
@@ -88,6 +91,9 @@ class SignUpForm(serializers.Serializer[Any]):
         """Refuse names that are taken, and weak passwords."""
         if Account.objects.filter(name__iexact=attrs["name"]).exists():
             raise serializers.ValidationError({"name": ["This name is taken; choose another."]})
+        if Account.objects.filter(skeleton=skeleton(attrs["name"])).exists():
+            alike = "This name looks like another team's; choose another."
+            raise serializers.ValidationError({"name": [alike]})
         check_password(attrs["password"], Account(name=attrs["name"]))
         return attrs
 

@@ -84,7 +84,7 @@ if not ENVIRONMENT.on_postgresql:
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 
-# Rate limits are counted in the database, which all processes and machines share.
+# Of what was asked for a moment ago; rate limits have a table of their own.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
 }

@@ -23,7 +23,7 @@ from cidery.app.challenges.serializers import (
 )
 from cidery.app.challenges.submissions import submit
 from cidery.app.web.accounts import NoFields
-from cidery.app.web.limits import WriteLimit
+from cidery.app.web.limits import WriteLimit, reading_upload
 from cidery.app.web.models import Account
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
@@ -83,8 +83,10 @@ class Submissions(FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Check the file at once; scoring follows in the background."""
         challenge = get_challenge(self)
+        account = self._account()
         try:
-            submission = submit(self._account(), challenge, values["title"], values["file"].read())
+            with reading_upload(account):
+                submission = submit(account, challenge, values["title"], values["file"].read())
         except InputError as error:
             raise serializers.ValidationError({"file": [str(error)]}) from None
         return self.done(submission, submission)
