@@ -400,6 +400,43 @@ def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_p
         assert b"<svg" in drawn.content
 
 
+def test_pairs_without_references_have_winners(
+    installation: Installation, owner: Visitor, tmp_path: Path
+) -> None:
+    items = [{"image": str(n), "pair": [f"a dog {n}", f"a cat {n}"]} for n in range(3)]
+    study = make_study(owner, items, design="pairwise")
+    (link,) = make_links(owner, study)
+    for choose in (choose_dog, choose_cat, choose_dog):
+        join(installation, link, study).answer_all(choose)
+    path = f"/api/studies/{study}/accuracy"
+    shown = owner.get(path).json()
+    assert (shown["first_wins"], shown["second_wins"], shown["ties"]) == (3, 0, 0)
+    assert [one["votes"] for one in shown["winners"]] == [1, 1, 1]
+    assert shown["problem"].startswith("The study has no references")
+    assert "Add references" in owner.get(f"/studies/{study}/accuracy").text
+    assert owner.get(f"/studies/{study}/charts/answers.svg").status_code == 200
+    # References come later, on the web or from the command line.
+    others = owner.post(
+        f"/api/studies/{study}/references",
+        files={"references": ("r.json", json.dumps({"x": ["a fish"]}).encode())},
+    )
+    assert others.json()["errors"]["references"] == [
+        "the references are of other images than the study's"
+    ]
+    file = tmp_path / "references.json"
+    file.write_text(json.dumps({str(n): [f"the dog {n}", "a dog"] for n in range(4)}))
+    told = installation.run("study", "references", study, str(file))
+    assert told == f"{study}: 3 images have references now\n"
+    shown = owner.get(path, params={"metric": "rouge-l"}).json()
+    assert (shown["problem"], shown["first_wins"]) == ("", 3)
+    assert shown["lines"][0][0] == "rouge-l"
+    exported = owner.get(f"/studies/{study}/export/jsonl").text
+    assert json.loads(exported.splitlines()[0]) == {
+        "image": "0",
+        "references": ["the dog 0", "a dog"],
+    }
+
+
 def test_many_judges_at_once(installation: Installation, owner: Visitor) -> None:
     """Thirty judges hurry through 60 items: each item gets exactly three of them."""
     study = make_study(owner, triplets(60))

@@ -203,6 +203,25 @@ def export(
         Path(output).write_text(text, encoding="utf-8", newline="")
 
 
+@app.command(epilog=parsing.examples("cidery study references which-is-better references.json"))
+def references(
+    name: Name,
+    file: Annotated[
+        Path,
+        typer.Argument(help="Captions by people, in any format.", metavar="FILE"),
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Add references to a study, so that metrics can be judged by its answers."""
+    open_installation(data, database)
+    from cidery.app.studies.creation import add_references
+    from cidery.app.studies.summaries import find_study
+
+    count = add_references(find_study(name), file)
+    typer.echo(f"{name}: {count} images have references now")
+
+
 @app.command(
     "import",
     epilog=parsing.examples("cidery study import judgments.jsonl --name old-study"),

@@ -21,7 +21,7 @@ from django.db.models import F, QuerySet
 
 from cidery.app.studies.items import Content
 from cidery.app.studies.models import Assignment, Item, Judge, Study
-from cidery.meta import Agreement, Dataset, Pairs, evaluate
+from cidery.meta import Agreement, Dataset, evaluate
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
 from cidery.statistics import Floats, Interval
@@ -77,6 +77,11 @@ class JudgeSummary:
     """Share of answers that are the item's majority, of pairs that have one."""
 
 
+def _win(content: Content, votes: int) -> Winner:
+    first, second = content["pair"]
+    return Winner(content["image"], first, second, votes)
+
+
 class Count:
     """A study's answers, read once and counted in every way."""
 
@@ -128,25 +133,19 @@ class Count:
         return build_judgments(records, self.study.name)
 
     def winners(self) -> list[Winner]:
-        """Return who won each pair, by the majority."""
-        pairs = self.dataset()
-        if not isinstance(pairs, Pairs):
+        """Return who won each pair, by the majority; a triplet's majority is one vote."""
+        if not self.study.is_pairwise:
             return []
-        names = self._image_names()
-        (votes,) = pairs.votes.values()
-        return [
-            Winner(name, pairs.judged.captions[first], pairs.judged.captions[second], int(vote))
-            for name, first, second, vote in zip(
-                names, pairs.first, pairs.second, votes, strict=True
-            )
-        ]
-
-    def _image_names(self) -> list[str]:
-        """Return the image of each pair, in the order in which data sets number them."""
-        lines = [line for line in self.judgments() if "pair" in line]
+        answered = [(item, self.items[item]) for item in self.items if item in self.values]
         if self.study.design == Study.Design.PAIRWISE:
-            return [line["image"] for line in lines]
-        return [key[0] for key in dict.fromkeys((line["image"], *line["pair"]) for line in lines)]
+            return [_win(content, round(sum(self.values[item]))) for item, content in answered]
+        votes: dict[tuple[str, ...], int] = defaultdict(int)
+        pairs: dict[tuple[str, ...], Content] = {}
+        for item, content in answered:
+            key = (content["image"], *content["pair"])
+            votes[key] += round(self.majorities[item])
+            pairs[key] = content
+        return [_win(pairs[key], count) for key, count in votes.items()]
 
     def evaluate(self, metrics: list[str] | None = None, **settings: Any) -> Agreement:
         """Judge metrics by the study, as `cidery meta` does."""

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
+from cidery.app.studies.images import find_image
 from cidery.app.studies.items import (
     UNSTORABLE,
     Content,
@@ -29,6 +30,8 @@ from cidery.meta.datasets.files import Record, read_json
 
 MOST_ITEMS = 200_000
 WEB = ("https://", "http://")
+ABOUT_IMAGES = (Study.Design.PAIRWISE, Study.Design.RATING, Study.Design.COLLECTION)
+"""Designs whose own question names the image."""
 
 
 def scale_of(fields: Mapping[str, Any]) -> Study:
@@ -65,7 +68,9 @@ class StudyFields(serializers.ModelSerializer[Study]):
         """Images are named by their id; only who runs the server may point at its files."""
         if value and "{image}" not in value:
             raise serializers.ValidationError("The address must contain {image}.")
-        if value and not value.startswith(WEB) and not self.context.get("local"):
+        local = self.context.get("local") and not value.startswith(WEB)
+        if value and not value.startswith("https://") and not local:
+            # Pages allow no other images: http would show strangers which items a judge sees.
             raise serializers.ValidationError("The address must begin with https://.")
         return value
 
@@ -156,12 +161,35 @@ class Definition:
     def __post_init__(self) -> None:
         if not self.items:
             raise FormatError("the study has no items; give it results, or a file of items")
+        design = self.fields["design"]
+        if design in ABOUT_IMAGES and not (
+            self.fields.get("images") or self.fields.get("question")
+        ):
+            raise FormatError(
+                "the question is about an image, and no images are shown: give images, or a "
+                "question that can be answered without them"
+            )
         if len(self.items) > MOST_ITEMS:
             raise FormatError(f"the study has {len(self.items)} items, more than {MOST_ITEMS}")
         for image, captions in self.references.items():
             for text in (image, *captions):
                 if not is_storable(text):
                     raise FormatError(f"a reference of image {image!r} holds {UNSTORABLE}")
+
+    def check_images(self) -> None:
+        """Say which images of this machine are missing, where images are files here."""
+        study = Study(images=self.fields.get("images", ""))
+        if not study.has_local_images:
+            return
+        contents = (*self.items, *(content for content, _ in self.checks))
+        names = dict.fromkeys(content["image"] for content in contents)
+        missing = [name for name in names if find_image(study, name) is None]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise FormatError(
+                f"{len(missing)} of {len(names)} images are not there, or no images: "
+                f"{', '.join(study.image_source({'image': name}) for name in missing[:3])}{more}"
+            )
 
     def used_references(self) -> dict[str, list[str]]:
         """Return the references of the images that occur in items."""
@@ -190,9 +218,11 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
     items, references = _read_sources(design, sources, folder, values.get("seed", 0))
     checked = read_checks(values, checks, str(path))
     try:
-        return Definition(values, items, checked, references)
+        made = Definition(values, items, checked, references)
+        made.check_images()
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
+    return made
 
 
 def first_error(errors: Any, place: str = "") -> str:

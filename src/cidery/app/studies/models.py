@@ -182,11 +182,21 @@ class Study(models.Model):
         return {write_number(step): step for step in self.scale}
 
     @property
+    def lacks_references(self) -> bool:
+        """Whether there is nothing that metrics could compare captions with."""
+        return self.design != self.Design.TRIPLET and not self.references
+
+    @property
     def visit_length(self) -> int:
         """About how many answers a judge gives in a visit, attention checks included."""
         checks = min(self.check_count, self.item_count // (self.check_every - 1))
         everything = self.item_count + checks
         return min(self.items_per_judge or everything, everything)
+
+    @property
+    def has_local_images(self) -> bool:
+        """Whether its images are files of this machine."""
+        return bool(self.images) and not self.images.startswith(("https://", "http://"))
 
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""

@@ -106,7 +106,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
         "OPTIONS": {"min_length": 10},
-    }
+    },
+    {"NAME": "cidery.app.web.passwords.VarietyValidator"},
 ]
 LOGIN_URL = "sign-in"
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 60 * 60

@@ -69,7 +69,8 @@ class Studies(Page):
         return {"studies": Study.objects.defer("references")}
 
 
-def _check_file(file: File[Any]) -> None:
+def check_file(file: File[Any]) -> None:
+    """Refuse an upload that is too large, or may become so."""
     if (file.size or 0) > LARGEST_FILE:
         raise serializers.ValidationError(f"A file has at most {LARGEST_FILE // 2**20} MB.")
     if file.read(2) == GZIP:
@@ -79,7 +80,7 @@ def _check_file(file: File[Any]) -> None:
 
 def _file(help_text: str) -> serializers.FileField:
     return serializers.FileField(
-        required=False, validators=[_check_file], help_text=help_text, style=FILE_STYLE
+        required=False, validators=[check_file], help_text=help_text, style=FILE_STYLE
     )
 
 
