@@ -17,6 +17,7 @@ from support.studying import choose_dog, join, make_links, make_study, query, to
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
+AHEAD = "UPDATE studies_assignment SET given = datetime(given, '+10 seconds') WHERE state = 'given'"
 PAIR = {"image": "1", "pair": ["a dog", "a cat"]}
 
 
@@ -82,20 +83,14 @@ def test_clocks_of_two_machines_differ(world: World) -> None:
     (link,) = make_links(world["owner"], study)
     judge = join(world.app, link, study)
     task = judge.task()
-    query(
-        world.app,
-        "UPDATE studies_assignment SET given = datetime(given, '+10 seconds') WHERE state = 'given'",
-    )
+    query(world.app, AHEAD)
     task = judge.answer(task, choose_dog(task))
     assert judge.answer(task, choose_dog(task))["code"]
     sentences = make_study(world["owner"], [{"image": "1"}], design="collection", judges_each=1)
     (link,) = make_links(world["owner"], sentences)
     writer = join(world.app, link, sentences)
     task = writer.task()
-    query(
-        world.app,
-        "UPDATE studies_assignment SET given = datetime(given, '+10 seconds') WHERE state = 'given'",
-    )
+    query(world.app, AHEAD)
     assert writer.answer(task, "A brown dog runs over a very green lawn.")["code"]
 
 
