@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +31,11 @@ from cidery.meta.datasets.files import Record, read_json
 
 MOST_ITEMS = 200_000
 WEB = ("https://", "http://")
+SITE = re.compile(
+    r"https://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?"
+    r"|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
+)
+"""One that may show a study in a frame; without https only on this machine, to try it."""
 ABOUT_IMAGES = (Study.Design.PAIRWISE, Study.Design.RATING, Study.Design.COLLECTION)
 """Designs whose own question names the image."""
 
@@ -61,7 +67,8 @@ class StudyFields(serializers.ModelSerializer[Study]):
             "name", "title", "design", "question", "instructions", "consent", "judges_each",
             "timeout_minutes", "items_per_judge", "check_every", "images", "scale_low",
             "scale_high", "scale_step", "scale_low_label", "scale_high_label", "fewest_words",
-            "most_words", "forbidden", "examples", "completion_code", "completion_url", "seed",
+            "most_words", "forbidden", "examples", "completion_code", "completion_url", "frames",
+            "seed",
         ]  # fmt: skip
 
     def validate_images(self, value: str) -> str:
@@ -78,6 +85,15 @@ class StudyFields(serializers.ModelSerializer[Study]):
         """Judges are sent to web pages only."""
         if value and not value.startswith(WEB):
             raise serializers.ValidationError("The address must begin with https://.")
+        return value
+
+    def validate_frames(self, value: str) -> str:
+        """Sites are named as Content-Security-Policy names them, without paths."""
+        wrong = next((site for site in value.split() if not SITE.fullmatch(site)), None)
+        if wrong is not None:
+            raise serializers.ValidationError(
+                f"{wrong!r} is no site: write https://example.org or https://*.example.org."
+            )
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

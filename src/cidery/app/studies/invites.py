@@ -14,6 +14,10 @@ from cidery.app.studies.models import Invite, Judge, Study
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
 """As this app, Mechanical Turk and Prolific call them."""
+SUBMIT_PARAMETER = "turkSubmitTo"
+MTURK = ("https://www.mturk.com", "https://workersandbox.mturk.com")
+"""Mechanical Turk's sites, the real one and the one to try things on."""
+SUBMIT_PATH = "/mturk/externalSubmit"
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What Mechanical Turk says of people who only look."""
 LONGEST_NAME = 190
@@ -62,7 +66,19 @@ def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
     return "_".join(found.replace("\0", "").split())[:LONGEST_NAME]
 
 
-def join_study(invite: Invite, worker: str, assignment: str, before: int | None = None) -> Judge:
+def read_submit_to(study: Study, parameters: Mapping[str, str]) -> str:
+    """Return the site whose form ends a visit, if it is Mechanical Turk or one that shows it."""
+    site = parameters.get(SUBMIT_PARAMETER, "").rstrip("/")
+    return site if site in (*MTURK, *study.frame_sites) else ""
+
+
+def join_study(
+    invite: Invite,
+    worker: str,
+    assignment: str,
+    before: int | None = None,
+    submit_to: str = "",
+) -> Judge:
     """Return the judge who joins by an invite: a new one, or the one they were before.
 
     A personal invite is one judge, whoever opens it. By another invite a worker is known by the
@@ -73,6 +89,7 @@ def join_study(invite: Invite, worker: str, assignment: str, before: int | None 
         worker: the site's name for them, if a site sent them.
         assignment: the site's name for this visit.
         before: the judge whom their browser remembers, who would else see items again.
+        submit_to: the site that wants to be told of the end by a form.
     """
     known = invite.study.judges.filter(pk=before or 0)
     if invite.personal:
@@ -85,7 +102,9 @@ def join_study(invite: Invite, worker: str, assignment: str, before: int | None 
     assignment = "" if invite.personal else assignment
     with transaction.atomic():
         judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
-        visit, _ = judge.visits.get_or_create(assignment=assignment)
+        visit, _ = judge.visits.get_or_create(
+            assignment=assignment, defaults={"submit_to": submit_to}
+        )
         if judge.visit_id != visit.pk:
             judge.visit = visit
             judge.save(update_fields=["visit"])

@@ -120,7 +120,14 @@ class Study(models.Model):
         max_length=60, blank=True, help_text="Empty: each judge gets a different code."
     )
     completion_url = models.URLField(
-        max_length=500, blank=True, help_text="Where judges go when they are done."
+        max_length=500,
+        blank=True,
+        help_text="Where judges go when they are done; {code} in it becomes their code.",
+    )
+    frames = models.TextField(
+        max_length=2000,
+        blank=True,
+        help_text="Sites that may show the study in a frame, one a line: https://*.mturk.com",
     )
     seed = models.BigIntegerField(
         default=0, validators=[MinValueValidator(0), MaxValueValidator(2**62)]
@@ -185,6 +192,11 @@ class Study(models.Model):
     def lacks_references(self) -> bool:
         """Whether there is nothing that metrics could compare captions with."""
         return self.design != self.Design.TRIPLET and not self.references
+
+    @property
+    def frame_sites(self) -> list[str]:
+        """The sites that may show the study in a frame."""
+        return self.frames.split()
 
     @property
     def visit_length(self) -> int:
@@ -274,6 +286,8 @@ class Visit(models.Model):
     """When the work was done: there was nothing left to do, and something had been done."""
     code = models.CharField(max_length=60, blank=True)
     """What the judge was told then; empty before."""
+    submit_to = models.CharField(max_length=200, blank=True)
+    """The site that wants to be told by a form, as Mechanical Turk does; empty: none."""
 
     class Meta:
         """A site pays for an assignment once."""

@@ -20,7 +20,8 @@ from django.utils import timezone as clock
 from cidery.app.studies.models import Assignment, Item, Judge, Study, Visit
 
 LOCK_JUDGE = """
-SELECT j.id, j.study_id, j.worker, j.excluded, s.state, v.id, v.assignment, v.finished, v.code
+SELECT j.id, j.study_id, j.worker, j.excluded, s.state, v.id, v.assignment, v.finished, v.code,
+    v.submit_to
 FROM studies_judge j JOIN studies_study s ON s.id = j.study_id
 LEFT JOIN studies_visit v ON v.id = j.visit_id
 WHERE j.id = %s"""
@@ -75,12 +76,13 @@ def lock_judge(key: int) -> Judge:
     row = _execute(_locking(LOCK_JUDGE, "FOR UPDATE OF j"), key).fetchone()
     if row is None:
         raise Judge.DoesNotExist
-    number, study, worker, excluded, state, visit, assignment, finished, code = row
+    number, study, worker, excluded, state, visit, *about = row
     judge = Judge(id=number, study_id=study, worker=worker, excluded=bool(excluded))
     judge.study = copy(_definition(study))
     judge.study.state = state
     if visit is not None:
-        judge.visit = Visit(id=visit, assignment=assignment, code=code)
+        assignment, finished, code, submit_to = about
+        judge.visit = Visit(id=visit, assignment=assignment, code=code, submit_to=submit_to)
         judge.visit.judge, judge.visit.finished = judge, _read_time(finished)
     return judge
 

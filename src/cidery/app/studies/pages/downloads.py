@@ -11,6 +11,7 @@ from rest_framework.request import Request
 
 from cidery.app.studies.charts import CHARTS
 from cidery.app.studies.exporting import EXPORTS, export_study
+from cidery.app.studies.framing import FramedPage
 from cidery.app.studies.images import find_image, image_type
 from cidery.app.studies.models import Item, Study
 from cidery.app.studies.pages.judging import read_judge_key
@@ -38,7 +39,7 @@ class Download(Page):
         return self.download()
 
 
-class ItemImage(Download):
+class ItemImage(FramedPage, Download):
     """Sends the image of an item to the owner, or to a judge who was given the item."""
 
     role = Role.ANYONE
