@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
 from cidery.app.challenges.models import Challenge, Participation, Submission
@@ -40,6 +41,13 @@ def open_image_scores(challenge: Challenge) -> None:
     """Let teams see their own scores image by image."""
     challenge.image_scores_open = True
     challenge.save(update_fields=["image_scores_open"])
+
+
+def list_teams(challenge: Challenge) -> list[list[str]]:
+    """Return the cells of a table, a row per team that takes part or wants to."""
+    found = challenge.teams.select_related("team")
+    counts = dict(challenge.submissions.values_list("team").annotate(count=Count("pk")))
+    return [[one.team.name, one.state, str(counts.get(one.team_id, 0))] for one in found]
 
 
 def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:
