@@ -109,6 +109,16 @@ def test_after_the_code_answers_stay(world: World) -> None:
     assert again.visitor.post(f"/api/studies/{study}/undo", json={}).status_code == 400
 
 
+def test_an_item_left_in_one_visit_is_work_of_the_next(world: World) -> None:
+    study, link = new_study(world, judges_each=1, items_per_judge=1)
+    left = join(world.app, link, study, worker="one", assignment="a").task()
+    again = join(world.app, link, study, worker="one", assignment="b")
+    task = again.task()
+    assert (task["assignment"], task["answered"]) == (left["assignment"], 0)
+    done = again.answer(task, "1")
+    assert (done["state"], done["answered"], len(done["code"])) == ("done", 1, 10)
+
+
 def test_checks_alone_earn_no_code(world: World) -> None:
     """Who comes when others have all items gets no check, and no code for one."""
     study = make_study(world["owner"], triplets(2), checks=checks(), check_every=2, judges_each=1)

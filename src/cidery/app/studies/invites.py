@@ -9,7 +9,7 @@ from hashlib import sha256
 from django.db import transaction
 from django.urls import reverse
 
-from cidery.app.studies.models import Invite, Judge, Study
+from cidery.app.studies.models import Assignment, Invite, Judge, Study
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
@@ -108,4 +108,6 @@ def join_study(
         if judge.visit_id != visit.pk:
             judge.visit = visit
             judge.save(update_fields=["visit"])
+            # What was left unanswered is this visit's work.
+            judge.assignments.filter(state=Assignment.State.GIVEN).update(visit=visit)
     return judge

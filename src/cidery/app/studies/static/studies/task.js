@@ -7,14 +7,12 @@
   const problem = document.getElementById("problem");
   const assignment = answerForm.elements.assignment;
   const token = answerForm.elements.csrfmiddlewaretoken.value;
-  // Where arrow keys lead from the button at a place; -1: from none.
+  // Where keys lead from the button at a place; -1: from none. Up and down scroll the page.
   const MOVES = {
     ArrowRight: (place) => place + 1,
-    ArrowDown: (place) => place + 1,
     ArrowLeft: (place, last) => (place < 0 ? last : place - 1),
-    ArrowUp: (place, last) => (place < 0 ? last : place - 1),
-    Home: () => 0,
-    End: (_, last) => last,
+    Home: (place) => Math.min(place, 0),
+    End: (place, last) => (place < 0 ? place : last),
   };
   let waiting = false;
 
@@ -110,9 +108,11 @@
     }
     const buttons = [...answerForm.querySelectorAll("button[name=answer]")];
     if (buttons.length && event.key in MOVES) {
-      event.preventDefault(); // the page does not scroll
       const last = buttons.length - 1;
-      const place = MOVES[event.key](buttons.indexOf(document.activeElement), last);
+      const here = buttons.indexOf(document.activeElement);
+      const place = MOVES[event.key](here, last);
+      if (here < 0 && place < 0) return;
+      event.preventDefault(); // the page does not scroll
       buttons[Math.max(0, Math.min(last, place))].focus();
       return;
     }
