@@ -18,6 +18,8 @@ from cidery.errors import CideryError, InputError
 
 MEGABYTE = 1024 * 1024
 LARGEST_UPLOAD = 50 * MEGABYTE
+LARGEST_CONTENT = 200 * MEGABYTE
+"""Unpacked, however many images there are."""
 BLOCK = 64 * 1024
 """Bytes that are unpacked at once."""
 LONGEST_CAPTION = 2000
@@ -60,7 +62,7 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
 
 def largest_content(images: int) -> int:
     """Return the bytes that captions of so many images can need, once they are unpacked."""
-    return MEGABYTE + BYTES_PER_IMAGE * images
+    return min(MEGABYTE + BYTES_PER_IMAGE * images, LARGEST_CONTENT)
 
 
 def unpack(content: bytes, largest: int, images: int) -> bytes:

@@ -35,6 +35,8 @@ MOST_UPLOADS = 2
 """Files of one account that are unpacked and parsed at once."""
 LONGEST_READING = 300
 """Seconds after which a process that was to read a file has died."""
+LONGEST_WAIT = 60.0
+POLL_SECONDS = 0.1
 COUNTING = 0x63696465727901
 """The lock of PostgreSQL under which requests are counted: any number that nobody else uses."""
 
@@ -71,20 +73,27 @@ def counting() -> Iterator[None]:
 
 
 @contextmanager
-def reading_upload(account: Account) -> Iterator[None]:
-    """Take one of the few places of an account whose files are being read."""
+def reading_upload(account: Account, patience: float = LONGEST_WAIT) -> Iterator[None]:
+    """Wait for one of the few places of an account whose files are being read, and take it."""
     key, counts, started = f"upload-{account.pk}", StoredCounts(), time.time()
 
     def others() -> list[float]:
         found = [one for one in counts.get(key, []) if started - one < LONGEST_READING]
         return [one for one in found if one != started]
 
-    with counting():
-        if len(others()) >= MOST_UPLOADS:
+    def take() -> bool:
+        with counting():
+            if len(others()) >= MOST_UPLOADS:
+                return False
+            counts.set(key, [started, *others()], LONGEST_READING)
+            return True
+
+    while not take():
+        if time.time() - started >= patience:
             raise Throttled(
                 detail=f"Your account is sending {MOST_UPLOADS} files already; wait for them."
             )
-        counts.set(key, [started, *others()], LONGEST_READING)
+        time.sleep(POLL_SECONDS)
     try:
         yield
     finally:
