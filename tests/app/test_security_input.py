@@ -273,6 +273,7 @@ def test_studies_refuse(world: World, field: str, value: object) -> None:
     """Scales that fill the memory, texts that no database takes, addresses that are none."""
     line = json.dumps({"image": "1", "caption": "c"})
     content = {"name": "refused", "title": "x", "design": "rating", "items": line}
+    content["question"] = "How good is it?"
     low = {"scale_low": -1e308} if value == 1e308 else {}
     answer = world["owner"].post("/api/studies/new", json={**content, **low, field: value})
     assert answer.status_code == 400, answer.text

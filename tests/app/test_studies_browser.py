@@ -192,6 +192,7 @@ def test_the_owner_makes_a_study_with_a_form(
     page.locator("#name").fill("by-form")
     page.locator("#title").fill("Which describes it better?")
     page.locator("#design").select_option("pairwise")
+    page.locator("#question").fill("Which sentence is better?")
     page.locator("#results_1").set_input_files(examples / "system_a.json")
     page.get_by_role("button", name="Make the study").click()
     page.get_by_text("pairs need the results of two systems, not of 1").wait_for()
