@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
+import pytest
+
+from cidery.errors import SettingError
 from support.attacking import World
 from support.serving import PASSWORD, Visitor
 
@@ -68,11 +71,26 @@ def test_a_password_is_changed(world: World) -> None:
 def test_a_mistyped_name_makes_no_owner(world: World) -> None:
     said = world.app.run("serve", "--owner-link", "onwer", status=2)
     assert "there is no owner 'onwer'; there are: owner; see --new-owner" in said
-    assert "/set-password/" in world.app.run("serve", "--owner-link", "owner")
     assert "/set-password/" in world.app.run("serve", "--new-owner", "second")
-    again = world.app.run("serve", "--new-owner", "second", status=2)
-    assert "there is an owner 'second' already" in again
-    assert "looks like another" in world.app.run("serve", "--new-owner", "\u043ewner", status=2)
+
+
+def test_an_owner_is_made_on_purpose(local_app: None) -> None:
+    from cidery.app.web.models import Account
+    from cidery.app.web.owners import make_owner_link
+
+    here = "https://x.org/"
+    try:
+        for name in ("owner", "OWNER"):  # the first one is made
+            assert make_owner_link(name, here).startswith("https://x.org/set-password/")
+        with pytest.raises(SettingError, match="there is no owner 'onwer'"):
+            make_owner_link("onwer", here)
+        assert "/set-password/" in make_owner_link("second", here, new=True)
+        with pytest.raises(SettingError, match="there is an owner 'second' already"):
+            make_owner_link("second", here, new=True)
+        with pytest.raises(SettingError, match="looks like another"):
+            make_owner_link("\u043ewner", here, new=True)
+    finally:
+        Account.objects.filter(kind=Account.Kind.OWNER).delete()
 
 
 @contextmanager

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 SCALES: dict[str, tuple[float, float, float]] = {
-    "five": (1, 5, 1),
-    "from zero": (0, 4, 1),
+    "digits": (0, 4, 1),
     "eleven": (0, 10, 1),
     "tenths": (0, 1, 0.1),
     "signed": (-2, 2, 1),
@@ -68,8 +67,9 @@ def shown_label(button: Any) -> str:
 def test_what_is_shown_is_what_is_stored(scale: str, owner: Visitor, browser: Browser) -> None:
     low, high, step = SCALES[scale]
     count = round((high - low) / step) + 1
-    one_key = scale in ("five", "from zero")
-    study = make_rating(owner, count + (count if one_key else 0) + 2, low, high, step)
+    clicked = sorted({0, 1, count // 2, count - 1})
+    one_key = scale == "digits"
+    study = make_rating(owner, len(clicked) + (count if one_key else 0) + 2, low, high, step)
     page = begin(browser, owner, study)
     hint = "a digit answers with the button of that number" if one_key else "Keys: ← and → choose"
     page.get_by_text(hint).wait_for()
@@ -79,13 +79,15 @@ def test_what_is_shown_is_what_is_stored(scale: str, owner: Visitor, browser: Br
         page.locator("#count").get_by_text(f"{len(chosen)} of ", exact=False).wait_for()
         page.wait_for_function(f"document.getElementById('progress').value === {len(chosen)}")
 
-    for place in range(count):  # every button, by mouse
+    buttons = page.locator("button.step")
+    labels = [shown_label(button) for button in buttons.all()]
+    assert [float(label) for label in labels] == pytest.approx(
+        [low + step * place for place in range(count)]
+    )
+    for place in clicked:
         next_item()
-        button = page.locator("button.step").nth(place)
-        chosen.append(shown_label(button))
-        button.click()
-    labels = list(chosen)
-    assert len(set(labels)) == count
+        buttons.nth(place).click()
+        chosen.append(labels[place])
     for key in labels if one_key else ():
         next_item()
         page.keyboard.press(key)
@@ -105,9 +107,6 @@ def test_what_is_shown_is_what_is_stored(scale: str, owner: Visitor, browser: Br
     page.get_by_role("heading", name="Thank you").wait_for()
     page.close()
     assert stored(owner, study) == [float(label) for label in chosen]
-    assert [float(label) for label in labels] == pytest.approx(
-        [low + step * place for place in range(count)]
-    )
 
 
 @pytest.mark.parametrize(

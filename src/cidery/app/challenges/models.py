@@ -319,6 +319,11 @@ class Submission(models.Model):
         """Whether only the owner sees its scores."""
         return self.probe in self.HIDDEN_PROBES
 
+    @property
+    def waits_for_owner(self) -> bool:
+        """Whether the owner has yet to decide on its scores; its team cannot submit meanwhile."""
+        return self.probe == self.Probe.WITHHELD
+
     def shows_scores_to(self, account: Any) -> bool:
         """Tell whether an account that sees the submission sees its scores."""
         return _is_owner(account) or not (self.is_withheld or self.challenge.hides_scores)

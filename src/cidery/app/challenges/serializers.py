@@ -158,7 +158,7 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
         model = Submission
         fields: tuple[str, ...] = (
             *("id", "challenge", "team", "title", "created", "state", "steps_done", "steps"),
-            *("scored", "is_withheld"),
+            *("scored", "is_withheld", "waits_for_owner"),
         )
 
 
