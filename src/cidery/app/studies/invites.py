@@ -67,9 +67,10 @@ def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
 
 
 def read_submit_to(study: Study, parameters: Mapping[str, str]) -> str:
-    """Return the site whose form ends a visit, if it is Mechanical Turk or one that shows it."""
+    """Return the site whose form ends a visit in a frame: Mechanical Turk, or one that is named."""
     site = parameters.get(SUBMIT_PARAMETER, "").rstrip("/")
-    return site if site in (*MTURK, *study.frame_sites) else ""
+    known = (*MTURK, *study.frame_sites) if study.frame_sites else ()
+    return site if site in known else ""
 
 
 def join_study(
