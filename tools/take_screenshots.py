@@ -31,6 +31,8 @@ CHALLENGE = {
     "reference for every image; they stay hidden.",
     "metrics": ["cider-d", "bleu-4", "rouge-l"],
     "frequencies": "coco-val2014",
+    "entry": "open",
+    "probes_shown": 1000,
     "references": {"c5": "references.json"},
     "closes": "2030-06-30T12:00:00Z",
 }

@@ -61,6 +61,8 @@ def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
         "slug": "orchard",
         "title": "Orchard captions",
         "metrics": ["rouge-l", "bleu-4"],
+        "entry": "open",
+        "probes_shown": 1000,
         "references": {"c5": "references.json"},
     }
     (folder / "challenge.json").write_text(json.dumps(challenge))

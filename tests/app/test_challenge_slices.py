@@ -24,6 +24,8 @@ DEFINITION = {
     "title": "Domains",
     "metrics": METRICS,
     "frequencies": "coco-val2014",
+    "entry": "open",
+    "probes_shown": 1000,
     "references": {"c5": "nocaps.json"},
     "slices": "domain",
 }
@@ -113,7 +115,6 @@ def test_scores_and_tests_by_slice_are_those_of_cidery_compare(scored: Any) -> N
     board = rank(challenge, slice="in-domain")
     assert [entry.submission.title for entry in board.entries] == ["system_a", "system_b"]
     cells = board.entries[1].scores
-    assert [cell.score.slice for cell in cells] == ["in-domain"] * 2
     assert {cell.mark.value for cell in cells} == {"apart"}
     with pytest.raises(CideryError, match="there is no slice 'out-domain'"):
         rank(challenge, slice="out-domain")

@@ -48,7 +48,8 @@ def open_challenge(app: Installation) -> Visitor:
     for name in bundled.NAMES:
         shutil.copy(bundled.path(name), app.folder)
     content: dict[str, Any] = {"slug": "orchard", "title": "Orchard", "metrics": ["rouge-l"]}
-    content |= {"per_day": 1000, "in_all": 1000, "references": {"c5": "references.json"}}
+    content |= {"per_day": 1000, "in_all": 1000, "entry": "open", "probes_shown": 1000}
+    content |= {"references": {"c5": "references.json"}}
     (app.folder / "challenge.json").write_text(json.dumps(content))
     app.run("challenge", "create", str(app.folder / "challenge.json"))
     team = app.visitor()

@@ -81,6 +81,7 @@ def test_reading_leaves_an_installation_as_it_was(tmp_path: Path) -> None:
         shutil.copy(bundled.path(name), tmp_path)
     results = {"ours": "system_a.json", "theirs": "system_b.json"}
     study = {"name": "closer", "title": "Closer?", "design": "pairwise"}
+    study["question"] = "Which is better?"
     study["items"] = {"results": results, "sample": 2}  # type: ignore[assignment]
     (tmp_path / "study.json").write_text(json.dumps(study))
     challenge = 'slug = "orchard"\ntitle = "Orchard"\nmetrics = ["rouge-l"]\n'

@@ -13,6 +13,7 @@ import zipfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -272,6 +273,7 @@ def test_studies_refuse(world: World, field: str, value: object) -> None:
     """Scales that fill the memory, texts that no database takes, addresses that are none."""
     line = json.dumps({"image": "1", "caption": "c"})
     content = {"name": "refused", "title": "x", "design": "rating", "items": line}
+    content["question"] = "How good is it?"
     low = {"scale_low": -1e308} if value == 1e308 else {}
     answer = world["owner"].post("/api/studies/new", json={**content, **low, field: value})
     assert answer.status_code == 400, answer.text
@@ -368,8 +370,8 @@ def test_names_in_archives_lead_nowhere(world: World) -> None:
 
 def bombs() -> Iterator[tuple[str, bytes]]:
     zeros = b"\0" * (210 * 2**20)
-    yield "larger than 200 MB", gzip.compress(zeros, 1)
-    yield "larger than 200 MB", packed(("r.json", zeros))
+    yield "too large for captions of 12 images", gzip.compress(zeros, 1)
+    yield "too large for captions of 12 images", packed(("r.json", zeros))
     del zeros
     yield "too large for captions of 12 images", gzip.compress(b" " * (20 * 2**20), 1)
     yield "far more than captions", gzip.compress(b"[" + b"[]," * 300_000 + b"[]]", 1)
@@ -505,13 +507,13 @@ def test_limits_hold_in_bursts(strict: Installation) -> None:
         return all(one["state"] == "scored" for one in shown)
 
     wait_until(scored)
-    stranger, path = strict.visitor(), "/api/challenges/orchard/compare"
+    path = "/api/challenges/orchard/compare"
     first, second = ({"first": numbers[1], "second": n} for n in (numbers[0], numbers[2]))
     # Leaderboards compare teams' best: two submissions of one team nobody has compared yet.
-    codes = [stranger.get(path, params=pair).status_code for pair in (first, second)]
+    codes = [owner.get(path, params=pair).status_code for pair in (first, second)]
     assert codes == [200, 429]
     # After a lease without an answer it would be asked for again, which the limit refuses.
-    wait_until(lambda: stranger.get(path, params=first).json().get("is_ready"))
+    wait_until(lambda: owner.get(path, params=first).json().get("is_ready"))
 
 
 def test_the_host_is_checked_where_the_address_is_known(strict: Installation) -> None:
@@ -531,6 +533,10 @@ def test_the_host_is_checked_where_the_address_is_known(strict: Installation) ->
         "\uff2fther team",
         "OTHER TEAM",
         "Other team\u00ad",
+        *(f"Other team{unseen}" for unseen in "\ufe0f\u034f\u2800\u180b\u3164"),
+        "\u041ether team",  # a Cyrillic O
+        "0ther team",
+        "Other tearn",
     ],
 )
 def test_no_team_passes_for_another(world: World, name: str) -> None:
@@ -538,6 +544,75 @@ def test_no_team_passes_for_another(world: World, name: str) -> None:
     answer = visitor.post("/api/sign-up", json={"name": name, "password": PASSWORD})
     assert answer.status_code == 400
     assert list(answer.json()["errors"]) == ["name"]
+
+
+@pytest.mark.parametrize("title", ["\x1b[31mred", "Ours\u202e", "two\nlines"])
+def test_titles_steer_no_terminal(world: World, title: str) -> None:
+    refused = submit(world["team"], "orchard", results("dog"), title)
+    assert refused.status_code == 400
+    assert refused.json()["errors"]["title"] == [
+        "A title is one line, without invisible characters."
+    ]
+
+
+def test_counts_are_not_driven_out(local_app: None) -> None:
+    """However much else is tried, what was tried before still counts, until it expires."""
+    from django.test import RequestFactory
+    from rest_framework.request import Request
+
+    from cidery.app.web.limits import AccountLimit
+    from cidery.app.web.models import Attempts
+
+    class Limit(AccountLimit):
+        rate = "3/hour"
+
+    def attempt(name: str) -> bool:
+        request = Request(RequestFactory().post("/sign-in"))
+        request._full_data = {"name": name}
+        return Limit().allow_request(request, None)  # type: ignore[arg-type]
+
+    assert [attempt("victim") for _ in range(4)] == [True, True, True, False]
+    for number in range(400):
+        assert attempt(f"other {number}")
+    assert not attempt("victim")
+    Attempts.objects.update(expires="2000-01-01T00:00Z")
+    assert attempt("victim")
+    assert Attempts.objects.count() == 1
+
+
+def test_few_files_of_an_account_are_read_at_once(local_app: None) -> None:
+    from rest_framework.exceptions import Throttled
+
+    from cidery.app.web.limits import MOST_UPLOADS, reading_upload
+    from cidery.app.web.models import Account
+
+    one, other = Account(pk=10_001), Account(pk=10_002)
+    with ExitStack() as reading:
+        for _ in range(MOST_UPLOADS):
+            reading.enter_context(reading_upload(one))
+        with pytest.raises(Throttled, match="sending 2 files"), reading_upload(one, 0):
+            pass
+        with reading_upload(other):
+            pass
+    with pytest.raises(ValueError, match="damaged"), reading_upload(one):
+        raise ValueError("damaged")
+    with reading_upload(one):
+        pass
+
+
+def test_an_ipv6_network_is_one_stranger(local_app: None) -> None:
+    from django.test import RequestFactory
+    from rest_framework.request import Request
+
+    from cidery.app.web.limits import WriteLimit
+
+    def known_as(address: str) -> str:
+        return WriteLimit().get_ident(Request(RequestFactory().get("/", REMOTE_ADDR=address)))
+
+    assert known_as("2001:db8:1:2::1") == known_as("2001:db8:1:2:ffff::9") == "2001:db8:1:2::/64"
+    assert known_as("2001:db8:1:3::1") != known_as("2001:db8:1:2::1")
+    assert known_as("::ffff:192.0.2.1") == known_as("192.0.2.1") == "192.0.2.1"
+    assert known_as("proxy-said-nothing") == "proxy-said-nothing"
 
 
 def test_the_message_of_a_wrong_name_is_that_of_a_wrong_password(world: World) -> None:

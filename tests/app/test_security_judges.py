@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cidery.meta.datasets.files import read_table
 from support.attacking import PAYLOAD, World, checks, items
 from support.browsing import open_page
 from support.serving import PASSWORD
@@ -80,6 +84,52 @@ def test_codes_come_at_the_end_and_only_there(world: World) -> None:
     assert one.task()["code"] == ""
 
 
+def test_a_personal_link_is_paid_once(world: World) -> None:
+    study, _ = new_study(world, judges_each=1)
+    (link,) = make_links(world["owner"], study, personal=True)
+    codes = set()
+    for assignment in ("", "x2", "x3"):
+        judge = join(world.app, link, study, assignment=assignment)
+        judge.answer_all(choose_dog)
+        codes.add(judge.task()["code"])
+    assert len(codes) == 1 and "" not in codes
+
+
+def test_after_the_code_answers_stay(world: World) -> None:
+    study, link = new_study(world, judges_each=1)
+    judge = join(world.app, link, study, worker="one", assignment="a")
+    judge.answer_all(choose_dog)
+    assert judge.task()["code"]
+    assert judge.visitor.post(f"/api/studies/{study}/undo", json={}).status_code == 400
+    assert judge.task()["answered"] == 2
+    # Nor does another visit take back what an earlier one was paid for.
+    again = join(world.app, link, study, worker="one", assignment="b")
+    task = again.task()
+    assert (task["answered"], task["can_undo"], task["code"]) == (0, False, "")
+    assert again.visitor.post(f"/api/studies/{study}/undo", json={}).status_code == 400
+
+
+def test_an_item_left_in_one_visit_is_work_of_the_next(world: World) -> None:
+    study, link = new_study(world, judges_each=1, items_per_judge=1)
+    left = join(world.app, link, study, worker="one", assignment="a").task()
+    again = join(world.app, link, study, worker="one", assignment="b")
+    task = again.task()
+    assert (task["assignment"], task["answered"]) == (left["assignment"], 0)
+    done = again.answer(task, "1")
+    assert (done["state"], done["answered"], len(done["code"])) == ("done", 1, 10)
+
+
+def test_checks_alone_earn_no_code(world: World) -> None:
+    """Who comes when others have all items gets no check, and no code for one."""
+    study = make_study(world["owner"], triplets(2), checks=checks(), check_every=2, judges_each=1)
+    (link,) = make_links(world["owner"], study)
+    first = join(world.app, link, study, worker="first")
+    for task in first.answer_all(choose_dog):
+        assert task["answered"] < task["goal"]
+    late = [join(world.app, link, study, worker=f"late{n}").task() for n in range(4)]
+    assert {(task["state"], task["code"]) for task in late} == {("done", "")}
+
+
 def test_nothing_is_taken_after_closing(world: World) -> None:
     study, link = new_study(world)
     judge = join(world.app, link, study)
@@ -124,12 +174,25 @@ def test_checks_and_sides_cannot_be_told(world: World) -> None:
     assert len(swapped) == 2
 
 
-def test_formulas_in_exports_are_text(world: World) -> None:
-    study, link = new_study(world, number=1)
-    judge = join(world.app, link, study, worker="=HYPERLINK(1)")
-    judge.answer(judge.task(), "1")
-    exported = world["owner"].get(f"/studies/{study}/export/answers").text
-    assert ",'=HYPERLINK(1)," in exported
+def test_formulas_in_exports_are_text(world: World, tmp_path: Path) -> None:
+    """Not what judges write, nor what captions and images are called; numbers stay numbers."""
+    formula = "=HYPERLINK(1)"
+    item = {"image": formula, "caption": "-1+1|cmd", "system": "@x"}
+    scale = {"scale_low": -2, "scale_high": 2}
+    study = make_study(world["owner"], [item], design="rating", **scale)
+    (link,) = make_links(world["owner"], study)
+    judge = join(world.app, link, study, worker=formula, assignment="+1+1")
+    judge.answer_all(lambda _: "-2")
+    for kind in ("answers", "csv", "codes"):
+        exported = world["owner"].get(f"/studies/{study}/export/{kind}").text
+        rows = list(csv.reader(io.StringIO(exported)))
+        cells = [cell for row in rows for cell in row]
+        assert {cell for cell in cells if cell[:1] in ("=", "+", "-", "@")} <= {"-2"}
+        assert f"'{formula}" in cells
+    path = tmp_path / "judgments.csv"
+    path.write_text(world["owner"].get(f"/studies/{study}/export/csv").text)
+    record = next(read_table(path))
+    assert (record.text("image"), record.text("caption")) == (formula, "-1+1|cmd")
 
 
 SMUGGLE = """payload => new Promise(resolve => {

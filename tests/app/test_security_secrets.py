@@ -270,7 +270,7 @@ def test_a_restored_copy_goes_on_scoring(world: World) -> None:
     folder = world.app.folder / "restored"
     (folder / "data").mkdir(parents=True)
     world.app.run("serve", "--backup", str(folder / "data" / "cidery.sqlite3"))
-    before = world["team"].get(f"/api/submissions/{world.submissions['team']}").json()["scores"]
+    before = world["owner"].get(f"/api/submissions/{world.submissions['team']}").json()["scores"]
     with running(folder) as restored:
         team, owner = restored.visitor(), restored.visitor()
         team.sign_in(OTHER)

@@ -52,7 +52,7 @@ def test_every_item_has_its_judges(installation: Installation, owner: Visitor) -
     assert shown["alpha"]["score"] is None  # everybody says the same
     assert {judge["with_majority"] for judge in shown["judges"]} == {1.0}
     assert tasks[0]["code"] and tasks[0]["code"] == judges[0].task()["code"]
-    assert tasks[0]["code"] in {judge["code"] for judge in shown["judges"]}
+    assert [tasks[0]["code"]] in [judge["codes"] for judge in shown["judges"]]
 
 
 def test_sides_are_swapped_and_recorded(installation: Installation, owner: Visitor) -> None:
@@ -99,8 +99,8 @@ def test_undo(installation: Installation, owner: Visitor) -> None:
     assert back["answered"] == 0
     assert judge.answer(back, choose_dog(back))["assignment"] == second["assignment"]
     judge.answer_all(choose_dog)
-    judge.undo()  # also after the end
-    judge.answer_all(choose_dog)
+    assert not judge.task()["can_undo"]  # the work was paid for: answers stay
+    assert judge.visitor.post(f"/api/studies/{study}/undo", json={}).status_code == 400
     lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
     assert [json.loads(line)["votes"] for line in lines] == [[1]] * 3
 
@@ -204,7 +204,17 @@ def test_visits_of_crowdsourcing_sites(installation: Installation, owner: Visito
         codes.append(judge.task()["code"])
     assert codes[0] != codes[1]
     (summary,) = owner.get(f"/api/studies/{study}").json()["judges"]
-    assert (summary["worker"], summary["answers"], summary["code"]) == ("W7", 4, codes[1])
+    assert (summary["worker"], summary["answers"], summary["codes"]) == ("W7", 4, codes)
+    # Coming back for a finished assignment shows its code, and gives nothing more to do.
+    back = join(installation, link, study, workerId="W7", assignmentId="A1").task()
+    assert (back["state"], back["code"], back["answered"]) == ("done", codes[0], 2)
+    exported = owner.get(f"/studies/{study}/export/codes").text
+    rows = list(csv.DictReader(io.StringIO(exported)))
+    assert [(row["assignment"], row["code"], row["answers"]) for row in rows] == [
+        ("A1", codes[0], "2"),
+        ("A2", codes[1], "2"),
+    ]
+    assert all(row["finished"] for row in rows)
     visitor, path = installation.visitor(), "/api/" + link.split("/", 3)[3]
     preview = {"workerId": "W8", "assignmentId": "ASSIGNMENT_ID_NOT_AVAILABLE"}
     assert visitor.get(path, params=preview).json()["is_preview"]
@@ -333,17 +343,31 @@ def test_a_reviewer_sees_images_from_elsewhere(installation: Installation, owner
 
 
 def test_a_sentence_is_collected_once(installation: Installation, owner: Visitor) -> None:
-    study = make_study(owner, [{"image": "x"}], design="collection", judges_each=2)
+    images = "https://images.example.org/{image}"
+    study = make_study(
+        owner, [{"image": "x"}, {"image": "y"}], design="collection", judges_each=2, images=images
+    )
     (link,) = make_links(owner, study)
     one, two = (join(installation, link, study) for _ in range(2))
     sentence = "A brown dog runs over a very green lawn."
-    one.answer_all(lambda _: sentence)
-    refused = two.try_answer(two.task(), sentence.upper().replace(".", "!"))
+    task = two.task()
+    while (mine := one.task())["image"] != task["image"]:
+        one.answer(mine, "A grey cat sleeps on a very old roof.")
+    one.answer(mine, sentence)
+    refused = two.try_answer(task, sentence.upper().replace(".", "!"))
     assert "was given before" in refused.json()["errors"]["answer"][0]
-    back = one.undo()
-    assert back["draft"] == sentence
-    one.answer_all(lambda _: sentence + " It barks.")
-    assert two.answer(two.task(), sentence)["state"] == "done"
+    assert two.answer(task, sentence + " It barks.")["state"] == "task"
+
+
+def test_a_sentence_that_was_taken_back_is_a_draft(
+    installation: Installation, owner: Visitor
+) -> None:
+    study = make_study(owner, [{"image": "x"}, {"image": "y"}], design="collection")
+    (link,) = make_links(owner, study)
+    judge = join(installation, link, study)
+    sentence = "A brown dog runs over a very green lawn."
+    judge.answer(judge.task(), sentence)
+    assert judge.undo()["draft"] == sentence
 
 
 def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_path: Path) -> None:
@@ -374,6 +398,43 @@ def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_p
         drawn = owner.get(f"/studies/{study}/charts/{chart}.svg")
         assert drawn.headers["content-type"] == "image/svg+xml"
         assert b"<svg" in drawn.content
+
+
+def test_pairs_without_references_have_winners(
+    installation: Installation, owner: Visitor, tmp_path: Path
+) -> None:
+    items = [{"image": str(n), "pair": [f"a dog {n}", f"a cat {n}"]} for n in range(3)]
+    study = make_study(owner, items, design="pairwise")
+    (link,) = make_links(owner, study)
+    for choose in (choose_dog, choose_cat, choose_dog):
+        join(installation, link, study).answer_all(choose)
+    path = f"/api/studies/{study}/accuracy"
+    shown = owner.get(path).json()
+    assert (shown["first_wins"], shown["second_wins"], shown["ties"]) == (3, 0, 0)
+    assert [one["votes"] for one in shown["winners"]] == [1, 1, 1]
+    assert shown["problem"].startswith("The study has no references")
+    assert "Add references" in owner.get(f"/studies/{study}/accuracy").text
+    assert owner.get(f"/studies/{study}/charts/answers.svg").status_code == 200
+    # References come later, on the web or from the command line.
+    others = owner.post(
+        f"/api/studies/{study}/references",
+        files={"references": ("r.json", json.dumps({"x": ["a fish"]}).encode())},
+    )
+    assert others.json()["errors"]["references"] == [
+        "the references are of other images than the study's"
+    ]
+    file = tmp_path / "references.json"
+    file.write_text(json.dumps({str(n): [f"the dog {n}", "a dog"] for n in range(4)}))
+    told = installation.run("study", "references", study, str(file))
+    assert told == f"{study}: 3 images have references now\n"
+    shown = owner.get(path, params={"metric": "rouge-l"}).json()
+    assert (shown["problem"], shown["first_wins"]) == ("", 3)
+    assert shown["lines"][0][0] == "rouge-l"
+    exported = owner.get(f"/studies/{study}/export/jsonl").text
+    assert json.loads(exported.splitlines()[0]) == {
+        "image": "0",
+        "references": ["the dog 0", "a dog"],
+    }
 
 
 def test_many_judges_at_once(installation: Installation, owner: Visitor) -> None:

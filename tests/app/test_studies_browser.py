@@ -72,7 +72,7 @@ def test_a_judge_finishes_by_keyboard(app: Installation, owner: Visitor, browser
     assert len(set(shown)) == 4
     told = owner.get(f"/api/studies/{study}").json()
     assert told["answered"] == 4
-    assert code == told["judges"][0]["code"]
+    assert [code] == told["judges"][0]["codes"]
     lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
     assert all('"votes": [1]' in line for line in lines)
     assert errors == []  # the content security policy complains in the console
@@ -159,25 +159,6 @@ def test_a_sentence_is_written_and_corrected(owner: Visitor, browser: Browser) -
     page.close()
 
 
-def test_ratings_by_keys(owner: Visitor, browser: Browser) -> None:
-    items = [{"image": str(n), "captions": ["a dog", "a cat"][: n + 2]} for n in range(2)]
-    for scale, key, rating in (
-        ({}, "4", 4),
-        ({"scale_low": 0, "scale_high": 1, "scale_step": 0.25}, "2", 0.25),
-    ):
-        study = make_study(owner, items, design="rating", judges_each=1, **scale)
-        (link,) = make_links(owner, study)
-        page = open_task(browser, link)
-        for number in range(2):
-            page.locator("#count").get_by_text(f"{number} of 2").wait_for()
-            page.keyboard.press("9")  # no step
-            page.keyboard.press(key)
-        page.get_by_role("heading", name="Thank you").wait_for()
-        page.close()
-        lines = owner.get(f"/studies/{study}/export/jsonl").text.splitlines()
-        assert all(f'"ratings": [{rating}]' in line for line in lines)
-
-
 def test_sentences_are_text(owner: Visitor, browser: Browser) -> None:
     """Captions that look like HTML are shown as they are, by the server and by the script."""
     evil = "<img src=x onerror=document.title='broken'><b>dog</b>"
@@ -211,6 +192,7 @@ def test_the_owner_makes_a_study_with_a_form(
     page.locator("#name").fill("by-form")
     page.locator("#title").fill("Which describes it better?")
     page.locator("#design").select_option("pairwise")
+    page.locator("#question").fill("Which sentence is better?")
     page.locator("#results_1").set_input_files(examples / "system_a.json")
     page.get_by_role("button", name="Make the study").click()
     page.get_by_text("pairs need the results of two systems, not of 1").wait_for()

@@ -120,8 +120,12 @@ def pictures(installation: Installation) -> Path:
 def test_images_stay_in_their_folder(
     installation: Installation, owner: Visitor, pictures: Path
 ) -> None:
+    """Files that come to lie elsewhere later, or turn out to be no images, are not sent."""
     images = ["1.png", "../outside.png", "note.txt", "bad.svg", "none.png", str(pictures / "1.png")]
-    items = "".join(json.dumps({"image": image, "caption": "x"}) + "\n" for image in images)
+    names = [f"{number}.png" for number in range(1, len(images) + 1)]
+    for name in names:
+        (pictures / name).write_bytes(PIXEL)
+    items = "".join(json.dumps({"image": name, "caption": "x"}) + "\n" for name in names)
     (installation.folder / "items.jsonl").write_text(items)
     definition = {"name": "pictures", "title": "Pictures", "design": "rating", "judges_each": 1}
     definition |= {"images": "pictures/{image}", "items": {"file": "items.jsonl"}}
@@ -134,6 +138,11 @@ def test_images_stay_in_their_folder(
             "WHERE s.name = 'pictures'",
         )
     )
+    for number, image in enumerate(images, start=1):
+        content = json.dumps({"image": image, "caption": "x"})
+        query(
+            installation, f"UPDATE studies_item SET content = '{content}' WHERE id = {keys[number]}"
+        )
     statuses = [
         owner.get(f"/studies/pictures/images/{keys[number]}").status_code
         for number in range(1, len(images) + 1)
@@ -193,7 +202,7 @@ def test_uploads_are_named_without_their_place(owner: Visitor) -> None:
     fields = {"name": "broken", "title": "x", "design": "collection"}
     files = {"references": ("../../references.json", b"{broken")}
     answer = owner.post("/api/studies/new", data=fields, files=files)
-    (problem,) = answer.json()["errors"]["items"]
+    (problem,) = answer.json()["errors"]["references"]
     assert problem.startswith("references.json")
     assert "/" not in problem.split(":")[0]
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
+import tracemalloc
 import zipfile
 from typing import Any
 
 import pytest
 
 from cidery.app.challenges import uploads
-from cidery.app.challenges.uploads import read_captions, unpack
+from cidery.app.challenges.uploads import read_captions
 from cidery.errors import InputError
 
 IMAGES = [11, 12, 13]
@@ -23,9 +25,9 @@ def as_json(content: Any) -> bytes:
     return json.dumps(content).encode()
 
 
-def as_zip(**files: bytes) -> bytes:
+def as_zip(method: int = zipfile.ZIP_DEFLATED, **files: bytes) -> bytes:
     target = io.BytesIO()
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(target, "w", method) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
     return target.getvalue()
@@ -95,16 +97,42 @@ def test_captions_that_are_no_text() -> None:
         read_captions(as_json(content), IMAGES)
 
 
-@pytest.mark.parametrize("pack", [gzip.compress, lambda content: as_zip(**{"x.json": content})])
-def test_bombs_are_refused(pack: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "LARGEST_CONTENT", 1024 * 1024)
-    bomb = pack(b" " * 2 * 1024 * 1024)
-    assert len(bomb) < 10_000
-    with pytest.raises(InputError, match=r"Unpacked, the file is larger than 1 MB\."):
-        unpack(bomb)
+PACKED: dict[str, Any] = {
+    "gzip": gzip.compress,
+    "deflate": lambda content: as_zip(**{"x.json": content}),
+    "bz2": lambda content: as_zip(zipfile.ZIP_BZIP2, **{"x.json": content}),
+    "lzma": lambda content: as_zip(zipfile.ZIP_LZMA, **{"x.json": content}),
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_bombs_are_refused(kind: str) -> None:
+    """The limit follows from the images, and holds while the file is unpacked."""
+    size = 20 * uploads.MEGABYTE
+    bomb = PACKED[kind](b" " * size)
+    assert len(bomb) < 60_000
+    tracemalloc.start()
+    with pytest.raises(InputError, match=r"too large for captions of 3 images|in an unusual way"):
+        read_captions(bomb, IMAGES)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 8 * uploads.MEGABYTE
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_damaged_archives_are_refused(kind: str) -> None:
+    """Whichever byte of an archive is wrong, the answer is a message or the captions."""
+    good = PACKED[kind](as_json(GOOD))
+    for place in range(len(good)):
+        for value in (0, 255, good[place] ^ 1):
+            damaged = good[:place] + bytes([value]) + good[place + 1 :]
+            with contextlib.suppress(InputError):
+                read_captions(damaged, IMAGES)
+        with contextlib.suppress(InputError):
+            read_captions(good[:place], IMAGES)
 
 
 def test_large_files_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uploads, "LARGEST_UPLOAD", 1024 * 1024)
     with pytest.raises(InputError, match=r"The file is larger than 1 MB\."):
-        unpack(b" " * (1024 * 1024 + 1))
+        read_captions(b" " * (1024 * 1024 + 1), IMAGES)

@@ -87,7 +87,7 @@ def test_forged_requests_are_refused(installation: Installation) -> None:
 
 
 def test_the_owners_link_works_once(installation: Installation) -> None:
-    link = installation.run("serve", "--owner-link", "Grower").strip()
+    link = installation.run("serve", "--new-owner", "Grower").strip()
     path = "/" + link.split("/", 3)[3]
     owner = installation.visitor()
     assert "Grower" in owner.get(path).text

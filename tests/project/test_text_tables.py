@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from cidery.text_tables import latex_table, markdown_table, text_table
+import pytest
+
+from cidery.text_tables import (
+    guard_cell,
+    latex_table,
+    markdown_table,
+    show_controls,
+    text_table,
+    unguard_cell,
+)
 
 HEADER = ["metric", "score", "note"]
 ROWS = [["bleu-4", "0.3", "50 % of a|b"], ["a_b", "12.25", ""]]
@@ -44,3 +53,19 @@ def test_latex() -> None:
         r"\bottomrule",
         r"\end{tabular}",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["=1+1", "'=1+1", "+cmd|x", "-1", "-1+1", "@x", "\tx", "'quoted'", "plain", "", "''@"],
+)
+def test_cells_are_text_to_spreadsheets_and_come_back(text: str) -> None:
+    cell = guard_cell(text)
+    assert unguard_cell(cell) == text
+    assert cell[:1] not in ("=", "+", "-", "@", "\t") or cell == "-1"
+
+
+def test_controls_are_written_out() -> None:
+    """What would steer a terminal, or turn the direction of its text, is shown instead."""
+    assert show_controls("\x1b[31mred\x9b\u202e") == r"\x1b[31mred\x9b\u202e"
+    assert show_controls("Ŀ 日本 é\n") == "Ŀ 日本 é\n"

@@ -105,6 +105,8 @@ def make_challenge(owner: Visitor, slug: str, **fields: Any) -> None:
         "metrics": "cider-d bleu-1",
         "per_day": 1000,
         "in_all": 1000,
+        "entry": "open",
+        "probes_shown": 1000,
         "leaderboard_open": True,
         "references_name": "c2",
         **fields,
@@ -145,8 +147,9 @@ def make_local_study(app: Installation) -> None:
     for n in range(8):
         (folder / "images" / f"{n}.png").write_bytes(PIXEL)
     (folder / "secret.png").write_bytes(PIXEL)
-    escaping = {**items()[0], "image": "../secret.png"}
-    too_long = {**items()[0], "image": "x" * 1000}
+    for name in ("escaping.png", "long.png"):
+        (folder / "images" / name).write_bytes(PIXEL)
+    escaping, too_long = ({**items()[0], "image": f"{name}.png"} for name in ("escaping", "long"))
     lines = [*items(), escaping, too_long]
     (folder / "items.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     content = {
@@ -162,6 +165,11 @@ def make_local_study(app: Installation) -> None:
     }
     (folder / "study.json").write_text(json.dumps(content))
     app.run("study", "create", str(folder / "study.json"))
+    # A study whose images are not all there is not made: they go away, or elsewhere, later.
+    for name, other in (("escaping.png", "../secret.png"), ("long.png", "x" * 1000)):
+        changed = f"replace(CAST(content AS text), '{name}', '{other}')"
+        changed = f"CAST({changed} AS jsonb)" if app.database else changed
+        query(app, f"UPDATE studies_item SET content = {changed}")
 
 
 def build(app: Installation) -> World:

@@ -34,6 +34,7 @@ EXPECTED: Mapping[str, Expected] = {
     "sign-in": Expected(OPEN, "400 400 400 400 400"),
     "sign-out": Expected(OPEN, "204 204 204 204 204"),
     "account": Expected(MEMBERS, "401 401 201 201 201"),
+    "change-password": Expected(MEMBERS, "401 401 400 400 400"),
     "revoke-token": Expected("401 401 404 404 200", "401 401 404 404 204"),
     "accounts": Expected(OWNERS, INVALID),
     "set-password": Expected("404 404 404 404 404", "400 400 400 400 400", "404 404 404 404 404"),
@@ -49,6 +50,9 @@ EXPECTED: Mapping[str, Expected] = {
     "submissions of the owner": Expected(
         "401 401 404 200 404", "401 401 400 400 400", "401 401 404 400 404"
     ),
+    "teams": Expected(OWNERS, INVALID),
+    "take-part": Expected(MEMBERS, "401 401 204 204 204"),
+    "decision": Expected("401 401 403 404 403", "401 401 403 400 403", "401 401 403 404 403"),
     "chart": Expected(OPEN),
     "chart of the owner": Expected("404 404 404 200 404"),
     "compare": Expected(OPEN),
@@ -69,6 +73,7 @@ EXPECTED: Mapping[str, Expected] = {
     "study-review": Expected(OWNERS, INVALID),
     "study-accuracy": Expected(OWNERS, UNWRITABLE),
     "study-explore": Expected(OWNERS, UNWRITABLE),
+    "study-references": Expected(OWNERS, INVALID),
     "study-export": Expected(OWNERS, UNWRITABLE),
     "study-chart": Expected(OWNERS, UNWRITABLE),
     "study-image": Expected("403 404 403 200 403"),
@@ -104,6 +109,7 @@ def addresses(world: World) -> dict[str, dict[str, object]]:
         "rescore": {"challenge": "spare"},
         "submission": {"submission": world.submissions["team"]},
         "submission of the other team": {"submission": world.submissions["secret"]},
+        "decision": {"submission": world.submissions["team"]},
         "image-scores": {"submission": world.submissions["team"]},
         "image-scores of the other team": {"submission": world.submissions["secret"]},
         "explore": {"submission": world.submissions["team"]},

@@ -25,6 +25,8 @@ CHALLENGE: dict[str, Any] = {
     "metrics": ["cider-d", "bleu", "rouge-l"],
     "per_day": 100_000,
     "in_all": 100_000,
+    "entry": "open",
+    "probes_shown": 1000,
     "references": {"c5": "references.json"},
 }
 SCORES = 6

@@ -45,6 +45,8 @@ def make_study(owner: Visitor, items: list[dict[str, Any]], **fields: Any) -> st
         "checks": checks,
         **fields,
     }
+    if given["design"] != "triplet" and "images" not in given:
+        given.setdefault("question", "Which is better, and how good is it?")
     answer = owner.post("/api/studies/new", json=given)
     assert answer.status_code == 201, answer.text
     return str(given["name"])

@@ -38,8 +38,9 @@ def create(
     """Make a challenge from a file.
 
     The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
-    frequencies, opens, closes, per_day, in_all, visibility, leaderboard_open, image_scores_open,
-    and slices (a file, FILE:COLUMN, a field of the references, length).
+    frequencies, opens, closes, per_day, in_all, visibility, entry, leaderboard_open, scores_hidden,
+    exact_scores, probes_shown, image_scores_open, and slices (a file, FILE:COLUMN, a field of the
+    references, length).
     """
     make_installation(data, database)
     from cidery.app.challenges.creation import create_from_file
@@ -68,6 +69,31 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
     typer.echo(f"closed {slug}")
 
 
+@app.command(epilog=parsing.examples("cidery challenge teams captions-2026"))
+def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """List the teams that take part in a challenge, or have asked to."""
+    open_installation(data, database)
+    from cidery.app.challenges.management import find_challenge, list_teams
+
+    show_table(("team", "state", "submissions"), list_teams(find_challenge(slug)), left=(0, 1))
+
+
+@app.command(epilog=parsing.examples('cidery challenge approve captions-2026 "Cider makers"'))
+def approve(
+    slug: Slug,
+    team: Annotated[str, typer.Argument(help="The team's name.", metavar="TEAM")],
+    refuse: Annotated[bool, typer.Option("--refuse", help="Refuse the team instead.")] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Let a team submit to a challenge, whether it has asked or not."""
+    open_installation(data, database)
+    from cidery.app.challenges.management import decide_on_team, find_challenge
+
+    decide_on_team(find_challenge(slug), team, approve=not refuse)
+    typer.echo(f"{team} may {'not ' if refuse else ''}submit to {slug}")
+
+
 @app.command("open-scores", epilog=parsing.examples("cidery challenge open-scores captions-2026"))
 def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Let teams see their scores image by image."""
@@ -80,7 +106,7 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
 
 @app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Delete all scores and score every submission again."""
+    """Score every submission again; scores stand until new ones are there."""
     open_installation(data, database)
     from cidery.app.challenges.management import find_challenge, rescore_challenge
 

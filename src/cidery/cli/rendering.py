@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import typer
 
-from cidery.text_tables import GAP, text_table
+from cidery.text_tables import GAP, guard_cell, show_controls, text_table
 
 BAR_WIDTH = 40
 
@@ -20,7 +20,8 @@ def complain(kind: Literal["error", "warning"], message: str) -> None:
     """Print one line on stderr."""
     label = typer.style(f"{kind}:", fg="red" if kind == "error" else "yellow", bold=True)
     color = False if "NO_COLOR" in os.environ else None
-    typer.echo(f"{label} {' '.join(message.split())}", err=True, color=color)
+    told = show_controls(" ".join(message.split()))
+    typer.echo(f"{label} {told}", err=True, color=color)
 
 
 def on_terminal() -> bool:
@@ -32,6 +33,7 @@ def show_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
 ) -> None:
     """Print a table; the columns in `left` hold words, the others numbers."""
+    rows = [[show_controls(cell) for cell in row] for row in rows]
     if on_terminal():
         _print(_rich_table(header, rows, left))
         return
@@ -126,6 +128,7 @@ def show_notes(*notes: str) -> None:
 
 
 def _show_text(text: str, style: str) -> None:
+    text = show_controls(text)
     if on_terminal():
         from rich.text import Text
 
@@ -149,7 +152,8 @@ def show_signatures(signatures: Iterable[str]) -> None:
 def show_pairs(pairs: Mapping[str, str]) -> None:
     """Print names and values, a line each, and a blank line."""
     width = max(map(len, pairs))
-    for name, value in pairs.items():
+    for name, shown in pairs.items():
+        value = show_controls(shown)
         if on_terminal():
             from rich.text import Text
 
@@ -183,7 +187,10 @@ def show_csv(records: Sequence[Mapping[str, Any]]) -> None:
     """Print records that have the same keys as CSV, with all digits."""
     writer = csv.DictWriter(sys.stdout, list(records[0]), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(records)
+    writer.writerows(
+        {key: guard_cell(value) if isinstance(value, str) else value for key, value in row.items()}
+        for row in records
+    )
 
 
 def _print(content: Any, *, soft_wrap: bool = False) -> None:

@@ -61,6 +61,13 @@ def serve(
             metavar="NAME",
         ),
     ] = None,
+    new_owner: Annotated[
+        str | None,
+        typer.Option(
+            help="Make another owner, print a one-time link for their password, and exit.",
+            metavar="NAME",
+        ),
+    ] = None,
 ) -> None:
     """Serve studies and challenges to browsers and programs.
 
@@ -78,8 +85,9 @@ def serve(
     from cidery.app.web.owners import make_owner_link, owner_exists
     from cidery.app.web.supervisor import serve as run
 
-    if owner_link is not None:
-        typer.echo(make_owner_link(owner_link, address))
+    if owner_link is not None or new_owner is not None:
+        name = owner_link or new_owner or ""
+        typer.echo(make_owner_link(name, address, new=new_owner is not None))
         return
     if processes:
         typer.echo(f"serving at {address} (data in {environment.data}); end with Ctrl-C")

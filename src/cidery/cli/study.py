@@ -10,7 +10,15 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.installation import Data, Database, make_installation, open_installation
-from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
+from cidery.cli.rendering import (
+    on_terminal,
+    show_json,
+    show_notes,
+    show_pairs,
+    show_table,
+    show_title,
+)
+from cidery.text_tables import show_controls
 
 if TYPE_CHECKING:
     from cidery.statistics import Interval
@@ -116,13 +124,13 @@ def status(
     show_pairs(facts)
     if found.judges:
         show_table(
-            ("judge", "answers", "checks right", "code", "counts"),
+            ("judge", "answers", "checks right", "codes", "counts"),
             [
                 (
                     one.worker,
                     str(one.answers),
                     f"{one.checks_right} of {one.checks}",
-                    one.code,
+                    ", ".join(one.codes),
                     "no" if one.excluded else "yes",
                 )
                 for one in found.judges
@@ -168,11 +176,12 @@ def _set_state(
 def export(
     name: Name,
     format: Annotated[
-        Literal["jsonl", "csv", "answers", "coco"],
+        Literal["jsonl", "csv", "answers", "codes", "coco"],
         typer.Option(
             "--format",
             "-f",
-            help="Judgments as JSON lines or CSV; every answer as CSV; sentences as COCO.",
+            help="Judgments as JSON lines or CSV; every answer, or every visit with its "
+            "completion code, as CSV; sentences as COCO.",
         ),
     ] = "jsonl",
     output: Annotated[
@@ -189,9 +198,28 @@ def export(
 
     text = export_study(find_study(name), format)
     if output == "-":
-        sys.stdout.write(text)
+        sys.stdout.write(show_controls(text) if on_terminal() else text)
     else:
         Path(output).write_text(text, encoding="utf-8", newline="")
+
+
+@app.command(epilog=parsing.examples("cidery study references which-is-better references.json"))
+def references(
+    name: Name,
+    file: Annotated[
+        Path,
+        typer.Argument(help="Captions by people, in any format.", metavar="FILE"),
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Add references to a study, so that metrics can be judged by its answers."""
+    open_installation(data, database)
+    from cidery.app.studies.creation import add_references
+    from cidery.app.studies.summaries import find_study
+
+    count = add_references(find_study(name), file)
+    typer.echo(f"{name}: {count} images have references now")
 
 
 @app.command(

@@ -61,6 +61,8 @@ def submit(
         typer.echo(address)
     elif format == "json":
         show_json(page)
+    elif page["hides_scores"]:
+        typer.echo(f"{file}: scored by {challenge}, but its scores are hidden now; see {address}")
     else:
         show_title(f"{file}: scored by {challenge}, {address}")
         show_table(
@@ -69,8 +71,8 @@ def submit(
                 [
                     s["reference_set"],
                     s["metric"],
-                    f"{s['value']:.4f}",
-                    f"[{s['low']:.4f}, {s['high']:.4f}]",
+                    f"{s['value']:.{s['decimals']}f}",
+                    f"[{s['low']:.{s['decimals']}f}, {s['high']:.{s['decimals']}f}]",
                 ]
                 for s in page["scores"]
             ],

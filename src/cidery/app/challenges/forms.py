@@ -10,6 +10,8 @@ from rest_framework import serializers
 
 from cidery.app.challenges.models import LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
+from cidery.app.web.models import NAME_LENGTH
+from cidery.app.web.names import check_printable
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
@@ -54,7 +56,8 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
         model = Challenge
         fields: tuple[str, ...] = (
             *("title", "description", "opens", "closes", "per_day", "in_all", "visibility"),
-            *("leaderboard_open", "image_scores_open"),
+            *("entry", "leaderboard_open", "scores_hidden", "exact_scores", "probes_shown"),
+            "image_scores_open",
         )
         extra_kwargs: Mapping[str, Any] = {  # as REST framework has it
             "description": {
@@ -73,7 +76,20 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
                 "min_value": 1,
                 "max_value": 10**6,
             },
+            "entry": {"label": "Who may submit", "initial": "approved"},
             "leaderboard_open": {"label": "Everyone sees the leaderboard", "initial": True},
+            "scores_hidden": {"label": "Teams see no scores until the challenge closes"},
+            "exact_scores": {
+                "label": "Teams see all digits of scores",
+                "help_text": "Otherwise those that are significant for so many images.",
+            },
+            "probes_shown": {
+                "label": "Probes whose scores are shown, of all teams together",
+                "initial": 2,
+                "max_value": 10**6,
+                "help_text": "Submissions that differ from another one on few images, or score "
+                "nothing on most. The scores of further ones wait for you.",
+            },
             "image_scores_open": {"label": "Teams see the scores of single images"},
         }
 
@@ -152,7 +168,9 @@ class SubmissionForm(serializers.Serializer[Any]):
     """A file of results."""
 
     title = serializers.CharField(
-        max_length=120, help_text="What distinguishes it from your other submissions."
+        max_length=120,
+        validators=[check_printable],
+        help_text="What distinguishes it from your other submissions.",
     )
     file = serializers.FileField(
         max_length=200,
@@ -160,6 +178,21 @@ class SubmissionForm(serializers.Serializer[Any]):
         f"up to {LARGEST_UPLOAD // MEGABYTE} MB.",
         style={"accept": ".json,.gz,.zip"},
     )
+
+
+class TeamDecision(serializers.Serializer[Any]):
+    """Which team may submit."""
+
+    team = serializers.CharField(max_length=NAME_LENGTH, label="Team name")
+    action = serializers.ChoiceField(
+        choices=[("approve", "approve or invite"), ("refuse", "refuse")], default="approve"
+    )
+
+
+class ProbeDecision(serializers.Serializer[Any]):
+    """What becomes of the scores of a submission that looks like a probe."""
+
+    action = serializers.ChoiceField(choices=("release", "keep"))
 
 
 class LeaderboardQuery(serializers.Serializer[Any]):

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Count
 from django.utils import timezone
 
-from cidery.app.challenges.models import Challenge, Score, Submission
+from cidery.app.challenges.models import Challenge, Participation, Submission
 from cidery.app.challenges.ranking import rank
 from cidery.app.challenges.scoring import count_change
 from cidery.app.challenges.tasks import queue_scoring
+from cidery.app.web.models import Account
+from cidery.app.web.names import normalize_name
 from cidery.errors import SettingError
 
 
@@ -40,6 +43,31 @@ def open_image_scores(challenge: Challenge) -> None:
     challenge.save(update_fields=["image_scores_open"])
 
 
+def list_teams(challenge: Challenge) -> list[list[str]]:
+    """Return the cells of a table, a row per team that takes part or wants to."""
+    found = challenge.teams.select_related("team")
+    counts = dict(challenge.submissions.values_list("team").annotate(count=Count("pk")))
+    return [[one.team.name, one.state, str(counts.get(one.team_id, 0))] for one in found]
+
+
+def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:
+    """Let a team submit to a challenge, whether it has asked or not, or refuse it."""
+    team = Account.objects.filter(name__iexact=normalize_name(name)).first()
+    if team is None:
+        raise SettingError(f"there is no team {name!r}; it must sign up first")
+    state = Participation.State.APPROVED if approve else Participation.State.REFUSED
+    Participation.objects.update_or_create(
+        challenge=challenge, team=team, defaults={"state": state}
+    )
+
+
+def decide_on_probe(submission: Submission, *, release: bool) -> None:
+    """Show the scores of a submission that looks like a probe, or keep them hidden for good."""
+    submission.probe = Submission.Probe.RELEASED if release else Submission.Probe.KEPT
+    submission.save(update_fields=["probe"])
+    count_change(submission.challenge)
+
+
 def close_challenge(challenge: Challenge) -> None:
     """Take no more submissions from now on."""
     challenge.closes = timezone.now()
@@ -47,12 +75,10 @@ def close_challenge(challenge: Challenge) -> None:
 
 
 def rescore_challenge(challenge: Challenge) -> int:
-    """Delete all scores and queue every submission again; return how many there are."""
+    """Queue every submission again, whose scores stand until others are there; return how many."""
     with transaction.atomic():
-        Score.objects.filter(submission__challenge=challenge).delete()
-        submissions = list(challenge.submissions.defer("packed_captions"))
+        submissions = list(challenge.submissions.defer("packed_captions", "packed_prints"))
         for submission in submissions:
-            submission.rows.all().delete()
             queue_scoring(submission)
         challenge.submissions.update(
             state=Submission.State.QUEUED,
@@ -61,9 +87,7 @@ def rescore_challenge(challenge: Challenge) -> int:
             queued=timezone.now(),
             attempts=0,
             steps_done=0,
-            scored=None,
         )
-        count_change(challenge)
     return len(submissions)
 
 
@@ -80,9 +104,9 @@ def export_leaderboard(challenge: Challenge, slice: str = "") -> list[dict[str, 
                 f"{name}.{metric}{suffix}": value
                 for (name, metric), cell in entry.cells.items()
                 for suffix, value in (
-                    ("", cell.score.value),
-                    (".low", cell.score.low),
-                    (".high", cell.score.high),
+                    ("", cell.value),
+                    (".low", cell.low),
+                    (".high", cell.high),
                     (".mark", cell.mark.value),
                 )
             },

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
+from cidery.app.challenges.precision import EXACT, Precision
 from cidery.captions.slices import Slices
 
 if TYPE_CHECKING:
@@ -90,6 +90,12 @@ class Challenge(models.Model):
         UNLISTED = "unlisted", "Unlisted: for those who know the address"
         HIDDEN = "hidden", "Hidden: for the owner alone"
 
+    class Entry(models.TextChoices):
+        """Who may submit."""
+
+        APPROVED = "approved", "Teams that the owner has approved or invited"
+        OPEN = "open", "Every team"
+
     slug = models.SlugField(max_length=60, unique=True)
     title = models.CharField(max_length=120)
     description = models.TextField(blank=True, max_length=20_000)
@@ -103,7 +109,14 @@ class Challenge(models.Model):
     visibility = models.CharField(
         max_length=10, choices=Visibility.choices, default=Visibility.PUBLIC
     )
+    entry = models.CharField(max_length=10, choices=Entry.choices, default=Entry.APPROVED)
     leaderboard_open = models.BooleanField(default=True)
+    scores_hidden = models.BooleanField(default=False)
+    """From teams, until it closes."""
+    exact_scores = models.BooleanField(default=False)
+    """Whether teams see digits that are not significant, too."""
+    probes_shown = models.PositiveIntegerField(default=2)
+    """How many submissions of all teams that look like probes have their scores shown."""
     image_scores_open = models.BooleanField(default=False)
     packed_images = models.BinaryField()
     packed_slices = models.BinaryField(null=True)
@@ -144,13 +157,59 @@ class Challenge(models.Model):
         """Whether it opens later."""
         return self.opens is not None and timezone.now() < self.opens
 
+    @property
+    def hides_scores(self) -> bool:
+        """Whether teams see no scores now."""
+        return self.scores_hidden and (self.closes is None or timezone.now() < self.closes)
+
     def shows_leaderboard_to(self, account: Any) -> bool:
         """Tell whether an account sees how the others do."""
-        return self.leaderboard_open or (account.is_authenticated and account.is_owner)
+        return _is_owner(account) or (self.leaderboard_open and not self.hides_scores)
+
+    def admits(self, team: Any) -> bool:
+        """Tell whether a team may submit, as far as the owner has decided."""
+        approved = self.teams.filter(team=team, state=Participation.State.APPROVED)
+        return self.entry == self.Entry.OPEN or _is_owner(team) or approved.exists()
+
+    def precision(self, account: Any, slice: str = "") -> Precision:
+        """Return how many digits of scores an account sees, of all images or those of a slice."""
+        if self.exact_scores or _is_owner(account):
+            return EXACT
+        slices = self.slices if slice else None
+        images = self.images if slices is None else slices.members[slice]
+        return Precision.of_images(len(images))
 
     def get_absolute_url(self) -> str:
         """Return the challenge's page."""
         return reverse("challenge", kwargs={"challenge": self.slug})
+
+
+def _is_owner(account: Any) -> bool:
+    return bool(account.is_authenticated and account.is_owner)
+
+
+class Participation(models.Model):
+    """A team in a challenge that not every team may enter."""
+
+    class State(models.TextChoices):
+        """What the owner has decided."""
+
+        ASKED = "asked"
+        APPROVED = "approved"
+        REFUSED = "refused"
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="teams")
+    team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.ASKED)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        """A team is in a challenge once."""
+
+        ordering: ClassVar[list[str]] = ["created", "pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["challenge", "team"], name="team_once"),
+        ]
 
 
 class HiddenReferences(models.Model):
@@ -179,13 +238,10 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
     """Submissions as people may see them."""
 
     def visible_to(self, account: Any) -> SubmissionQuerySet:
-        """Return one's own, and those that leaderboards show; all of them to the owner."""
-        if account.is_authenticated and account.is_owner:
+        """Return one's own, and all of them to the owner; leaderboards show more."""
+        if _is_owner(account):
             return self
-        shown = Q(
-            challenge__leaderboard_open=True, state=Submission.State.SCORED, team__is_active=True
-        ) & ~Q(challenge__visibility=Challenge.Visibility.HIDDEN)
-        return self.filter(shown | Q(team=account.pk) if account.is_authenticated else shown)
+        return self.filter(team=account.pk) if account.is_authenticated else self.none()
 
     def counted(self, team: Account, challenge: Challenge) -> SubmissionQuerySet:
         """Return what counts towards a team's limits: all but what failed here."""
@@ -208,6 +264,20 @@ class Submission(models.Model):
         SCORED = "scored"
         FAILED = "failed"
 
+    class Probe(models.TextChoices):
+        """What becomes of a submission that looks as if it asked about hidden references."""
+
+        NONE = ""
+        SHOWN = "shown"
+        """Its scores are shown; the challenge has room for some."""
+        WITHHELD = "withheld"
+        """Its scores wait for the owner, and so does the team's next submission."""
+        RELEASED = "released"
+        KEPT = "kept"
+        """The owner has decided that its scores stay hidden."""
+
+    HIDDEN_PROBES = (Probe.WITHHELD, Probe.KEPT)
+
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="submissions")
     team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="submissions")
     title = models.CharField(max_length=120)
@@ -222,6 +292,11 @@ class Submission(models.Model):
     steps_done = models.PositiveSmallIntegerField(default=0)
     steps = models.PositiveSmallIntegerField(default=0)
     scored = models.DateTimeField(null=True)
+    packed_prints = models.BinaryField(null=True)
+    """By which others are compared with it, see `probes`."""
+    probe = models.CharField(max_length=10, choices=Probe.choices, blank=True, default="")
+    probe_reason = models.CharField(max_length=200, blank=True, default="")
+    """For the owner: it may tell of other teams."""
 
     objects = SubmissionQuerySet.as_manager()
 
@@ -238,6 +313,20 @@ class Submission(models.Model):
         """A caption per image, in the order of the challenge's images."""
         captions: list[str] = unpack_json(self.packed_captions)
         return captions
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether only the owner sees its scores."""
+        return self.probe in self.HIDDEN_PROBES
+
+    @property
+    def waits_for_owner(self) -> bool:
+        """Whether the owner has yet to decide on its scores; its team cannot submit meanwhile."""
+        return self.probe == self.Probe.WITHHELD
+
+    def shows_scores_to(self, account: Any) -> bool:
+        """Tell whether an account that sees the submission sees its scores."""
+        return _is_owner(account) or not (self.is_withheld or self.challenge.hides_scores)
 
     def get_absolute_url(self) -> str:
         """Return the submission's page."""

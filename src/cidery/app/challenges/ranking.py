@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from django.db.models import Q
 
 from cidery.app.challenges.models import Challenge, Difference, Score, Submission
+from cidery.app.challenges.precision import EXACT, Precision
 from cidery.errors import SettingError
 from cidery.metrics import get_metrics
 from cidery.scoring.comparison import compare_rows
@@ -42,9 +43,11 @@ class Mark(str, Enum):
 
 @dataclass(frozen=True)
 class Cell:
-    """A score on a leaderboard."""
+    """A score on a leaderboard, with the digits that are shown."""
 
-    score: Score
+    value: float
+    low: float
+    high: float
     mark: Mark
     p: float | None = None
     """Of the difference from the best, Holm-corrected for the column, where it was tested."""
@@ -73,6 +76,7 @@ class Leaderboard:
     descending: bool
     slice: str = ""
     """Whose images the scores are of; empty: all."""
+    precision: Precision = EXACT
     entries: Sequence[Entry] = field(default_factory=list)
 
 
@@ -89,11 +93,18 @@ def list_slices(challenge: Challenge) -> list[str]:
 
 
 def rank(
-    challenge: Challenge, sort: Column | None = None, *, descending: bool = True, slice: str = ""
+    challenge: Challenge,
+    sort: Column | None = None,
+    *,
+    descending: bool = True,
+    slice: str = "",
+    account: Any = None,
 ) -> Leaderboard:
     """Return each team's best submission by the first column of all images, sorted by any.
 
-    In a slice the same submissions are ranked by the slice's scores.
+    In a slice the same submissions are ranked by the slice's scores. Scores are rounded as the
+    account sees them, all digits without one, before they are compared: equal ones share a rank,
+    and an order tells nothing that the scores do not.
     """
     if slice and slice not in list_slices(challenge):
         raise SettingError(f"there is no slice {slice!r}")
@@ -101,44 +112,59 @@ def rank(
     chosen = sort or columns[0]
     if chosen not in columns:
         raise SettingError(f"there is no column {'.'.join(chosen)!r} to sort by")
-    table = _best_of_teams(challenge, columns[0], slice)
+    precision = EXACT if account is None else challenge.precision(account, slice)
+    best = find_best(challenge)
+    table = _read_scores(best, slice)
     if not table:
-        return Leaderboard(columns, chosen, descending, slice)
-    by_rank = sorted(table, key=lambda number: _from_the_top(table[number][columns[0]]))
-    places = {number: place for place, number in enumerate(by_rank, start=1)}
+        return Leaderboard(columns, chosen, descending, slice, precision)
+    shown = {n: {c: precision.round(s.value) for c, s in row.items()} for n, row in table.items()}
+    ranked = sorted((scores[columns[0]] for scores in shown.values()), reverse=True)
+    places = {number: 1 + ranked.index(scores[columns[0]]) for number, scores in shown.items()}
     by_column = {c: {n: scores[c] for n, scores in table.items()} for c in columns}
     tested = _find_tested(min(found.values(), key=_from_the_top) for found in by_column.values())
     cells = {number: dict[Column, Cell]() for number in table}
     for column, scores in by_column.items():
-        for number, cell in _judge_column(scores, tested):
+        for number, cell in _judge_column(scores, tested, precision):
             cells[number][column] = cell
     sign = -1 if descending else 1
-    order = sorted(table, key=lambda number: (sign * table[number][chosen].value, places[number]))
+    order = sorted(table, key=lambda number: (sign * shown[number][chosen], places[number], number))
     entries = [Entry(places[n], table[n][columns[0]].submission, cells[n]) for n in order]
-    return Leaderboard(columns, chosen, descending, slice, entries)
+    return Leaderboard(columns, chosen, descending, slice, precision, entries)
 
 
-def _best_of_teams(
-    challenge: Challenge, main: Column, slice: str = ""
-) -> dict[int, dict[Column, Score]]:
-    """Return the scores in a slice of each team's best submission; of equals, the earliest."""
+def find_best(challenge: Challenge) -> list[int]:
+    """Return each team's best submission by the first column as it is shown; of equals, the first.
+
+    Submissions that are being scored again have the scores that they had.
+    """
+    reference_set, metric = challenge_columns(challenge)[0]
     ranking = (
         Score.objects.filter(
             submission__challenge=challenge,
-            submission__state=Submission.State.SCORED,
             submission__team__is_active=True,
-            reference_set__name=main[0],
-            metric=main[1],
+            reference_set__name=reference_set,
+            metric=metric,
             slice="",
         )
-        .order_by("value", "-submission_id")
-        .values_list("submission__team_id", "submission_id")
+        .exclude(submission__state=Submission.State.FAILED)
+        .exclude(submission__probe__in=Submission.HIDDEN_PROBES)
+        .values_list("submission__team_id", "submission_id", "value")
     )
-    best = dict(ranking)  # the last of a team stays
+    precision = EXACT if challenge.exact_scores else Precision.of_images(len(challenge.images))
+    found = sorted(ranking, key=lambda row: (precision.round(row[2]), -row[1]))
+    return list({team: submission for team, submission, _ in found}.values())  # the last stays
+
+
+def _read_scores(submissions: list[int], slice: str = "") -> dict[int, dict[Column, Score]]:
+    """Return the scores of submissions in a slice."""
     scores = (
-        Score.objects.filter(submission__in=best.values(), slice=slice)
+        Score.objects.filter(submission__in=submissions, slice=slice)
         .select_related("submission__team", "reference_set")
-        .defer("submission__packed_captions", "reference_set__packed_references")
+        .defer(
+            "submission__packed_captions",
+            "submission__packed_prints",
+            "reference_set__packed_references",
+        )
     )
     table: dict[int, dict[Column, Score]] = {}
     for score in scores:
@@ -155,7 +181,7 @@ def _find_tested(bests: Iterable[Score]) -> dict[frozenset[int], float]:
 
 
 def _judge_column(
-    scores: Mapping[int, Score], tested: Mapping[frozenset[int], float]
+    scores: Mapping[int, Score], tested: Mapping[frozenset[int], float], precision: Precision
 ) -> Iterable[tuple[int, Cell]]:
     best, *others = sorted(scores.values(), key=_from_the_top)
     near = [score.pk for score in others[:MOST_TESTED]]
@@ -164,9 +190,12 @@ def _judge_column(
     marks = dict.fromkeys((score.pk for score in others), Mark.FAR)
     marks |= dict.fromkeys(near, Mark.UNTESTED)
     marks |= {n: Mark.TIED if p >= LEVEL else Mark.APART for n, p in adjusted.items()}
-    marks[best.pk] = Mark.BEST
+    top = precision.round(best.value)
     for number, score in scores.items():
-        yield number, Cell(score, marks[score.pk], adjusted.get(score.pk))
+        value, low, high = map(precision.round, (score.value, score.low, score.high))
+        mark = Mark.BEST if value == top else marks[score.pk]
+        p = adjusted.get(score.pk)
+        yield number, Cell(value, low, high, mark, p if p is None else precision.round(p))
 
 
 def _from_the_top(score: Score) -> tuple[float, int]:
@@ -187,7 +216,7 @@ def compare_with_best(challenge: Challenge) -> None:
     """Test every column's best against the other teams' best submissions, and store it."""
     columns = challenge_columns(challenge)
     for slice in ("", *list_slices(challenge)):
-        table = _best_of_teams(challenge, columns[0], slice)
+        table = _read_scores(find_best(challenge), slice)
         for column in columns if table else ():
             best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
             for other in others[:MOST_TESTED]:
@@ -239,8 +268,8 @@ class Contrast:
 
     column: Column
     slice: str
-    first: Score
-    second: Score
+    first: float
+    second: float
     difference: float
     low: float
     high: float
@@ -248,6 +277,60 @@ class Contrast:
     """Holm-corrected for all columns; those of slices together."""
     wins: float
     """Share of images on which the first is better, ties counted half."""
+
+    def rounded(self, precision: Precision) -> Contrast:
+        """Return the contrast with the digits that are shown."""
+        return replace(
+            self,
+            first=precision.round(self.first),
+            second=precision.round(self.second),
+            difference=precision.round(self.difference),
+            low=precision.round(self.low),
+            high=precision.round(self.high),
+            p=precision.round(self.p),
+            wins=precision.round(self.wins),
+        )
+
+
+@dataclass(frozen=True)
+class ShownScore:
+    """A score of a submission with the digits that are shown."""
+
+    reference_set: str
+    metric: str
+    slice: str
+    value: float
+    low: float
+    high: float
+    decimals: int
+    signature: str
+
+
+def list_scores(submission: Submission, account: Any) -> list[ShownScore]:
+    """Return a submission's scores as an account sees them: all images first, then the slices."""
+    if not submission.shows_scores_to(account):
+        return []
+    found = submission.scores.select_related("reference_set")
+    found = found.defer("reference_set__packed_references").order_by("slice", "pk")
+    precisions = {
+        name: submission.challenge.precision(account, name)
+        for name in {score.slice for score in found}
+    }
+    return [_show(score, precisions[score.slice]) for score in found]
+
+
+def _show(score: Score, precision: Precision) -> ShownScore:
+    value, low, high = map(precision.round, (score.value, score.low, score.high))
+    return ShownScore(
+        score.reference_set.name,
+        score.metric,
+        score.slice,
+        value,
+        low,
+        high,
+        precision.shown,
+        score.signature,
+    )
 
 
 def pair_scores(first: Submission, second: Submission) -> list[tuple[Score, Score]]:
@@ -292,8 +375,8 @@ def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
     return Contrast(
         column=(first.reference_set.name, first.metric),
         slice=first.slice,
-        first=first,
-        second=second,
+        first=first.value,
+        second=second.value,
         difference=-stored.difference if turned else stored.difference,
         low=-stored.high if turned else stored.low,
         high=-stored.low if turned else stored.high,

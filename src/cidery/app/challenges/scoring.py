@@ -23,12 +23,13 @@ from cidery.app.challenges.models import (
     Submission,
     pack_rows,
 )
+from cidery.app.challenges.probes import Detector, Prints
 from cidery.app.challenges.scorers import Labelled, ScorerCache
 from cidery.errors import CideryError
 from cidery.metrics import Metric, get_metrics
 from cidery.scoring.slices import take_slice
 from cidery.scoring.tables import ScoreTable
-from cidery.statistics import Interval
+from cidery.statistics import Floats, Interval
 
 MOST_ATTEMPTS = 8
 """A submission at which this many workers have died is given up."""
@@ -67,9 +68,10 @@ class Claim:
         """Store the progress, which renews the lease."""
         self._write(steps_done=done, steps=steps, lease_until=timezone.now() + _lease())
 
-    def finish(self, state: Submission.State) -> None:
+    def finish(self, state: Submission.State, **fields: object) -> None:
         """Store the final state."""
-        self._write(state=state, claim=None, lease_until=None, scored=timezone.now())
+        now = timezone.now()
+        self._write(state=state, claim=None, lease_until=None, scored=now, **fields)
 
     def _write(self, **fields: object) -> None:
         mine = Submission.objects.filter(
@@ -88,10 +90,15 @@ def score_submission(number: int, scorers: ScorerCache) -> None:
     claim = Claim.take(number)
     if claim is None:
         return
-    submission = Submission.objects.select_related("challenge").get(pk=number)
+    submission = Submission.objects.select_related("challenge", "team").get(pk=number)
     try:
         measured = _measure(submission, claim, scorers)
-        _write_scores(submission, claim, measured)
+        prints = Prints.of(submission.captions, _scores_of_images(measured))
+        is_new = submission.packed_prints is None and not submission.team.is_owner
+        detector = Detector(submission, prints) if is_new else None
+        if detector:
+            detector.look()  # most of the work, before others must wait
+        _write_scores(submission, claim, measured, prints, detector)
     except LostClaimError:
         log.info("submission %d has gone to another worker", number)
     except CideryError as error:
@@ -137,10 +144,30 @@ def _steps(challenge: Challenge) -> Iterator[tuple[HiddenReferences, Labelled]]:
             yield reference_set, tuple(metrics)
 
 
-def _write_scores(submission: Submission, claim: Claim, measured: list[Measured]) -> None:
-    """Write everything or nothing; the claim decides, and a constraint stands behind it."""
+def _scores_of_images(measured: list[Measured]) -> Iterator[Floats]:
+    for found in measured:
+        table, _ = found.parts[""]
+        yield from table.each.values()
+
+
+def _write_scores(
+    submission: Submission,
+    claim: Claim,
+    measured: list[Measured],
+    prints: Prints,
+    detector: Detector | None,
+) -> None:
+    """Write everything or nothing; the claim decides, and a constraint stands behind it.
+
+    Scores of an earlier time are replaced. A submission that was scored before is no probe now.
+    """
     with transaction.atomic():
-        claim.finish(Submission.State.SCORED)
+        # Of two at once that are alike, the second must see the first.
+        challenge = Challenge.objects.select_for_update().get(pk=submission.challenge_id)
+        found_out = detector.judge(challenge) if detector else {}
+        claim.finish(Submission.State.SCORED, packed_prints=prints.pack(), **found_out)
+        submission.scores.all().delete()
+        submission.rows.all().delete()
         for found in measured:
             # All labels of a step share their rows.
             shared = next(iter(found.parts[""][0].resampling.values())).rows

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from cidery.app.challenges.models import Challenge, Submission
+from cidery.app.challenges.models import Challenge, Participation, Submission
 from cidery.app.challenges.ranking import Mark
 from cidery.metrics import get_metrics
 
@@ -33,7 +33,8 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
         fields = (
             *("slug", "title", "description", "metrics", "frequencies", "reference_sets"),
             *("image_count", "opens", "closes", "is_open", "is_to_come", "per_day", "in_all"),
-            *("visibility", "leaderboard_open", "image_scores_open", "slices_by", "slices"),
+            *("visibility", "entry", "leaderboard_open", "image_scores_open", "scores_hidden"),
+            *("hides_scores", "exact_scores", "slices_by", "slices"),
         )
 
     def get_slices(self, challenge: Challenge) -> dict[str, int]:
@@ -77,9 +78,9 @@ class ColumnData(serializers.Serializer[Any]):
 class CellData(serializers.Serializer[Any]):
     """A score on a leaderboard."""
 
-    value = serializers.FloatField(source="score.value")
-    low = serializers.FloatField(source="score.low", help_text="Of the 95 % bootstrap interval.")
-    high = serializers.FloatField(source="score.high")
+    value = serializers.FloatField()
+    low = serializers.FloatField(help_text="Of the 95 % bootstrap interval.")
+    high = serializers.FloatField()
     mark = serializers.ChoiceField(
         [mark.value for mark in Mark],
         help_text="tied: no significant difference from the best was found.",
@@ -105,6 +106,9 @@ class LeaderboardData(serializers.Serializer[Any]):
     sort = serializers.CharField()
     descending = serializers.BooleanField()
     slice = serializers.CharField(help_text="Whose images the scores are of; empty: all.")
+    decimals = serializers.IntegerField(
+        source="precision.shown", help_text="To which scores are written."
+    )
     entries = EntryData(many=True)
 
 
@@ -112,6 +116,9 @@ class ChallengePageData(serializers.Serializer[Any]):
     """A challenge with its leaderboard."""
 
     challenge = ChallengeData()
+    participation = serializers.CharField(
+        help_text="Where teams need approval: asked, approved or refused; empty before one asks."
+    )
     leaderboard = LeaderboardData(allow_null=True)
 
 
@@ -122,13 +129,14 @@ class ImagesData(serializers.Serializer[Any]):
 
 
 class ScoreData(serializers.Serializer[Any]):
-    """A score of a submission."""
+    """A score of a submission, with the digits that are shown."""
 
-    reference_set = serializers.CharField(source="reference_set.name")
+    reference_set = serializers.CharField()
     metric = serializers.CharField()
     value = serializers.FloatField()
     low = serializers.FloatField(help_text="Of the 95 % bootstrap interval.")
     high = serializers.FloatField()
+    decimals = serializers.IntegerField(help_text="To which it is written.")
     signature = serializers.CharField(help_text="How it was computed.")
 
 
@@ -148,10 +156,19 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
         """Its captions stay inside."""
 
         model = Submission
-        fields = (
+        fields: tuple[str, ...] = (
             *("id", "challenge", "team", "title", "created", "state", "steps_done", "steps"),
-            "scored",
+            *("scored", "is_withheld", "waits_for_owner"),
         )
+
+
+class OwnersSubmission(SubmissionData):
+    """A submission as the owner sees it."""
+
+    class Meta(SubmissionData.Meta):
+        """Also whether it looks like a probe, and why."""
+
+        fields = (*SubmissionData.Meta.fields, "probe", "probe_reason")
 
 
 class SubmissionPageData(serializers.Serializer[Any]):
@@ -162,12 +179,45 @@ class SubmissionPageData(serializers.Serializer[Any]):
     scores = ScoreData(many=True)
     slice_scores = SliceScoreData(many=True)
     shows_images = serializers.BooleanField(help_text="Whether you may see single images' scores.")
+    hides_scores = serializers.BooleanField(
+        help_text="Whether its scores are hidden: until the challenge closes, or for the owner."
+    )
+
+
+class TeamData(serializers.ModelSerializer[Participation]):
+    """A team that takes part in a challenge, or wants to."""
+
+    team = serializers.CharField(source="team.name")
+    contact = serializers.CharField(source="team.contact")
+    submissions = serializers.SerializerMethodField()
+
+    class Meta:
+        """What the owner decides by."""
+
+        model = Participation
+        fields = ("id", "team", "contact", "state", "created", "submissions")
+
+    def get_submissions(self, found: Participation) -> int:
+        """Return how many submissions it has made."""
+        return found.challenge.submissions.filter(team=found.team_id).count()
+
+
+class TeamsData(serializers.Serializer[Any]):
+    """The teams of a challenge, and submissions that look like probes."""
+
+    challenge = ChallengeData()
+    teams = TeamData(many=True)
+    probes = OwnersSubmission(many=True)
 
 
 class SubmissionsData(serializers.Serializer[Any]):
     """A team's submissions to a challenge; to the owner, everyone's."""
 
     challenge = ChallengeData()
+    participation = serializers.CharField(
+        help_text="Where teams need approval: asked, approved or refused; empty before one asks."
+    )
+    admitted = serializers.BooleanField(help_text="Whether you may submit.")
     submissions = SubmissionData(many=True)
 
 
@@ -203,8 +253,8 @@ class ContrastData(serializers.Serializer[Any]):
     reference_set = serializers.SerializerMethodField()
     metric = serializers.SerializerMethodField()
     slice = serializers.CharField(help_text="Empty: all images.")
-    first = serializers.FloatField(source="first.value")
-    second = serializers.FloatField(source="second.value")
+    first = serializers.FloatField()
+    second = serializers.FloatField()
     difference = serializers.FloatField()
     low = serializers.FloatField()
     high = serializers.FloatField()
@@ -229,3 +279,4 @@ class ComparisonData(serializers.Serializer[Any]):
     second = SubmissionData(allow_null=True)
     is_ready = serializers.BooleanField(help_text="False while they are being compared.")
     contrasts = ContrastData(many=True)
+    decimals = serializers.IntegerField(help_text="To which numbers are written.")

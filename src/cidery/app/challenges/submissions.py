@@ -39,7 +39,16 @@ def _check_limits(team: Account, challenge: Challenge) -> None:
         raise InputError(f"The challenge opens on {challenge.opens:%d %B %Y at %H:%M} UTC.")
     if challenge.closes is not None and now >= challenge.closes:
         raise InputError(f"The challenge closed on {challenge.closes:%d %B %Y at %H:%M} UTC.")
+    if not challenge.admits(team):
+        raise InputError(
+            "Your team may not submit to this challenge yet: ask the organisers on its page."
+        )
     counted = Submission.objects.counted(team, challenge)
+    if counted.filter(probe=Submission.Probe.WITHHELD).exists():
+        raise InputError(
+            "An earlier submission of your team differs from another one on few images, or scores "
+            "nothing on most. The organisers must look at it before you can submit again."
+        )
     if counted.count() >= challenge.in_all:
         raise InputError(f"Your team has used all its {challenge.in_all} submissions.")
     today = now.replace(hour=0, minute=0, second=0, microsecond=0)

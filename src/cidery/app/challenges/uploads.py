@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +19,9 @@ from cidery.errors import CideryError, InputError
 MEGABYTE = 1024 * 1024
 LARGEST_UPLOAD = 50 * MEGABYTE
 LARGEST_CONTENT = 200 * MEGABYTE
-"""After it is unpacked."""
+"""Unpacked, however many images there are."""
+BLOCK = 64 * 1024
+"""Bytes that are unpacked at once."""
 LONGEST_CAPTION = 2000
 """Characters; longer ones would take long to align."""
 BYTES_PER_IMAGE = 4 * LONGEST_CAPTION
@@ -38,7 +41,7 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
     Raises:
         InputError: whose message names everything that is wrong, a sentence each.
     """
-    inner = unpack(content)
+    inner = unpack(content, largest_content(len(images)), len(images))
     _check_extent(inner, len(images))
     rows = _read_rows(inner)
     places = index_ids(images)
@@ -57,16 +60,29 @@ def read_captions(content: bytes, images: Sequence[ImageId]) -> list[str]:
     return captions
 
 
-def unpack(content: bytes) -> bytes:
-    """Return the JSON inside a gzip or zip file, or the content itself; bombs are refused."""
+def largest_content(images: int) -> int:
+    """Return the bytes that captions of so many images can need, once they are unpacked."""
+    return min(MEGABYTE + BYTES_PER_IMAGE * images, LARGEST_CONTENT)
+
+
+def unpack(content: bytes, largest: int, images: int) -> bytes:
+    """Return the JSON inside a gzip or zip file, or the content itself; bombs are refused.
+
+    Args:
+        content: as it was sent.
+        largest: bytes to unpack at most; no more are ever held.
+        images: how many there are, for the message.
+    """
     if len(content) > LARGEST_UPLOAD:
         raise InputError(f"The file is larger than {LARGEST_UPLOAD // MEGABYTE} MB.")
     if content.startswith(_GZIP):
-        inner = _unpack_gzip(content)
+        inner = _unpack_gzip(content, largest)
     elif content.startswith(_ZIP):
-        inner = _unpack_zip(content)
+        inner = _unpack_zip(content, largest)
     else:
         inner = content
+    if len(inner) > largest:
+        raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
     if inner.startswith(_NESTED):
         raise InputError("The file holds another archive; pack the JSON only once, as .gz or .zip.")
     if inner.startswith(_TABLES):
@@ -75,27 +91,24 @@ def unpack(content: bytes) -> bytes:
 
 
 def _check_extent(content: bytes, images: int) -> None:
-    """Refuse a file that is too large for so few images, before it is parsed.
+    """Refuse a file that holds too much for so few images, before it is parsed.
 
-    Two hundred megabytes of empty brackets, packed into two hundred kilobytes, are gigabytes once
-    they are parsed.
+    A few megabytes of empty brackets are a hundred times as much once they are parsed.
     """
     values = sum(map(content.count, (b"[", b"{", b",")))
-    if len(content) > MEGABYTE + BYTES_PER_IMAGE * images:
-        raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
     if values > 1000 + MOST_VALUES_PER_IMAGE * images:
         raise InputError(f"The file holds far more than captions of {images} images.")
 
 
-def _unpack_gzip(content: bytes) -> bytes:
+def _unpack_gzip(content: bytes, largest: int) -> bytes:
     try:
         with gzip.open(io.BytesIO(content)) as file:
-            return _read_some(file)
+            return _read_some(file, largest)
     except (OSError, EOFError, zlib.error):
         raise InputError("The gzip data is damaged or cut short.") from None
 
 
-def _unpack_zip(content: bytes) -> bytes:
+def _unpack_zip(content: bytes, largest: int) -> bytes:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             # Its names are never used, so that they cannot lead anywhere; macOS adds its own files.
@@ -108,20 +121,29 @@ def _unpack_zip(content: bytes) -> bytes:
                 raise InputError(
                     f"The zip file must hold one JSON file; this one holds {len(members)} files."
                 )
+            # Python's bz2 and LZMA unpack a whole block of input, to any size, before they stop.
+            if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise InputError(
+                    "The zip file is packed in an unusual way; pack it as usual (deflate), or as "
+                    ".gz."
+                )
             with archive.open(members[0]) as file:
-                return _read_some(file)
+                return _read_some(file, largest)
+    except InputError:
+        raise
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
-        raise InputError(
-            "The zip file is damaged, encrypted or packed in an unusual way."
-        ) from None
+        raise InputError("The zip file is damaged or encrypted.") from None
+    except (ValueError, LookupError, struct.error):  # names and numbers that are none
+        raise InputError("The zip file is damaged.") from None
 
 
-def _read_some(file: IO[bytes] | gzip.GzipFile) -> bytes:
-    """Read no more than is allowed, whatever the archive says of itself."""
-    content = file.read(LARGEST_CONTENT + 1)
-    if len(content) > LARGEST_CONTENT:
-        raise InputError(f"Unpacked, the file is larger than {LARGEST_CONTENT // MEGABYTE} MB.")
-    return content
+def _read_some(file: IO[bytes] | gzip.GzipFile, largest: int) -> bytes:
+    """Read no more than is allowed and one byte, whatever the archive says of itself."""
+    blocks, count = [], 0
+    while count <= largest and (block := file.read(min(BLOCK, largest + 1 - count))):
+        blocks.append(block)
+        count += len(block)
+    return b"".join(blocks)
 
 
 def _read_rows(content: bytes) -> Rows:

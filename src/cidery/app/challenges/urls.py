@@ -27,6 +27,12 @@ urlpatterns: list[URLPattern] = [
         submissions.Submissions.as_view(),
         name="submissions",
     ),
+    path("challenges/<slug:challenge>/teams", owner.Teams.as_view(), name="teams"),
+    path(
+        "challenges/<slug:challenge>/take-part",
+        submissions.TakePart.as_view(),
+        name="take-part",
+    ),
     path("challenges/<slug:challenge>/chart", charts.Chart.as_view(), name="chart"),
     path(
         "challenges/<slug:challenge>/compare",
@@ -34,6 +40,7 @@ urlpatterns: list[URLPattern] = [
         name="compare",
     ),
     path("submissions/<int:submission>", submissions.SubmissionPage.as_view(), name="submission"),
+    path("submissions/<int:submission>/decision", owner.Decision.as_view(), name="decision"),
     path(
         "submissions/<int:submission>/images",
         submissions.ImageScores.as_view(),

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, F, Max, OuterRef, QuerySet, Value
+from django.db.models.functions import Greatest
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
-from cidery.app.studies.models import Assignment, Item, Judge, Study
+from cidery.app.studies.models import Assignment, Item, Judge, Study, Visit
 from cidery.app.studies.queries import (
     count_answered,
     draw_ticket,
@@ -42,9 +44,10 @@ class Task:
 
     judge: Judge
     answered: int
-    """How many items this judge has answered, in all visits."""
+    """How many items this judge has answered in this visit, attention checks included."""
     assignment: Assignment | None
     """None: there is nothing to do, now or for good."""
+    can_undo: bool
 
     @property
     def study(self) -> Study:
@@ -92,7 +95,7 @@ def _read_value(study: Study, answer: str) -> float:
         if answer not in ("1", "2"):
             raise RefusedAnswerError("The answer is 1 or 2.")
         return 1.0 if answer == "1" else -1.0
-    steps = {f"{step:g}": step for step in study.scale}
+    steps = study.labels
     if answer not in steps:
         raise RefusedAnswerError(f"The answer is one of {', '.join(steps)}.")
     return steps[answer]
@@ -108,7 +111,7 @@ def _take_sentence(judge: Judge, ticket: int, sentence: str) -> bool:
         raise RefusedAnswerError(f"Not accepted: {problem}.")
     taken = mine.filter(state=GIVEN).update(
         state=ANSWERED,
-        answered=timezone.now(),
+        answered=Greatest(F("given"), Value(timezone.now())),
         sentence=sentence,
         review=Assignment.Review.PENDING,
     )
@@ -119,15 +122,9 @@ def undo_answer(judge_key: int) -> Task:
     """Give a judge's last answer back to them, and return it as what to do next."""
     with transaction.atomic():
         judge = lock_judge(judge_key)
-        decided = [Assignment.Review.ACCEPTED, Assignment.Review.REJECTED]
-        last = (
-            judge.assignments.filter(state=ANSWERED)
-            .exclude(review__in=decided)
-            .order_by("-answered")
-            .select_for_update()  # a reviewer may be deciding on it
-            .first()
-        )
-        if last is None or not judge.study.is_open or judge.excluded:
+        # A reviewer may be deciding on it.
+        last = _find_undoable(judge).order_by("-answered").select_for_update().first()
+        if last is None:
             raise RefusedAnswerError("There is no answer to take back.")
         last.state, last.given = GIVEN, timezone.now()
         last.answered = last.value = None
@@ -136,24 +133,68 @@ def undo_answer(judge_key: int) -> Task:
         return _get_task(judge)
 
 
-def _get_task(judge: Judge) -> Task:
-    answered = count_answered(judge)
+def _find_undoable(judge: Judge) -> QuerySet[Assignment]:
+    """Return the answers of this visit that were given since the code, if there was one."""
     if not judge.study.is_open or judge.excluded:
-        return Task(judge, answered, None)
-    return Task(judge, answered, find_given(judge) or _give_next(judge, answered))
+        return Assignment.objects.none()
+    decided = [Assignment.Review.ACCEPTED, Assignment.Review.REJECTED]
+    found = judge.assignments.filter(state=ANSWERED, visit=judge.visit_id)
+    if judge.visit and judge.visit.finished:
+        found = found.filter(answered__gt=judge.visit.finished)
+    return found.exclude(review__in=decided)
 
 
-def _give_next(judge: Judge, answered: int) -> Assignment | None:
+def _get_task(judge: Judge) -> Task:
+    in_all, here = count_answered(judge)
+    assignment = None
+    if judge.study.is_open and not judge.excluded:
+        assignment = find_given(judge) or _give_next(judge, in_all, here)
+    if assignment is None:
+        _finish_visit(judge)
+    return Task(judge, here, assignment, here > 0 and _can_undo(judge, assignment))
+
+
+def _can_undo(judge: Judge, assignment: Assignment | None) -> bool:
+    if judge.visit is None or judge.visit.finished is None:
+        return judge.study.is_open and not judge.excluded
+    return assignment is not None and _find_undoable(judge).exists()
+
+
+def _finish_visit(judge: Judge) -> None:
+    """Give the visit its code, which answers to items earn, and attention checks alone do not."""
+    visit = judge.visit
+    if visit is None or judge.excluded:
+        return
+    work = judge.assignments.filter(state=ANSWERED, visit=visit, item__known_answer=None)
+    newest = work.aggregate(newest=Max("answered"))["newest"]
+    if newest is None or (visit.finished and newest <= visit.finished):
+        return
+    visit.finished, visit.code = max(newest, timezone.now()), make_code(visit)
+    visit.save(update_fields=["finished", "code"])
+
+
+def make_code(visit: Visit) -> str:
+    """Return what a judge tells the crowdsourcing site: the study's code, or this visit's own."""
+    study = visit.judge.study
+    if study.completion_code:
+        return study.completion_code
+    named = f"{study.pk}-{visit.judge_id}-{visit.assignment}"
+    return salted_hmac("cidery.studies.code", named, algorithm="sha256").hexdigest()[:10].upper()
+
+
+def _give_next(judge: Judge, in_all: int, here: int) -> Assignment | None:
     study = judge.study
-    if study.items_per_judge and answered - judge.answered_before >= study.items_per_judge:
+    if study.items_per_judge and here >= study.items_per_judge:
         return None
-    if study.check_count and _is_check_due(judge, answered):
-        check = _unseen_checks(judge).first()
-        if check is not None:
-            return _give_check(judge, check)
     free = find_free(judge)
     if free is None and return_overdue(study):
         free = find_free(judge)
+    if free is None and not here:  # an attention check among no items would check nothing
+        return None
+    if study.check_count and _is_check_due(judge, in_all):
+        check = _unseen_checks(judge).first()
+        if check is not None:
+            return _give_check(judge, check)
     return None if free is None else give(free, judge, swapped=_toss(study))
 
 
@@ -167,6 +208,7 @@ def _give_check(judge: Judge, check: Item) -> Assignment:
         study=judge.study,
         item=check,
         judge=judge,
+        visit=judge.visit,
         state=GIVEN,
         given=timezone.now(),
         swapped=_toss(judge.study),

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 from django.db.models import F, QuerySet
 
-from cidery.app.studies.invites import completion_code
 from cidery.app.studies.items import Content
 from cidery.app.studies.models import Assignment, Item, Judge, Study
-from cidery.meta import Agreement, Dataset, Pairs, evaluate
+from cidery.meta import Agreement, Dataset, evaluate
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
 from cidery.statistics import Floats, Interval
@@ -67,8 +66,8 @@ class JudgeSummary:
     assignment: str
     excluded: bool
     reason: str
-    code: str
-    """What this judge tells the crowdsourcing site."""
+    codes: list[str]
+    """What this judge was told at the end of each visit, for the crowdsourcing site."""
     answers: int
     checks: int
     """Attention checks answered."""
@@ -76,6 +75,11 @@ class JudgeSummary:
     median_seconds: float | None
     with_majority: float | None
     """Share of answers that are the item's majority, of pairs that have one."""
+
+
+def _win(content: Content, votes: int) -> Winner:
+    first, second = content["pair"]
+    return Winner(content["image"], first, second, votes)
 
 
 class Count:
@@ -129,25 +133,19 @@ class Count:
         return build_judgments(records, self.study.name)
 
     def winners(self) -> list[Winner]:
-        """Return who won each pair, by the majority."""
-        pairs = self.dataset()
-        if not isinstance(pairs, Pairs):
+        """Return who won each pair, by the majority; a triplet's majority is one vote."""
+        if not self.study.is_pairwise:
             return []
-        names = self._image_names()
-        (votes,) = pairs.votes.values()
-        return [
-            Winner(name, pairs.judged.captions[first], pairs.judged.captions[second], int(vote))
-            for name, first, second, vote in zip(
-                names, pairs.first, pairs.second, votes, strict=True
-            )
-        ]
-
-    def _image_names(self) -> list[str]:
-        """Return the image of each pair, in the order in which data sets number them."""
-        lines = [line for line in self.judgments() if "pair" in line]
+        answered = [(item, self.items[item]) for item in self.items if item in self.values]
         if self.study.design == Study.Design.PAIRWISE:
-            return [line["image"] for line in lines]
-        return [key[0] for key in dict.fromkeys((line["image"], *line["pair"]) for line in lines)]
+            return [_win(content, round(sum(self.values[item]))) for item, content in answered]
+        votes: dict[tuple[str, ...], int] = defaultdict(int)
+        pairs: dict[tuple[str, ...], Content] = {}
+        for item, content in answered:
+            key = (content["image"], *content["pair"])
+            votes[key] += round(self.majorities[item])
+            pairs[key] = content
+        return [_win(pairs[key], count) for key, count in votes.items()]
 
     def evaluate(self, metrics: list[str] | None = None, **settings: Any) -> Agreement:
         """Judge metrics by the study, as `cidery meta` does."""
@@ -191,7 +189,9 @@ class Count:
             answers[judge].append(row)
         return [
             self._summarize(judge, answers[judge.pk])
-            for judge in Judge.objects.filter(study=self.study).select_related("study")
+            for judge in Judge.objects.filter(study=self.study)
+            .select_related("visit")
+            .prefetch_related("visits")
         ]
 
     def _summarize(self, judge: Judge, rows: list[Any]) -> JudgeSummary:
@@ -205,10 +205,10 @@ class Count:
         return JudgeSummary(
             id=judge.pk,
             worker=judge.worker,
-            assignment=judge.assignment,
+            assignment=judge.visit.assignment if judge.visit else "",
             excluded=judge.excluded,
             reason=judge.reason,
-            code=completion_code(judge),
+            codes=[visit.code for visit in judge.visits.all() if visit.code],
             answers=len(rows) - len(checks),
             checks=len(checks),
             checks_right=sum(value == known for value, known in checks),

@@ -12,9 +12,17 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from cidery.app.studies.definition import Definition, StudyFields
-from cidery.app.studies.items import Content, Design, check_content, get_answers, read_items
+from cidery.app.studies.items import (
+    Content,
+    Design,
+    Sources,
+    check_content,
+    get_answers,
+    read_items,
+)
 from cidery.app.studies.models import Assignment, Item, Judge, Study
-from cidery.errors import FormatError, SettingError
+from cidery.captions.formats import Readable
+from cidery.errors import FormatError, InputError, SettingError
 from cidery.meta.datasets.files import Record
 
 BATCH = 2000
@@ -39,6 +47,27 @@ def create_study(definition: Definition) -> Study:
             batch_size=BATCH,
         )
     return study
+
+
+def add_references(study: Study, source: Readable) -> int:
+    """Keep references of a study's images, beside those there are; return how many images have any.
+
+    The answers stay as they are: judges of these designs see no references.
+    """
+    if study.design == Study.Design.TRIPLET:
+        raise SettingError("the items of triplets hold their references; there are none to add")
+    found = Sources.read({}, source).references
+    contents = study.items.filter(known_answer=None).values_list("content", flat=True)
+    items = list(contents)
+    fields = {"design": study.design, "question": study.asked}
+    kept = Definition(fields, items, references=found).used_references()
+    if not kept:
+        raise InputError("the references are of other images than the study's")
+    with transaction.atomic():
+        locked = Study.objects.select_for_update().get(pk=study.pk)
+        locked.references |= kept
+        locked.save(update_fields=["references"])
+    return len(locked.references)
 
 
 def _save(study: Study) -> None:

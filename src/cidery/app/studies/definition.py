@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, ClassVar
 
 from rest_framework import serializers
 
+from cidery.app.studies.images import find_image
 from cidery.app.studies.items import (
     UNSTORABLE,
     Content,
@@ -22,13 +24,26 @@ from cidery.app.studies.items import (
     make_items,
     read_items,
 )
-from cidery.app.studies.models import MOST_STEPS, Study
+from cidery.app.studies.models import MOST_STEPS, Study, write_number
 from cidery.captions.formats.sources import read_json_objects
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_json
 
 MOST_ITEMS = 200_000
 WEB = ("https://", "http://")
+SITE = re.compile(
+    r"https://(\*\.)?[a-z0-9-]+(\.[a-z0-9-]+)+(:[0-9]{1,5})?"
+    r"|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
+)
+"""One that may show a study in a frame; without https only on this machine, to try it."""
+ABOUT_IMAGES = (Study.Design.PAIRWISE, Study.Design.RATING, Study.Design.COLLECTION)
+"""Designs whose own question names the image."""
+
+
+def scale_of(fields: Mapping[str, Any]) -> Study:
+    """Return a study that is not stored, with the scale and the words of some fields."""
+    chosen = {k: v for k, v in fields.items() if k.startswith("scale") or k.endswith("_words")}
+    return Study(**chosen)
 
 
 class ExampleData(serializers.Serializer[Any]):
@@ -52,14 +67,17 @@ class StudyFields(serializers.ModelSerializer[Study]):
             "name", "title", "design", "question", "instructions", "consent", "judges_each",
             "timeout_minutes", "items_per_judge", "check_every", "images", "scale_low",
             "scale_high", "scale_step", "scale_low_label", "scale_high_label", "fewest_words",
-            "most_words", "forbidden", "examples", "completion_code", "completion_url", "seed",
+            "most_words", "forbidden", "examples", "completion_code", "completion_url", "frames",
+            "seed",
         ]  # fmt: skip
 
     def validate_images(self, value: str) -> str:
         """Images are named by their id; only who runs the server may point at its files."""
         if value and "{image}" not in value:
             raise serializers.ValidationError("The address must contain {image}.")
-        if value and not value.startswith(WEB) and not self.context.get("local"):
+        local = self.context.get("local") and not value.startswith(WEB)
+        if value and not value.startswith("https://") and not local:
+            # Pages allow no other images: http would show strangers which items a judge sees.
             raise serializers.ValidationError("The address must begin with https://.")
         return value
 
@@ -69,9 +87,18 @@ class StudyFields(serializers.ModelSerializer[Study]):
             raise serializers.ValidationError("The address must begin with https://.")
         return value
 
+    def validate_frames(self, value: str) -> str:
+        """Sites are named as Content-Security-Policy names them, without paths."""
+        wrong = next((site for site in value.split() if not SITE.fullmatch(site)), None)
+        if wrong is not None:
+            raise serializers.ValidationError(
+                f"{wrong!r} is no site: write https://example.org or https://*.example.org."
+            )
+        return value
+
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Check what several fields say together."""
-        study = Study(**{k: v for k, v in attrs.items() if k.startswith("scale") or "words" in k})
+        study = scale_of(attrs)
         width = study.scale_high - study.scale_low
         if not 0 < width < math.inf:
             raise serializers.ValidationError({"scale_high": "It must lie above scale_low."})
@@ -79,6 +106,13 @@ class StudyFields(serializers.ModelSerializer[Study]):
             raise serializers.ValidationError(
                 {"scale_step": f"The scale must have 2 to {MOST_STEPS} steps."}
             )
+        steps = width / study.scale_step
+        if abs(steps - round(steps)) > 1e-6:  # the highest button would be another number
+            raise serializers.ValidationError(
+                {"scale_step": "It must divide the scale: scale_high is one of the steps."}
+            )
+        if len(study.labels) <= round(steps):
+            raise serializers.ValidationError({"scale_step": "The steps must differ from another."})
         if study.fewest_words > study.most_words:
             raise serializers.ValidationError({"most_words": "It must not be below fewest_words."})
         return attrs
@@ -143,12 +177,35 @@ class Definition:
     def __post_init__(self) -> None:
         if not self.items:
             raise FormatError("the study has no items; give it results, or a file of items")
+        design = self.fields["design"]
+        if design in ABOUT_IMAGES and not (
+            self.fields.get("images") or self.fields.get("question")
+        ):
+            raise FormatError(
+                "the question is about an image, and no images are shown: give images, or a "
+                "question that can be answered without them"
+            )
         if len(self.items) > MOST_ITEMS:
             raise FormatError(f"the study has {len(self.items)} items, more than {MOST_ITEMS}")
         for image, captions in self.references.items():
             for text in (image, *captions):
                 if not is_storable(text):
                     raise FormatError(f"a reference of image {image!r} holds {UNSTORABLE}")
+
+    def check_images(self) -> None:
+        """Say which images of this machine are missing, where images are files here."""
+        study = Study(images=self.fields.get("images", ""))
+        if not study.has_local_images:
+            return
+        contents = (*self.items, *(content for content, _ in self.checks))
+        names = dict.fromkeys(content["image"] for content in contents)
+        missing = [name for name in names if find_image(study, name) is None]
+        if missing:
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            raise FormatError(
+                f"{len(missing)} of {len(names)} images are not there, or no images: "
+                f"{', '.join(study.image_source({'image': name}) for name in missing[:3])}{more}"
+            )
 
     def used_references(self) -> dict[str, list[str]]:
         """Return the references of the images that occur in items."""
@@ -177,9 +234,11 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
     items, references = _read_sources(design, sources, folder, values.get("seed", 0))
     checked = read_checks(values, checks, str(path))
     try:
-        return Definition(values, items, checked, references)
+        made = Definition(values, items, checked, references)
+        made.check_images()
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
+    return made
 
 
 def first_error(errors: Any, place: str = "") -> str:
@@ -224,6 +283,12 @@ def read_checks(
         answers = get_answers(fields["design"], record)
         if len(answers) != 1 or (answers[0] == 0 and "vote" in record):
             record.refuse("an attention check has one right answer, a 'vote' (1, -1) or a 'rating'")
+        steps = scale_of(fields).labels
+        if fields["design"] == Study.Design.RATING and answers[0] not in steps.values():
+            record.refuse(
+                f"the rating {write_number(answers[0])} is no step of the scale, which has "
+                f"{', '.join(steps)}"
+            )
         found.append((content, answers[0]))
     return found
 

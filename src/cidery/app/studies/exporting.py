@@ -9,21 +9,25 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from cidery.app.studies.counting import Count, counted_answers
-from cidery.app.studies.models import Assignment, Study
+from django.db.models import Count, F, Q
+
+from cidery.app.studies.counting import Count as Counted
+from cidery.app.studies.counting import counted_answers
+from cidery.app.studies.models import Assignment, Study, Visit, write_number
 from cidery.errors import SettingError
 from cidery.meta.datasets.files import JSON_COLUMNS
+from cidery.text_tables import guard_cell
 
 
 def export_judgments(study: Study) -> str:
     """Return judgments as JSON lines."""
-    lines = Count(study).judgments()
+    lines = Counted(study).judgments()
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
 
 
 def export_table(study: Study) -> str:
     """Return judgments as CSV, lists as JSON in their cells."""
-    lines = list(Count(study).judgments())
+    lines = list(Counted(study).judgments())
     columns = list(dict.fromkeys(key for line in lines for key in line))
     rows = (
         [
@@ -51,6 +55,38 @@ def export_answers(study: Study) -> str:
     return _write_csv(columns, (_answer_cells(one) for one in found.iterator(2000)))
 
 
+def export_codes(study: Study) -> str:
+    """Return every visit as a row of CSV: its code, once it is finished, and what was done."""
+    columns = (
+        "judge", "assignment", "code", "answers", "checks", "checks_right", "started", "finished",
+        "excluded",
+    )  # fmt: skip
+    mine = Q(assignments__state=Assignment.State.ANSWERED)
+    checks = mine & Q(assignments__item__known_answer__isnull=False)
+    right = checks & Q(assignments__value=F("assignments__item__known_answer"))
+    visits = Visit.objects.filter(judge__study=study).select_related("judge")
+    counted = visits.annotate(
+        given=Count("assignments", mine),
+        checks=Count("assignments", checks),
+        right=Count("assignments", right),
+    )
+    return _write_csv(columns, (_visit_cells(visit) for visit in counted.order_by("pk")))
+
+
+def _visit_cells(visit: Any) -> list[Any]:
+    return [
+        visit.judge.worker,
+        visit.assignment,
+        visit.code,
+        visit.given - visit.checks,
+        visit.checks,
+        visit.right,
+        visit.started.isoformat(),
+        visit.finished.isoformat() if visit.finished else "",
+        int(visit.judge.excluded),
+    ]
+
+
 def _answer_cells(one: Assignment) -> list[Any]:
     assert one.judge is not None
     assert one.given is not None
@@ -59,11 +95,11 @@ def _answer_cells(one: Assignment) -> list[Any]:
     return [
         one.item.number,
         one.item.content["image"],
-        _as_text(one.judge.worker),
+        one.judge.worker,
         int(one.judge.excluded),
-        "" if known is None else f"{known:g}",
-        "" if one.value is None else f"{one.value:g}",
-        _as_text(one.sentence),
+        "" if known is None else write_number(known),
+        "" if one.value is None else write_number(one.value),
+        one.sentence,
         one.review,
         one.reason,
         int(one.swapped),
@@ -71,11 +107,6 @@ def _answer_cells(one: Assignment) -> list[Any]:
         one.answered.isoformat(),
         f"{(one.answered - one.given).total_seconds():.3f}",
     ]
-
-
-def _as_text(cell: str) -> str:
-    """Mark what strangers wrote as text, where a spreadsheet would run it as a formula."""
-    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
 def export_coco(study: Study) -> str:
@@ -107,7 +138,9 @@ def _write_csv(columns: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    writer.writerows(rows)
+    writer.writerows(
+        [guard_cell(cell) if isinstance(cell, str) else cell for cell in row] for row in rows
+    )
     return text.getvalue()
 
 
@@ -116,6 +149,7 @@ EXPORTS: Mapping[str, tuple[str, Callable[[Study], str]]] = MappingProxyType(
         "jsonl": ("judgments.jsonl", export_judgments),
         "csv": ("judgments.csv", export_table),
         "answers": ("answers.csv", export_answers),
+        "codes": ("codes.csv", export_codes),
         "coco": ("annotations.json", export_coco),
     }
 )

@@ -8,13 +8,16 @@ from hashlib import sha256
 
 from django.db import transaction
 from django.urls import reverse
-from django.utils.crypto import salted_hmac
 
 from cidery.app.studies.models import Assignment, Invite, Judge, Study
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
 """As this app, Mechanical Turk and Prolific call them."""
+SUBMIT_PARAMETER = "turkSubmitTo"
+MTURK = ("https://www.mturk.com", "https://workersandbox.mturk.com")
+"""Mechanical Turk's sites, the real one and the one to try things on."""
+SUBMIT_PATH = "/mturk/externalSubmit"
 PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 """What Mechanical Turk says of people who only look."""
 LONGEST_NAME = 190
@@ -63,7 +66,20 @@ def _first(parameters: Mapping[str, str], names: tuple[str, ...]) -> str:
     return "_".join(found.replace("\0", "").split())[:LONGEST_NAME]
 
 
-def join_study(invite: Invite, worker: str, assignment: str, before: int | None = None) -> Judge:
+def read_submit_to(study: Study, parameters: Mapping[str, str]) -> str:
+    """Return the site whose form ends a visit in a frame: Mechanical Turk, or one that is named."""
+    site = parameters.get(SUBMIT_PARAMETER, "").rstrip("/")
+    known = (*MTURK, *study.frame_sites) if study.frame_sites else ()
+    return site if site in known else ""
+
+
+def join_study(
+    invite: Invite,
+    worker: str,
+    assignment: str,
+    before: int | None = None,
+    submit_to: str = "",
+) -> Judge:
     """Return the judge who joins by an invite: a new one, or the one they were before.
 
     A personal invite is one judge, whoever opens it. By another invite a worker is known by the
@@ -74,6 +90,7 @@ def join_study(invite: Invite, worker: str, assignment: str, before: int | None 
         worker: the site's name for them, if a site sent them.
         assignment: the site's name for this visit.
         before: the judge whom their browser remembers, who would else see items again.
+        submit_to: the site that wants to be told of the end by a form.
     """
     known = invite.study.judges.filter(pk=before or 0)
     if invite.personal:
@@ -82,24 +99,16 @@ def join_study(invite: Invite, worker: str, assignment: str, before: int | None 
         worker = known[0].worker
     elif not worker:
         worker = f"guest {secrets.token_hex(6)}"
+    # A personal link is one visit, whatever stands behind its question mark.
+    assignment = "" if invite.personal else assignment
     with transaction.atomic():
         judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
-        _set_visit(judge, assignment)
+        visit, _ = judge.visits.get_or_create(
+            assignment=assignment, defaults={"submit_to": submit_to}
+        )
+        if judge.visit_id != visit.pk:
+            judge.visit = visit
+            judge.save(update_fields=["visit"])
+            # What was left unanswered is this visit's work.
+            judge.assignments.filter(state=Assignment.State.GIVEN).update(visit=visit)
     return judge
-
-
-def _set_visit(judge: Judge, assignment: str) -> None:
-    """Begin a new visit of a judge whom a crowdsourcing site sends for another assignment."""
-    if judge.assignment == assignment:
-        return
-    judge.assignment = assignment
-    judge.answered_before = judge.assignments.filter(state=Assignment.State.ANSWERED).count()
-    judge.save(update_fields=["assignment", "answered_before"])
-
-
-def completion_code(judge: Judge) -> str:
-    """Return what a judge tells the crowdsourcing site: the study's code, or this visit's own."""
-    if judge.study.completion_code:
-        return judge.study.completion_code
-    visit = f"{judge.study_id}-{judge.pk}-{judge.assignment}"
-    return salted_hmac("cidery.studies.code", visit, algorithm="sha256").hexdigest()[:10].upper()

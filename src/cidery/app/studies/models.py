@@ -31,6 +31,12 @@ CONSENT = (
 )
 
 
+def write_number(step: float) -> str:
+    """Return a number as short as it can be written without becoming another number."""
+    short = f"{step:g}"
+    return short if float(short) == step else repr(step)
+
+
 class Study(models.Model):
     """One question, asked about many items."""
 
@@ -114,7 +120,14 @@ class Study(models.Model):
         max_length=60, blank=True, help_text="Empty: each judge gets a different code."
     )
     completion_url = models.URLField(
-        max_length=500, blank=True, help_text="Where judges go when they are done."
+        max_length=500,
+        blank=True,
+        help_text="Where judges go when they are done; {code} in it becomes their code.",
+    )
+    frames = models.TextField(
+        max_length=2000,
+        blank=True,
+        help_text="Sites that may show the study in a frame, one a line: https://*.mturk.com",
     )
     seed = models.BigIntegerField(
         default=0, validators=[MinValueValidator(0), MaxValueValidator(2**62)]
@@ -170,6 +183,33 @@ class Study(models.Model):
         count = round(min(width, MOST_STEPS)) + 1
         return [round(self.scale_low + step * self.scale_step, 6) for step in range(count)]
 
+    @property
+    def labels(self) -> dict[str, float]:
+        """What the buttons of a rating show, and send, with the step that each stands for."""
+        return {write_number(step): step for step in self.scale}
+
+    @property
+    def lacks_references(self) -> bool:
+        """Whether there is nothing that metrics could compare captions with."""
+        return self.design != self.Design.TRIPLET and not self.references
+
+    @property
+    def frame_sites(self) -> list[str]:
+        """The sites that may show the study in a frame."""
+        return self.frames.split()
+
+    @property
+    def visit_length(self) -> int:
+        """About how many answers a judge gives in a visit, attention checks included."""
+        checks = min(self.check_count, self.item_count // (self.check_every - 1))
+        everything = self.item_count + checks
+        return min(self.items_per_judge or everything, everything)
+
+    @property
+    def has_local_images(self) -> bool:
+        """Whether its images are files of this machine."""
+        return bool(self.images) and not self.images.startswith(("https://", "http://"))
+
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""
         return self.images.replace("{image}", content["image"])
@@ -215,10 +255,10 @@ class Judge(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="judges")
     worker = models.CharField(max_length=200)
     """As the crowdsourcing site calls them; made up for others."""
-    assignment = models.CharField(max_length=200, blank=True)
-    """The site's name for the present visit."""
-    answered_before = models.PositiveIntegerField(default=0)
-    """Before the present visit."""
+    visit: models.ForeignKey[Visit | None, Visit | None] = models.ForeignKey(
+        "Visit", models.SET_NULL, null=True, related_name="+"
+    )
+    """The present one."""
     joined = models.DateTimeField(auto_now_add=True)
     excluded = models.BooleanField(default=False)
     reason = models.CharField(max_length=200, blank=True)
@@ -233,6 +273,32 @@ class Judge(models.Model):
 
     def __str__(self) -> str:
         return self.worker
+
+
+class Visit(models.Model):
+    """A judge's visit, for which a crowdsourcing site pays once: it has one completion code."""
+
+    judge = models.ForeignKey(Judge, models.CASCADE, related_name="visits")
+    assignment = models.CharField(max_length=200, blank=True)
+    """The site's name for it."""
+    started = models.DateTimeField(auto_now_add=True)
+    finished = models.DateTimeField(null=True)
+    """When the work was done: there was nothing left to do, and something had been done."""
+    code = models.CharField(max_length=60, blank=True)
+    """What the judge was told then; empty before."""
+    submit_to = models.CharField(max_length=200, blank=True)
+    """The site that wants to be told by a form, as Mechanical Turk does; empty: none."""
+
+    class Meta:
+        """A site pays for an assignment once."""
+
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["judge", "assignment"], name="visit_assignment"),
+        ]
+
+    def __str__(self) -> str:
+        return self.assignment
 
 
 class Assignment(models.Model):
@@ -258,6 +324,8 @@ class Assignment(models.Model):
     study = models.ForeignKey(Study, models.CASCADE, related_name="assignments")
     item = models.ForeignKey(Item, models.CASCADE, related_name="assignments")
     judge = models.ForeignKey(Judge, models.CASCADE, null=True, related_name="assignments")
+    visit = models.ForeignKey(Visit, models.SET_NULL, null=True, related_name="assignments")
+    """In which the judge was given it."""
     slot = models.PositiveSmallIntegerField(null=True)
     """Among the item's; none for attention checks and for what does not count towards them."""
     order = models.PositiveIntegerField(default=0)

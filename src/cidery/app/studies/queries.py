@@ -10,24 +10,29 @@ from __future__ import annotations
 import json
 import secrets
 from copy import copy
+from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any
 
 from django.db import connection
-from django.utils import timezone
+from django.utils import timezone as clock
 
-from cidery.app.studies.models import Assignment, Item, Judge, Study
+from cidery.app.studies.models import Assignment, Item, Judge, Study, Visit
 
 LOCK_JUDGE = """
-SELECT j.id, j.study_id, j.worker, j.assignment, j.answered_before, j.excluded, s.state
+SELECT j.id, j.study_id, j.worker, j.excluded, s.state, v.id, v.assignment, v.finished, v.code,
+    v.submit_to
 FROM studies_judge j JOIN studies_study s ON s.id = j.study_id
+LEFT JOIN studies_visit v ON v.id = j.visit_id
 WHERE j.id = %s"""
 MARK_ANSWERED = """
 UPDATE studies_assignment
-SET state = 'answered', answered = %s, value = CASE WHEN swapped THEN -%s ELSE %s END
+SET state = 'answered', answered = CASE WHEN given > %s THEN given ELSE %s END,
+    value = CASE WHEN swapped THEN -%s ELSE %s END
 WHERE ticket = %s AND judge_id = %s AND state = 'given'"""
 COUNT_ANSWERED = """
-SELECT count(*) FROM studies_assignment WHERE judge_id = %s AND state = 'answered'"""
+SELECT count(*), count(CASE WHEN visit_id = %s THEN 1 END)
+FROM studies_assignment WHERE judge_id = %s AND state = 'answered'"""
 FIND_GIVEN = """
 SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content
 FROM studies_assignment a JOIN studies_item i ON i.id = a.item_id
@@ -40,7 +45,8 @@ WHERE a.study_id = %s AND a.state = 'free' AND NOT EXISTS (
     WHERE seen.item_id = a.item_id AND seen.judge_id = %s)
 ORDER BY a."order" LIMIT 1"""
 GIVE = """
-UPDATE studies_assignment SET judge_id = %s, state = 'given', given = %s, swapped = %s, ticket = %s
+UPDATE studies_assignment
+SET judge_id = %s, visit_id = %s, state = 'given', given = %s, swapped = %s, ticket = %s
 WHERE id = %s"""
 
 
@@ -56,7 +62,7 @@ def _locking(statement: str, clause: str) -> str:
 
 
 def _now() -> Any:
-    return connection.ops.adapt_datetimefield_value(timezone.now())
+    return connection.ops.adapt_datetimefield_value(clock.now())
 
 
 @lru_cache(maxsize=256)
@@ -70,12 +76,21 @@ def lock_judge(key: int) -> Judge:
     row = _execute(_locking(LOCK_JUDGE, "FOR UPDATE OF j"), key).fetchone()
     if row is None:
         raise Judge.DoesNotExist
-    *fields, state = row
-    names = ("id", "study_id", "worker", "assignment", "answered_before", "excluded")
-    judge = Judge(**dict(zip(names, fields, strict=True)))
-    judge.study = copy(_definition(judge.study_id))
+    number, study, worker, excluded, state, visit, *about = row
+    judge = Judge(id=number, study_id=study, worker=worker, excluded=bool(excluded))
+    judge.study = copy(_definition(study))
     judge.study.state = state
+    if visit is not None:
+        assignment, finished, code, submit_to = about
+        judge.visit = Visit(id=visit, assignment=assignment, code=code, submit_to=submit_to)
+        judge.visit.judge, judge.visit.finished = judge, _read_time(finished)
     return judge
+
+
+def _read_time(stored: Any) -> datetime | None:
+    """Return a moment as the database's driver hands it out: SQLite's are texts."""
+    found = datetime.fromisoformat(stored) if isinstance(stored, str) else stored
+    return found.replace(tzinfo=timezone.utc) if found and found.tzinfo is None else found
 
 
 def draw_ticket() -> int:
@@ -84,15 +99,19 @@ def draw_ticket() -> int:
 
 
 def mark_answered(judge: Judge, ticket: int, value: float) -> bool:
-    """Keep an answer as the item has it, whichever side was shown first; tell if it was open."""
-    values = (_now(), value, value, ticket, judge.pk)
+    """Keep an answer as the item has it, whichever side was shown first; tell if it was open.
+
+    Where another machine, whose clock is ahead, gave the item, it took no time.
+    """
+    now = _now()
+    values = (now, now, value, value, ticket, judge.pk)
     return bool(_execute(MARK_ANSWERED, *values).rowcount)
 
 
-def count_answered(judge: Judge) -> int:
-    """Return how many items a judge has answered."""
-    (count,) = _execute(COUNT_ANSWERED, judge.pk).fetchone()
-    return int(count)
+def count_answered(judge: Judge) -> tuple[int, int]:
+    """Return how many items a judge has answered, in all visits and in the present one."""
+    in_all, here = _execute(COUNT_ANSWERED, judge.visit_id, judge.pk).fetchone()
+    return int(in_all), int(here)
 
 
 def find_given(judge: Judge) -> Assignment | None:
@@ -119,5 +138,6 @@ def _read_assignment(judge: Judge, row: Any) -> Assignment | None:
 def give(assignment: Assignment, judge: Judge, *, swapped: bool) -> Assignment:
     """Give a free slot to a judge."""
     assignment.swapped, assignment.ticket = swapped, draw_ticket()
-    _execute(GIVE, judge.pk, _now(), swapped, assignment.ticket, assignment.pk)
+    values = (judge.pk, judge.visit_id, _now(), swapped, assignment.ticket, assignment.pk)
+    _execute(GIVE, *values)
     return assignment

@@ -24,6 +24,7 @@ urlpatterns: list[URLPattern] = [
     path(f"{STUDY}/review", reviewing.Review.as_view(), name="study-review"),
     path(f"{STUDY}/accuracy", results.Accuracy.as_view(), name="study-accuracy"),
     path(f"{STUDY}/explore", exploring.ExploreStudy.as_view(), name="study-explore"),
+    path(f"{STUDY}/references", results.References.as_view(), name="study-references"),
     path(f"{STUDY}/export/<slug:kind>", downloads.Export.as_view(), name="study-export"),
     path(f"{STUDY}/charts/<slug:chart>.svg", downloads.StudyChart.as_view(), name="study-chart"),
     path(f"{STUDY}/images/<int:item>", downloads.ItemImage.as_view(), name="study-image"),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth import authenticate, login, logout, update_session_auth_hash
 from django.contrib.auth.password_validation import validate_password
 from django.contrib.auth.tokens import default_token_generator
 from django.core.exceptions import ValidationError as DjangoValidationError
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.http import url_has_allowed_host_and_scheme, urlsafe_base64_decode
@@ -17,7 +18,8 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 
 from cidery.app.web.limits import AccountLimit, WriteLimit
-from cidery.app.web.models import NAME_LENGTH, PRINTABLE, Account, check_visible, normalize_name
+from cidery.app.web.models import NAME_LENGTH, PRINTABLE, Account
+from cidery.app.web.names import check_printable, check_visible, normalize_name, skeleton
 from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
 
@@ -73,6 +75,7 @@ class SignUpForm(serializers.Serializer[Any]):
         max_length=200,
         required=False,
         allow_blank=True,
+        validators=[check_printable],
         help_text="How the organisers reach you; nobody else sees it.",
     )
 
@@ -80,6 +83,7 @@ class SignUpForm(serializers.Serializer[Any]):
         """Write names in one way; what looks the same is the same."""
         name = normalize_name(value)
         PRINTABLE(name)
+        check_visible(name)
         if len(name) > NAME_LENGTH:
             raise serializers.ValidationError(f"A name has at most {NAME_LENGTH} characters.")
         return name
@@ -88,6 +92,9 @@ class SignUpForm(serializers.Serializer[Any]):
         """Refuse names that are taken, and weak passwords."""
         if Account.objects.filter(name__iexact=attrs["name"]).exists():
             raise serializers.ValidationError({"name": ["This name is taken; choose another."]})
+        if Account.objects.filter(skeleton=skeleton(attrs["name"])).exists():
+            alike = "This name looks like another team's; choose another."
+            raise serializers.ValidationError({"name": [alike]})
         check_password(attrs["password"], Account(name=attrs["name"]))
         return attrs
 
@@ -268,23 +275,76 @@ class SetPassword(FormPage):
 
     def show(self) -> Account:
         """Return the account that the link is for."""
+        return self._find(Account.objects.all())
+
+    def _find(self, accounts: QuerySet[Account]) -> Account:
         try:
             number = int(urlsafe_base64_decode(self.kwargs["account"]))
         except ValueError:
             number = 0
-        account = Account.objects.filter(pk=number, is_active=True).first()
+        account = accounts.filter(pk=number, is_active=True).first()
         if account is None or not default_token_generator.check_token(account, self.kwargs["key"]):
             raise NotFound("This link has been used, or is too old. Ask for a new one.")
         return account
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
-        """Keep the password, which makes the link worthless."""
+        """Keep the password; of several at once with one link, the first makes it worthless."""
+        check_password(values["password"], self.show())
+        with transaction.atomic():
+            account = self._find(Account.objects.select_for_update())
+            account.set_password(values["password"])
+            account.save()
+        login(self.request, account, "django.contrib.auth.backends.ModelBackend")
+        return self.done("home", account, message="Your password is set.")
+
+
+class ChangePasswordForm(serializers.Serializer[Any]):
+    """The password that is, and the one to be."""
+
+    current = serializers.CharField(
+        label="Present password",
+        max_length=LONGEST_PASSWORD,
+        trim_whitespace=False,
+        style=PASSWORD_STYLE | {"autocomplete": "current-password"},
+    )
+    password = serializers.CharField(
+        label="New password",
+        max_length=LONGEST_PASSWORD,
+        trim_whitespace=False,
+        help_text="At least ten characters.",
+        style=PASSWORD_STYLE | {"autocomplete": "new-password"},
+    )
+
+
+class ChangePassword(FormPage):
+    """Changes one's own password; other sessions end."""
+
+    role = Role.MEMBER
+    template_name = "web/change_password.html"
+    shows = AccountData
+    form = ChangePasswordForm
+    accepts = AccountData
+    accepted_status = status.HTTP_200_OK
+    throttle_classes = (WriteLimit,)
+    throttle_scope = "sign-in"
+
+    def show(self) -> Account:
+        """Return the account."""
+        account = self.request.user
+        assert isinstance(account, Account)  # the role sees to it
+        return account
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Change it, for who knows the present one."""
         account = self.show()
+        if not account.check_password(values["current"]):
+            raise serializers.ValidationError({"current": ["This is not your password."]})
         check_password(values["password"], account)
         account.set_password(values["password"])
         account.save()
-        login(self.request, account, "django.contrib.auth.backends.ModelBackend")
-        return self.done("home", account, message="Your password is set.")
+        if self.request.auth is None:  # by a session, which goes on
+            update_session_auth_hash(self.request._request, account)
+        return self.done("account", account, message="Your password is changed.")
 
 
 class ListedAccount(serializers.ModelSerializer[Account]):

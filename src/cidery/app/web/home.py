@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
+from datetime import timedelta
 from functools import cache
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.db import DatabaseError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
+from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from cidery.app.web.models import Account
+from cidery.app.web.models import Attempts
 from cidery.app.web.navigation import app_links
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
+
+HEALTH_SECONDS = 5
+log = logging.getLogger(__name__)
 
 
 class AppData(serializers.Serializer[Any]):
@@ -53,16 +60,34 @@ class HealthData(serializers.Serializer[Any]):
 
 
 class Health(Page):
-    """Tells a load balancer that the app and its database answer."""
+    """Tells a load balancer that the app answers and that its database can be written to."""
 
     role = Role.ANYONE
     template_name = "web/health.html"
     shows = HealthData
+    problem = ""
+
+    def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
+        """Answer with 503 where a load balancer should send nobody."""
+        self.problem = find_problem()
+        return self.render(503 if self.problem else 200)
 
     def show(self) -> Any:
-        """Ask the database something."""
-        Account.objects.exists()
-        return {"status": "ok"}
+        """Say what is wrong, if anything is."""
+        return {"status": self.problem or "ok"}
+
+
+def find_problem() -> str:
+    """Return why the database cannot be written to, if it cannot: a full disk, for instance."""
+    # Not every stranger's request is worth a write; one of a few seconds ago will do.
+    try:
+        if not Attempts.objects.filter(key="health", expires__gt=timezone.now()).exists():
+            content = {"times": [], "expires": timezone.now() + timedelta(seconds=HEALTH_SECONDS)}
+            Attempts.objects.update_or_create(key="health", defaults=content)
+    except DatabaseError as error:
+        log.error("the database cannot be written to: %s", error)
+        return "the database cannot be written to"
+    return ""
 
 
 class Operation(serializers.Serializer[Any]):

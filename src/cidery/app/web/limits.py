@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
 from hashlib import sha256
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from ipaddress import IPv4Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Any
 
 from django.db import connection, transaction
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.utils import timezone
 from rest_framework.exceptions import Throttled
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.throttling import (
@@ -20,14 +24,81 @@ from rest_framework.throttling import (
 )
 
 from cidery.app.web.home import fail
+from cidery.app.web.models import Account, Attempts
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
     from rest_framework.views import APIView
 
 
+MOST_UPLOADS = 2
+"""Files of one account that are unpacked and parsed at once."""
+LONGEST_READING = 300
+"""Seconds after which a process that was to read a file has died."""
+LONGEST_WAIT = 60.0
+POLL_SECONDS = 0.1
 COUNTING = 0x63696465727901
 """The lock of PostgreSQL under which requests are counted: any number that nobody else uses."""
+
+
+class StoredCounts:
+    """Keeps counts in the database until they expire: a cache that forgets none before."""
+
+    def get(self, key: str, default: Any) -> Any:
+        """Return the times of a key's attempts."""
+        found = Attempts.objects.filter(key=_fit(key), expires__gt=timezone.now()).first()
+        return default if found is None else found.times
+
+    def set(self, key: str, times: list[float], seconds: float) -> None:
+        """Keep the times of a key's attempts for some seconds."""
+        now = timezone.now()
+        Attempts.objects.filter(expires__lte=now).delete()
+        content = {"times": times, "expires": now + timedelta(seconds=seconds)}
+        Attempts.objects.update_or_create(key=_fit(key), defaults=content)
+
+
+def _fit(key: str) -> str:
+    """Return a key that the column can hold, whatever a proxy calls an address."""
+    return key if len(key) <= 100 and key.isprintable() else sha256(key.encode()).hexdigest()
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """Let nobody else count; SQLite lets one transaction write at a time anyway."""
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
+        yield
+
+
+@contextmanager
+def reading_upload(account: Account, patience: float = LONGEST_WAIT) -> Iterator[None]:
+    """Wait for one of the few places of an account whose files are being read, and take it."""
+    key, counts, started = f"upload-{account.pk}", StoredCounts(), time.time()
+
+    def others() -> list[float]:
+        found = [one for one in counts.get(key, []) if started - one < LONGEST_READING]
+        return [one for one in found if one != started]
+
+    def take() -> bool:
+        with counting():
+            if len(others()) >= MOST_UPLOADS:
+                return False
+            counts.set(key, [started, *others()], LONGEST_READING)
+            return True
+
+    while not take():
+        if time.time() - started >= patience:
+            raise Throttled(
+                detail=f"Your account is sending {MOST_UPLOADS} files already; wait for them."
+            )
+        time.sleep(POLL_SECONDS)
+    try:
+        yield
+    finally:
+        with counting():
+            counts.set(key, others(), LONGEST_READING)
 
 
 class AtomicThrottle(SimpleRateThrottle):
@@ -37,12 +108,22 @@ class AtomicThrottle(SimpleRateThrottle):
     and a hundred count as one.
     """
 
+    cache = StoredCounts()  # type: ignore[assignment]  # it has what is called of a cache
+
+    def get_ident(self, request: Request) -> str:
+        """Return a stranger's address; of IPv6 the network, which is what one customer gets."""
+        address = str(super().get_ident(request))
+        try:
+            found = ip_address(address.strip().strip("[]"))
+        except ValueError:
+            return address
+        if isinstance(found, IPv4Address):
+            return str(found)
+        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Count within a transaction, which SQLite gives to one at a time."""
-        with transaction.atomic():
-            if connection.vendor == "postgresql":
-                with connection.cursor() as cursor:
-                    cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
+        """Count within a transaction."""
+        with counting():
             return super().allow_request(request, view)
 
 

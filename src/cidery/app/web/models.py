@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.auth.tokens import default_token_generator
-from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.db.models.functions import Lower
@@ -15,21 +13,12 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from cidery.app.web.names import normalize_name, skeleton
+
 NAME_LENGTH = 60
 PRINTABLE = RegexValidator(
     r"\A\S(.*\S)?\Z", "A name has no line breaks, and no blanks at its beginning or end."
 )
-
-
-def normalize_name(name: str) -> str:
-    """Return the one way to write a name that can be written in several ways (Unicode's NFKC)."""
-    return unicodedata.normalize("NFKC", name)
-
-
-def check_visible(name: str) -> None:
-    """Refuse characters that cannot be seen: a name with one would look like another team's."""
-    if not name.isprintable():
-        raise ValidationError("A name has no invisible characters.")
 
 
 class AccountManager(BaseUserManager["Account"]):
@@ -41,7 +30,7 @@ class AccountManager(BaseUserManager["Account"]):
 
     def sign_up(self, name: str, password: str | None, **fields: Any) -> Account:
         """Make an account; without a password it waits for its one-time link to be used."""
-        account = self.model(name=name, **fields)
+        account = self.model(name=name, skeleton=skeleton(name), **fields)
         account.set_password(password)
         account.save()
         return account
@@ -57,6 +46,9 @@ class Account(AbstractBaseUser):
         TEAM = "team"
 
     name = models.CharField(max_length=NAME_LENGTH, unique=True, validators=[PRINTABLE])
+    skeleton = models.CharField(max_length=20 * NAME_LENGTH, unique=True, null=True)
+    """Of the name: what names that look alike have in common. None for the second of two that were
+    made before this was looked at."""
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.TEAM)
     contact = models.CharField(max_length=200, blank=True)
     """Shown to the owner alone."""
@@ -88,3 +80,15 @@ class Account(AbstractBaseUser):
                 "key": default_token_generator.make_token(self),
             },
         )
+
+
+class Attempts(models.Model):
+    """When something was tried: what limits are counted by.
+
+    A table of its own: in a cache, whoever tries many other things drives the counts out.
+    """
+
+    key = models.CharField(max_length=200, primary_key=True)
+    times = models.JSONField()
+    """Seconds since 1970, the newest first."""
+    expires = models.DateTimeField(db_index=True)

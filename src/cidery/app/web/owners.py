@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
 from cidery.app.web.models import Account
+from cidery.app.web.names import check_visible, normalize_name
 from cidery.errors import SettingError
 
 
@@ -12,10 +16,31 @@ def owner_exists() -> bool:
     return any(owner.has_usable_password() for owner in owners)
 
 
-def make_owner_link(name: str, address: str) -> str:
-    """Return a link that sets an owner's password, once; the account is made if there is none."""
-    found = Account.objects.filter(name__iexact=name).first()
-    owner = found or Account.objects.sign_up(name, None, kind=Account.Kind.OWNER)
-    if not owner.is_owner:
+def make_owner_link(name: str, address: str, *, new: bool = False) -> str:
+    """Return a link that sets an owner's password, once.
+
+    The account is made if it is the first owner's, or if a new one is asked for: a name that was
+    mistyped makes no owner.
+    """
+    found = Account.objects.filter(name__iexact=normalize_name(name)).first()
+    if found is not None and not found.is_owner:
         raise SettingError(f"the account {name!r} is a team's; choose another name for the owner")
+    if found is not None and new:
+        raise SettingError(f"there is an owner {found.name!r} already; see --owner-link")
+    owners = Account.objects.filter(kind=Account.Kind.OWNER).values_list("name", flat=True)
+    if found is None and owners and not new:
+        known = ", ".join(owners)
+        raise SettingError(f"there is no owner {name!r}; there are: {known}; see --new-owner")
+    owner = found or _make_owner(name)
     return address.rstrip("/") + owner.one_time_path()
+
+
+def _make_owner(name: str) -> Account:
+    try:
+        check_visible(name)
+        with transaction.atomic():
+            return Account.objects.sign_up(normalize_name(name), None, kind=Account.Kind.OWNER)
+    except (ValidationError, IntegrityError):
+        raise SettingError(
+            f"{name!r} is no name for an owner: it has invisible characters, or looks like another"
+        ) from None

@@ -85,7 +85,7 @@ if not ENVIRONMENT.on_postgresql:
         "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
     }
 
-# Rate limits are counted in the database, which all processes and machines share.
+# Of what was asked for a moment ago; rate limits have a table of their own.
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache", "LOCATION": "cache"}
 }
@@ -107,7 +107,8 @@ AUTH_PASSWORD_VALIDATORS = [
     {
         "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
         "OPTIONS": {"min_length": 10},
-    }
+    },
+    {"NAME": "cidery.app.web.passwords.VarietyValidator"},
 ]
 LOGIN_URL = "sign-in"
 PASSWORD_RESET_TIMEOUT = 3 * 24 * 60 * 60

@@ -17,6 +17,7 @@ pages: list[URLPattern | URLResolver] = [
     path("sign-in", accounts.SignIn.as_view(), name="sign-in"),
     path("sign-out", accounts.SignOut.as_view(), name="sign-out"),
     path("account", accounts.AccountPage.as_view(), name="account"),
+    path("account/password", accounts.ChangePassword.as_view(), name="change-password"),
     path("account/tokens/<slug:key>/revoke", accounts.RevokeToken.as_view(), name="revoke-token"),
     path("accounts", accounts.Accounts.as_view(), name="accounts"),
     path(

@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 from cidery.captions.formats.sources import read_json_objects, read_text
 from cidery.errors import FormatError
+from cidery.text_tables import unguard_cell
 
 
 def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:
@@ -125,7 +126,7 @@ def read_table(path: Path) -> Iterator[Record]:
 
 def _read_cell(column: str, cell: str, place: str) -> Any:
     if column not in JSON_COLUMNS:
-        return cell
+        return unguard_cell(cell)
     try:
         return json.loads(cell)
     except ValueError:

@@ -22,6 +22,13 @@ def get_challenge(page: Page) -> Challenge:
     return get_object_or_404(visible, slug=page.kwargs["challenge"])
 
 
+def find_participation(page: Page, challenge: Challenge) -> str:
+    """Return what the owner has decided on the team that asks; nothing before it has asked."""
+    account = page.request.user
+    found = challenge.teams.filter(team=account.pk).first() if account.is_authenticated else None
+    return found.state if found else ""
+
+
 class Challenges(Page):
     """Lists challenges."""
 
@@ -50,7 +57,11 @@ class ChallengePage(Page):
         challenge = get_challenge(self)
         shown = challenge.shows_leaderboard_to(self.request.user)
         leaderboard = self._show_leaderboard(challenge) if shown else None
-        return {"challenge": challenge, "leaderboard": leaderboard}
+        return {
+            "challenge": challenge,
+            "participation": find_participation(self, challenge),
+            "leaderboard": leaderboard,
+        }
 
     def _show_leaderboard(self, challenge: Challenge) -> dict[str, Any]:
         query = self.read_query()
@@ -58,7 +69,13 @@ class ChallengePage(Page):
         descending = query["order"] == "desc"
         try:
             sort = (name, metric) if name else None
-            found = rank(challenge, sort, descending=descending, slice=query["slice"])
+            found = rank(
+                challenge,
+                sort,
+                descending=descending,
+                slice=query["slice"],
+                account=self.request.user,
+            )
         except SettingError as error:
             raise ParseError(str(error)) from None
         return describe_leaderboard(found)
@@ -74,6 +91,7 @@ def describe_leaderboard(leaderboard: Leaderboard) -> dict[str, Any]:
         "sort": ".".join(leaderboard.sort),
         "descending": leaderboard.descending,
         "slice": leaderboard.slice,
+        "precision": leaderboard.precision,
         "entries": leaderboard.entries,
     }
 

@@ -35,7 +35,8 @@ class Chart(ChallengePage):
         if not challenge.shows_leaderboard_to(self.request.user):
             raise NotFound("The leaderboard is not open.")
         try:
-            board = rank(challenge, slice=self.read_query()["slice"])
+            query = self.read_query()
+            board = rank(challenge, slice=query["slice"], account=self.request.user)
         except SettingError as error:
             raise NotFound(str(error)) from None
         return HttpResponse(draw(board), content_type="image/svg+xml")
@@ -45,7 +46,7 @@ def draw(leaderboard: Leaderboard) -> bytes:
     """Draw scores and intervals of the best teams, the best on top."""
     column = leaderboard.columns[0]
     entries = leaderboard.entries[:MOST_TEAMS][::-1]
-    scores = [entry.cells[column].score for entry in entries]
+    scores = [entry.cells[column] for entry in entries]
     with new_figure(8, 0.9 + 0.32 * max(len(entries), 1)) as figure:
         axes = figure.add_subplot()
         axes.errorbar(

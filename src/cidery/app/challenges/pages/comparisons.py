@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from cidery.app.challenges.forms import ComparisonQuery
 from cidery.app.challenges.models import Submission
 from cidery.app.challenges.pages.challenges import get_challenge
+from cidery.app.challenges.pages.submissions import submissions_seen_by
 from cidery.app.challenges.ranking import contrast
 from cidery.app.challenges.serializers import ComparisonData
 from cidery.app.challenges.tasks import ask_to_compare, is_being_compared
@@ -30,12 +31,19 @@ class CompareSubmissions(Page):
     def show(self) -> Any:
         """Return what can be compared and, for a pair, every column's difference."""
         challenge = get_challenge(self)
+        account = self.request.user
         visible = (
-            Submission.objects.visible_to(self.request.user)
-            .filter(challenge=challenge, state=Submission.State.SCORED)
+            submissions_seen_by(account, challenge)
+            .filter(scores__isnull=False)
+            .distinct()
             .select_related("team", "challenge")
-            .defer("packed_captions")
+            .defer("packed_captions", "packed_prints")
         )
+        if not Role.OWNER.admits(account):
+            hidden = Submission.HIDDEN_PROBES
+            visible = (
+                visible.none() if challenge.hides_scores else visible.exclude(probe__in=hidden)
+            )
         shown: dict[str, Any] = {
             "challenge": challenge,
             "choices": visible.order_by("-created")[:MOST_CHOICES],
@@ -43,6 +51,7 @@ class CompareSubmissions(Page):
             "second": None,
             "is_ready": True,
             "contrasts": [],
+            "decimals": challenge.precision(account).shown,
         }
         query = self.read_query()
         if not query:
@@ -56,5 +65,9 @@ class CompareSubmissions(Page):
             "first": first,
             "second": second,
             "is_ready": contrasts is not None,
-            "contrasts": contrasts or [],
+            "contrasts": [
+                found.rounded(challenge.precision(account, found.slice))
+                for found in contrasts or ()
+            ],
+            "decimals": challenge.precision(account).shown,
         }

@@ -1,4 +1,4 @@
-"""The owner's pages of challenges: a new one, its settings, and scoring it again."""
+"""The owner's pages of challenges: a new one, its settings, its teams, and scoring it again."""
 
 from __future__ import annotations
 
@@ -6,21 +6,27 @@ import warnings
 from typing import Any
 
 from django.http import HttpResponseBase
+from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
 from cidery.app.challenges.creation import create_challenge
 from cidery.app.challenges.definition import NamedSlices, ReferencesByImage
-from cidery.app.challenges.forms import NewChallengeForm, SettingsForm
-from cidery.app.challenges.management import rescore_challenge
-from cidery.app.challenges.models import Challenge
+from cidery.app.challenges.forms import (
+    NewChallengeForm,
+    ProbeDecision,
+    SettingsForm,
+    TeamDecision,
+)
+from cidery.app.challenges.management import decide_on_probe, decide_on_team, rescore_challenge
+from cidery.app.challenges.models import Challenge, Participation, Submission
 from cidery.app.challenges.pages.challenges import get_challenge
-from cidery.app.challenges.serializers import ChallengeData
+from cidery.app.challenges.serializers import ChallengeData, OwnersSubmission, TeamsData
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
 from cidery.captions.formats import read_references, read_slices
 from cidery.captions.slices import is_grouping
-from cidery.errors import CideryError, LanguageWarning, SliceWarning
+from cidery.errors import CideryError, LanguageWarning, SettingError, SliceWarning
 
 _TOLD = (SliceWarning, LanguageWarning)
 """What the owner of a new challenge is told."""
@@ -117,7 +123,7 @@ class ChallengeSettings(FormPage):
 
 
 class Rescore(FormPage):
-    """Deletes a challenge's scores and has every submission scored again."""
+    """Has every submission of a challenge scored again; the scores stand until then."""
 
     role = Role.OWNER
     template_name = "challenges/rescore.html"
@@ -133,3 +139,59 @@ class Rescore(FormPage):
         challenge = self.show()
         count = rescore_challenge(challenge)
         return self.done(challenge, message=f"{count} submissions are being scored again.")
+
+
+class Teams(FormPage):
+    """Lists a challenge's teams, approves, invites or refuses them, and lists probes."""
+
+    role = Role.OWNER
+    template_name = "challenges/teams.html"
+    shows = TeamsData
+    form = TeamDecision
+    accepts = TeamsData
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Any:
+        """Return those who wait first."""
+        challenge = get_challenge(self)
+        probes = challenge.submissions.exclude(probe="").select_related("team", "challenge")
+        return {
+            "challenge": challenge,
+            "teams": sorted(
+                challenge.teams.select_related("team", "challenge"),
+                key=lambda found: found.state != Participation.State.ASKED,
+            ),
+            "probes": probes.defer("packed_captions", "packed_prints").order_by("-created"),
+        }
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Approve or refuse a team."""
+        challenge = get_challenge(self)
+        try:
+            decide_on_team(challenge, values["team"], approve=values["action"] == "approve")
+        except SettingError as error:
+            raise serializers.ValidationError({"team": [f"{error}."]}) from None
+        return self.done("teams", self.show(), challenge=challenge.slug)
+
+
+class Decision(FormPage):
+    """Shows the scores of a submission that looks like a probe, or keeps them hidden."""
+
+    role = Role.OWNER
+    template_name = "challenges/decision.html"
+    shows = OwnersSubmission
+    form = ProbeDecision
+    accepts = OwnersSubmission
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Submission:
+        """Return the submission."""
+        probes = Submission.objects.exclude(probe="").select_related("team", "challenge")
+        found = probes.defer("packed_captions", "packed_prints")
+        return get_object_or_404(found, pk=self.kwargs["submission"])
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Release or keep."""
+        submission = self.show()
+        decide_on_probe(submission, release=values["action"] == "release")
+        return self.done("teams", submission, challenge=submission.challenge.slug)

@@ -12,16 +12,19 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound, PermissionDenied
 
 from cidery.app.challenges.forms import ImagesQuery, SubmissionForm
-from cidery.app.challenges.models import Score, Submission
-from cidery.app.challenges.pages.challenges import get_challenge
+from cidery.app.challenges.models import Challenge, Score, Submission
+from cidery.app.challenges.pages.challenges import find_participation, get_challenge
+from cidery.app.challenges.ranking import find_best, list_scores
 from cidery.app.challenges.serializers import (
+    ChallengePageData,
     ImageScoresData,
     SubmissionData,
     SubmissionPageData,
     SubmissionsData,
 )
 from cidery.app.challenges.submissions import submit
-from cidery.app.web.limits import WriteLimit
+from cidery.app.web.accounts import NoFields
+from cidery.app.web.limits import WriteLimit, reading_upload
 from cidery.app.web.models import Account
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
@@ -35,9 +38,22 @@ IMAGES_PER_PAGE = 100
 
 def get_submission(page: Page) -> Submission:
     """Return the submission of a page's address; those one may not see do not exist."""
-    visible = Submission.objects.visible_to(page.request.user).select_related("challenge", "team")
-    found = visible.defer("packed_captions")
-    return get_object_or_404(found, pk=page.kwargs["submission"])
+    related = Submission.objects.select_related("challenge", "team")
+    found = related.defer("packed_captions", "packed_prints")
+    submission = get_object_or_404(found, pk=page.kwargs["submission"])
+    seen = submissions_seen_by(page.request.user, submission.challenge)
+    if not seen.filter(pk=submission.pk).exists():
+        raise NotFound("There is no such submission.")
+    return submission
+
+
+def submissions_seen_by(account: Any, challenge: Challenge) -> QuerySet[Submission]:
+    """Return an account's own submissions to a challenge, and those that the leaderboard shows."""
+    own = Submission.objects.visible_to(account).filter(challenge=challenge)
+    hidden = challenge.visibility == Challenge.Visibility.HIDDEN
+    if hidden or not challenge.shows_leaderboard_to(account):
+        return own
+    return own | Submission.objects.filter(pk__in=find_best(challenge))
 
 
 class Submissions(FormPage):
@@ -55,16 +71,24 @@ class Submissions(FormPage):
     def show(self) -> Any:
         """Return the newest first."""
         challenge, account = get_challenge(self), self._account()
-        found = challenge.submissions.select_related("team", "challenge").defer("packed_captions")
+        found = challenge.submissions.select_related("team", "challenge")
+        found = found.defer("packed_captions", "packed_prints")
         if not account.is_owner:
             found = found.filter(team=account)
-        return {"challenge": challenge, "submissions": found.order_by("-created")}
+        return {
+            "challenge": challenge,
+            "participation": find_participation(self, challenge),
+            "admitted": challenge.admits(account),
+            "submissions": found.order_by("-created"),
+        }
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Check the file at once; scoring follows in the background."""
         challenge = get_challenge(self)
+        account = self._account()
         try:
-            submission = submit(self._account(), challenge, values["title"], values["file"].read())
+            with reading_upload(account):
+                submission = submit(account, challenge, values["title"], values["file"].read())
         except InputError as error:
             raise serializers.ValidationError({"file": [str(error)]}) from None
         return self.done(submission, submission)
@@ -85,12 +109,15 @@ class SubmissionPage(Page):
     def show(self) -> Any:
         """Return the submission with its scores."""
         submission = get_submission(self)
+        account = self.request.user
+        scores = list_scores(submission, account)
         return {
             "submission": submission,
             "challenge_title": submission.challenge.title,
-            "scores": list_scores(submission).filter(slice=""),
-            "slice_scores": list_scores(submission).exclude(slice="").order_by("slice", "pk"),
-            "shows_images": shows_images(submission, self.request.user),
+            "scores": [score for score in scores if not score.slice],
+            "slice_scores": [score for score in scores if score.slice],
+            "shows_images": shows_images(submission, account),
+            "hides_scores": not submission.shows_scores_to(account),
         }
 
 
@@ -102,7 +129,7 @@ def list_scores(submission: Submission) -> QuerySet[Score]:
 
 def shows_images(submission: Submission, account: Any) -> bool:
     """Tell whether an account may see a submission's scores image by image."""
-    if not account.is_authenticated:
+    if not account.is_authenticated or not submission.shows_scores_to(account):
         return False
     is_theirs = submission.team_id == account.pk
     return bool(account.is_owner or (submission.challenge.image_scores_open and is_theirs))
@@ -144,3 +171,29 @@ class ImageScores(Page):
             "page": number,
             "pages": pages,
         }
+
+
+class TakePart(FormPage):
+    """Asks the owner to let a team take part in a challenge."""
+
+    role = Role.MEMBER
+    template_name = "challenges/take_part.html"
+    shows = ChallengePageData
+    form = NoFields
+    throttle_classes = (WriteLimit,)
+    throttle_scope = "submit"
+
+    def show(self) -> Any:
+        """Return the challenge."""
+        challenge = get_challenge(self)
+        found = find_participation(self, challenge)
+        return {"challenge": challenge, "participation": found, "leaderboard": None}
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
+        """Keep the wish; once is enough."""
+        challenge = get_challenge(self)
+        account = self.request.user
+        assert isinstance(account, Account)  # the role sees to it
+        challenge.teams.get_or_create(team=account)
+        message = "The organisers will decide on your team."
+        return self.done(challenge, message=message)

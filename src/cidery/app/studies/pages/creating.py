@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -67,7 +69,8 @@ class Studies(Page):
         return {"studies": Study.objects.defer("references")}
 
 
-def _check_file(file: File[Any]) -> None:
+def check_file(file: File[Any]) -> None:
+    """Refuse an upload that is too large, or may become so."""
     if (file.size or 0) > LARGEST_FILE:
         raise serializers.ValidationError(f"A file has at most {LARGEST_FILE // 2**20} MB.")
     if file.read(2) == GZIP:
@@ -77,7 +80,7 @@ def _check_file(file: File[Any]) -> None:
 
 def _file(help_text: str) -> serializers.FileField:
     return serializers.FileField(
-        required=False, validators=[_check_file], help_text=help_text, style=FILE_STYLE
+        required=False, validators=[check_file], help_text=help_text, style=FILE_STYLE
     )
 
 
@@ -155,36 +158,58 @@ class NewStudy(FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Make the items, then the study."""
-        try:
-            study = create_study(_define(values))
-        except (CideryError, OSError) as error:
-            raise serializers.ValidationError({"items": [str(error)]}) from None
+        definition = _define(values)
+        with blaming("name"):
+            study = create_study(definition)
         return self.done("study", study, message="The study is made.", name=study.name)
+
+
+@contextmanager
+def blaming(field: str) -> Iterator[None]:
+    """Show what is wrong with the content of a field at that field."""
+    try:
+        yield
+    except (CideryError, OSError) as error:
+        raise serializers.ValidationError({field: [str(error)]}) from None
 
 
 def _define(values: dict[str, Any]) -> Definition:
     fields = {name: values[name] for name in StudyFields.Meta.fields if name in values}
     design = fields["design"]
-    checks = read_checks(fields, read_json_lines(values.get("checks", ""), "checks"), "checks")
-    results = [values[name] for name in ("results_1", "results_2") if values.get(name)]
-    sources = Sources.read({_name(file): file for file in results}, values.get("references"))
-    if values.get("items"):
-        lines = read_json_lines(values["items"], "items")
+    with blaming("checks"):
+        checks = read_checks(fields, read_json_lines(values.get("checks", ""), "checks"), "checks")
+    sources = _read_sources(values)
+    with blaming("items"):
+        if values.get("items"):
+            lines = read_json_lines(values["items"], "items")
+        else:
+            lines = make_items(
+                design,
+                sources,
+                sets=values["sets"],
+                references_each=values["references_each"],
+                sample=values["sample"],
+                seed=values.get("seed", 0),
+            )
         records = [Record(line, f"item {n}") for n, line in enumerate(lines, start=1)]
         items = [check_content(design, record) for record in records]
-    else:
-        items = make_items(
-            design,
-            sources,
-            sets=values["sets"],
-            references_each=values["references_each"],
-            sample=values["sample"],
-            seed=values.get("seed", 0),
-        )
-        items = [
-            check_content(design, Record(item, f"item {n}")) for n, item in enumerate(items, 1)
-        ]
-    return Definition(fields, items, checks, sources.references)
+        return Definition(fields, items, checks, sources.references)
+
+
+def _read_sources(values: dict[str, Any]) -> Sources:
+    """Read the files; two of one name are two systems."""
+    results: dict[str, Mapping[str, Sequence[str]]] = {}
+    for field in ("results_1", "results_2"):
+        file = values.get(field)
+        if not file:
+            continue
+        name = _name(file)
+        with blaming(field):
+            (captions,) = Sources.read({name: file}).results.values()
+        results[f"{name}-2" if name in results else name] = captions
+    with blaming("references"):
+        references = Sources.read({}, values.get("references")).references
+    return Sources(results, references)
 
 
 def _name(file: File[Any]) -> str:

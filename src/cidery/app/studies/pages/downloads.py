@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import mimetypes
-from pathlib import Path
 from typing import Any
 
 from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
@@ -12,16 +10,14 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from cidery.app.studies.charts import CHARTS
-from cidery.app.studies.definition import WEB
 from cidery.app.studies.exporting import EXPORTS, export_study
+from cidery.app.studies.framing import FramedPage
+from cidery.app.studies.images import find_image, image_type
 from cidery.app.studies.models import Item, Study
 from cidery.app.studies.pages.judging import read_judge_key
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
 from cidery.errors import CideryError
-
-IMAGE_TYPES = ("image/jpeg", "image/png", "image/gif", "image/webp", "image/avif")
-"""What browsers only draw; an SVG could hold a script."""
 
 
 class FileData(serializers.Serializer[Any]):
@@ -43,7 +39,7 @@ class Download(Page):
         return self.download()
 
 
-class ItemImage(Download):
+class ItemImage(FramedPage, Download):
     """Sends the image of an item to the owner, or to a judge who was given the item."""
 
     role = Role.ANYONE
@@ -53,30 +49,13 @@ class ItemImage(Download):
         items = Item.objects.filter(study__name=self.kwargs["name"]).select_related("study")
         if not Role.OWNER.admits(self.request.user):
             items = items.filter(assignments__judge=read_judge_key(self))
-        path = find_image(get_object_or_404(items, pk=self.kwargs["item"]))
+        item = get_object_or_404(items, pk=self.kwargs["item"])
+        path = find_image(item.study, item.content["image"])
         if path is None:
             raise Http404
-        response = FileResponse(path.open("rb"), content_type=_image_type(path))
+        response = FileResponse(path.open("rb"), content_type=image_type(path))
         response["Cache-Control"] = "private, max-age=3600"
         return response
-
-
-def find_image(item: Item) -> Path | None:
-    """Return the file of an item's image, if it is one and lies below the study's folder."""
-    pattern = item.study.images
-    if not pattern or pattern.startswith(WEB) or "\0" in item.content["image"]:
-        return None
-    folder = Path(pattern.partition("{image}")[0] + "x").parent.resolve()
-    path = Path(item.study.image_source(item.content)).resolve()
-    try:
-        inside = path.is_relative_to(folder) and path.is_file()
-    except OSError:  # a name that no file can have
-        return None
-    return path if inside and _image_type(path) in IMAGE_TYPES else None
-
-
-def _image_type(path: Path) -> str:
-    return mimetypes.guess_type(path.name)[0] or ""
 
 
 class Export(Download):

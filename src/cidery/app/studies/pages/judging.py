@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpResponseBase
@@ -19,11 +19,19 @@ from cidery.app.studies.assignment import (
     undo_answer,
 )
 from cidery.app.studies.definition import WEB, ExampleData
+from cidery.app.studies.framing import (
+    TOKEN_PARAMETER,
+    FramedPage,
+    make_token,
+    read_token,
+    task_address,
+)
 from cidery.app.studies.invites import (
     PREVIEW,
-    completion_code,
+    SUBMIT_PATH,
     find_invite,
     join_study,
+    read_submit_to,
     read_visit,
 )
 from cidery.app.studies.items import LONGEST_TEXT
@@ -69,7 +77,7 @@ class JoinForm(serializers.Serializer[Any]):
         return value
 
 
-class Join(FormPage):
+class Join(FramedPage, FormPage):
     """Invites a judge: instructions and consent come first."""
 
     role = Role.ANYONE
@@ -99,11 +107,18 @@ class Join(FormPage):
         worker, assignment = read_visit(self.request.query_params)
         if not invite.study.is_open or assignment == PREVIEW:
             raise ValidationError({"agree": ["The study takes no judges now."]})
-        before = find_judge_key(self)
-        judge = join_study(invite, worker, assignment, before)
-        response = self.done("study-task", name=invite.study.name)
+        study = invite.study
+        before = None if self.is_framed else find_judge_key(self)
+        submit_to = read_submit_to(study, self.request.query_params)
+        judge = join_study(invite, worker, assignment, before, submit_to)
+        if self.is_framed:
+            address = task_address(study.name, make_token(study.name, judge.pk))
+            response = self.done(address)
+            response["Location"] = address  # for programs, too
+            return response
+        response = self.done("study-task", name=study.name)
         response.set_signed_cookie(
-            judge_cookie(invite.study.name),
+            judge_cookie(study.name),
             str(judge.pk),
             max_age=COOKIE_AGE,
             httponly=True,
@@ -122,7 +137,7 @@ class Join(FormPage):
 class StepData(serializers.Serializer[Any]):
     """A step of a scale."""
 
-    value = serializers.CharField()
+    value = serializers.CharField(help_text="What its button shows, and what it answers.")
     meaning = serializers.CharField(
         help_text="Label of the lowest and of the highest step; otherwise empty."
     )
@@ -141,6 +156,9 @@ class TaskData(serializers.Serializer[Any]):
     reference = serializers.CharField(help_text="Sentence A of a triplet.")
     sentences = serializers.ListField(child=serializers.CharField())
     steps = StepData(many=True)
+    has_digits = serializers.BooleanField(
+        help_text="Whether each step is a single digit, so that a key can answer."
+    )
     examples = ExampleData(many=True)
     draft = serializers.CharField(help_text="The sentence that was taken back.")
     answered = serializers.IntegerField()
@@ -148,6 +166,13 @@ class TaskData(serializers.Serializer[Any]):
     can_undo = serializers.BooleanField()
     code = serializers.CharField(help_text="Completion code: shows that the judge has finished.")
     completion_url = serializers.CharField()
+    submit_to = serializers.CharField(
+        help_text="Where Mechanical Turk wants the end to be told, by a form; otherwise empty."
+    )
+    site_assignment = serializers.CharField(help_text="The site's name for this visit.")
+    token = serializers.CharField(
+        help_text="Who the judge is, where a frame keeps cookies away: `?as=` of every address."
+    )
 
 
 class AnswerForm(serializers.Serializer[Any]):
@@ -161,7 +186,7 @@ class AnswerForm(serializers.Serializer[Any]):
     )
 
 
-class JudgePage(FormPage):
+class JudgePage(FramedPage, FormPage):
     """A page for someone who has joined the study."""
 
     role = Role.ANYONE
@@ -171,7 +196,24 @@ class JudgePage(FormPage):
 
     def show(self) -> Any:
         """Return what the judge has to do."""
-        return describe_task(self.attempt(get_task, self.judge_key()))
+        return self.describe(self.attempt(get_task, self.judge_key()))
+
+    @property
+    def token(self) -> str:
+        """What says in addresses who the judge is, where cookies do not."""
+        return str(self.request.query_params.get(TOKEN_PARAMETER, "")) if self.is_framed else ""
+
+    def describe(self, task: Task) -> dict[str, Any]:
+        """Return what the judge may know of a task, and let the page's forms lead to its end."""
+        shown = describe_task(task, self.token)
+        if shown["submit_to"]:
+            self.form_sites = (shown["submit_to"].removesuffix(SUBMIT_PATH),)
+        return shown
+
+    def go_on(self, task: Task) -> HttpResponseBase:
+        """Send a browser to the next item; send a program the item itself."""
+        shown = None if self.is_html else self.describe(task)
+        return self.done(task_address(self.kwargs["name"], self.token), shown)
 
     def judge_key(self) -> int:
         """Return the judge whom the cookie knows."""
@@ -197,8 +239,11 @@ def read_judge_key(page: Page) -> int:
 
 
 def find_judge_key(page: Page) -> int | None:
-    """Return the judge whom a visitor's cookie knows, if there is one that we have signed."""
-    found = page.request.get_signed_cookie(judge_cookie(page.kwargs["name"]), default=None)
+    """Return the judge whom a visitor's token or cookie knows, if we have signed it."""
+    name = page.kwargs["name"]
+    if isinstance(page, FramedPage) and page.is_framed:
+        return read_token(name, page.request.query_params.get(TOKEN_PARAMETER, ""))
+    found = page.request.get_signed_cookie(judge_cookie(name), default=None)
     return None if found is None else int(found)
 
 
@@ -211,8 +256,7 @@ class TaskPage(JudgePage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Take the answer; the next item comes with the same response."""
         task = self.attempt(take_answer, self.judge_key(), values["assignment"], values["answer"])
-        shown = None if self.is_html else describe_task(task)
-        return self.done("study-task", shown, name=self.kwargs["name"])
+        return self.go_on(task)
 
 
 class Undo(JudgePage):
@@ -224,11 +268,10 @@ class Undo(JudgePage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
         """Take the answer back and show its item again."""
         task = self.attempt(undo_answer, self.judge_key())
-        shown = None if self.is_html else describe_task(task)
-        return self.done("study-task", shown, name=self.kwargs["name"])
+        return self.go_on(task)
 
 
-def describe_task(task: Task) -> dict[str, Any]:
+def describe_task(task: Task, token: str = "") -> dict[str, Any]:
     """Return what a judge may know of a task: not which system wrote what, nor which is a check."""
     study, assignment = task.study, task.assignment
     content = assignment.item.content if assignment else {}
@@ -238,9 +281,9 @@ def describe_task(task: Task) -> dict[str, Any]:
     if assignment and assignment.swapped:
         sentences = sentences[::-1]
     state = "task" if assignment else "done" if study.is_open else "closed"
-    done_here = task.answered - task.judge.answered_before
+    visit = task.judge.visit
     # Nothing is proved by coming when others have all items, or by having been excluded.
-    earned = state != "task" and done_here > 0 and not task.judge.excluded
+    earned = state != "task" and visit and visit.code and not task.judge.excluded
     return {
         "title": study.title,
         "question": study.asked,
@@ -248,27 +291,35 @@ def describe_task(task: Task) -> dict[str, Any]:
         "design": study.design,
         "state": state,
         "assignment": assignment.ticket if assignment else None,
-        "image": image_address(assignment) if assignment else "",
+        "token": token,
+        "image": image_address(assignment, token) if assignment else "",
         "reference": content.get("reference", ""),
         "sentences": sentences,
         "steps": _describe_scale(task) if study.design == study.Design.RATING else [],
+        "has_digits": all(len(label) == 1 for label in study.labels),
         "examples": study.examples,
         "draft": assignment.sentence if assignment else "",
-        "answered": done_here,
-        "goal": min(study.items_per_judge or study.item_count, study.item_count),
-        "can_undo": study.is_open and task.answered > 0,
-        "code": completion_code(task.judge) if earned else "",
-        "completion_url": study.completion_url if earned else "",
+        "answered": task.answered,
+        "goal": max(study.visit_length, task.answered + (assignment is not None)),
+        "can_undo": task.can_undo,
+        "code": visit.code if visit and earned else "",
+        "completion_url": _fill_in(study.completion_url, visit.code) if visit and earned else "",
+        "submit_to": visit.submit_to + SUBMIT_PATH if visit and earned and visit.submit_to else "",
+        "site_assignment": visit.assignment if visit and earned else "",
     }
 
 
+def _fill_in(address: str, code: str) -> str:
+    return address.replace("{code}", quote(code, safe=""))
+
+
 def _describe_scale(task: Task) -> list[dict[str, str]]:
-    steps = task.study.scale
-    ends = {steps[0]: task.study.scale_low_label, steps[-1]: task.study.scale_high_label}
-    return [{"value": f"{step:g}", "meaning": ends.get(step, "")} for step in steps]
+    labels = list(task.study.labels)
+    ends = {labels[0]: task.study.scale_low_label, labels[-1]: task.study.scale_high_label}
+    return [{"value": label, "meaning": ends.get(label, "")} for label in labels]
 
 
-def image_address(assignment: Assignment) -> str:
+def image_address(assignment: Assignment, token: str = "") -> str:
     """Return the address of an item's image: elsewhere, or here if it is a file."""
     study = assignment.study  # the one that the judge's row brought
     if not study.images:
@@ -276,4 +327,5 @@ def image_address(assignment: Assignment) -> str:
     if study.images.startswith(WEB):
         image = quote(assignment.item.content["image"], safe="")
         return study.images.replace("{image}", image)
-    return reverse("study-image", kwargs={"name": study.name, "item": assignment.item_id})
+    path = reverse("study-image", kwargs={"name": study.name, "item": assignment.item_id})
+    return f"{path}?{urlencode({TOKEN_PARAMETER: token})}" if token else path

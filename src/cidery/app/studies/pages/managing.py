@@ -47,7 +47,9 @@ class JudgeData(serializers.Serializer[Any]):
     assignment = serializers.CharField()
     excluded = serializers.BooleanField()
     reason = serializers.CharField()
-    code = serializers.CharField()
+    codes = serializers.ListField(
+        child=serializers.CharField(), help_text="Completion codes, one for each finished visit."
+    )
     answers = serializers.IntegerField()
     checks = serializers.IntegerField()
     checks_right = serializers.IntegerField()
@@ -123,7 +125,9 @@ class StudyPage(StudyOwnerPage):
 
 def exports_of(study: Study) -> list[dict[str, str]]:
     """Return the formats that fit a study."""
-    fitting = ("answers", "coco") if study.is_collection else ("jsonl", "csv", "answers")
+    judgments = () if study.is_collection else ("jsonl", "csv")
+    sentences = ("coco",) if study.is_collection else ()
+    fitting = (*judgments, "answers", "codes", *sentences)
     return [{"kind": kind, "file": EXPORTS[kind][0]} for kind in fitting]
 
 

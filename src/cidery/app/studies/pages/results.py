@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from rest_framework import serializers
+from django.http import HttpResponseBase
+from rest_framework import serializers, status
 
 from cidery.app.studies.counting import Count
-from cidery.app.studies.pages.creating import StudySummary
+from cidery.app.studies.creation import add_references
+from cidery.app.studies.pages.creating import FILE_STYLE, StudySummary, blaming, check_file
 from cidery.app.studies.pages.managing import StudyOwnerPage
+from cidery.app.web.pages import FormPage
 from cidery.errors import CideryError
 
 SHOWN_WINNERS = 500
+NO_REFERENCES = (
+    "The study has no references, which metrics compare with: add them, and metrics are judged."
+)
 
 
 class WinnerData(serializers.Serializer[Any]):
@@ -53,8 +59,16 @@ class Accuracy(StudyOwnerPage):
         shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
         if not count.values:
             return shown | {"problem": "There are no answers to count yet."}
+        winners = count.winners()
+        shown |= {
+            "first_wins": sum(one.votes > 0 for one in winners),
+            "second_wins": sum(one.votes < 0 for one in winners),
+            "ties": sum(one.votes == 0 for one in winners),
+            "winners": winners[:SHOWN_WINNERS],
+        }
+        if count.study.lacks_references:
+            return shown | {"problem": NO_REFERENCES}
         try:
-            winners = count.winners()
             results = count.evaluate(self.request.query_params.getlist("metric") or None)
         except CideryError as error:
             return shown | {"problem": str(error)}
@@ -63,8 +77,35 @@ class Accuracy(StudyOwnerPage):
             "header": results.header(),
             "lines": results.lines(),
             "signatures": results.signatures,
-            "first_wins": sum(one.votes > 0 for one in winners),
-            "second_wins": sum(one.votes < 0 for one in winners),
-            "ties": sum(one.votes == 0 for one in winners),
-            "winners": winners[:SHOWN_WINNERS],
         }
+
+
+class ReferencesForm(serializers.Serializer[Any]):
+    """Captions by people."""
+
+    references = serializers.FileField(
+        validators=[check_file], help_text="In any format that cidery reads.", style=FILE_STYLE
+    )
+
+
+class References(StudyOwnerPage, FormPage):
+    """Adds references to a study, so that metrics can be judged by its answers."""
+
+    template_name = "studies/references.html"
+    shows = StudySummary
+    form = ReferencesForm
+    accepts = StudySummary
+    accepted_status = status.HTTP_200_OK
+    has_files = True
+
+    def show(self) -> Any:
+        """Return the study."""
+        return self.study()
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Read the file and keep what belongs to the study's images."""
+        study = self.study()
+        with blaming("references"):
+            count = add_references(study, values["references"])
+        message = f"{count} images have references now."
+        return self.done("study-accuracy", study, message=message, name=study.name)

@@ -7,6 +7,13 @@
   const problem = document.getElementById("problem");
   const assignment = answerForm.elements.assignment;
   const token = answerForm.elements.csrfmiddlewaretoken.value;
+  // Where keys lead from the button at a place; -1: from none. Up and down scroll the page.
+  const MOVES = {
+    ArrowRight: (place) => place + 1,
+    ArrowLeft: (place, last) => (place < 0 ? last : place - 1),
+    Home: (place) => Math.min(place, 0),
+    End: (place, last) => (place < 0 ? place : last),
+  };
   let waiting = false;
 
   const tell = (text) => {
@@ -78,8 +85,9 @@
 
   answerForm.addEventListener("submit", (event) => {
     event.preventDefault();
-    const given = event.submitter && event.submitter.value;
-    const answer = given || answerForm.elements.answer.value;
+    // The value of the pressed button is the text on it.
+    const pressed = event.submitter && event.submitter.name === "answer";
+    const answer = pressed ? event.submitter.value : answerForm.elements.answer.value;
     send(task.dataset.answer, {assignment: Number(assignment.value), answer});
   });
   undoForm.addEventListener("submit", (event) => {
@@ -99,11 +107,19 @@
       return;
     }
     const buttons = [...answerForm.querySelectorAll("button[name=answer]")];
-    const named = buttons.find((button) => button.value === event.key);
-    // Where steps have longer names, 1 is the lowest and 0 the tenth.
-    const short = buttons.every((button) => button.value.length === 1);
-    const counted = !short && /^[0-9]$/.test(event.key) && buttons[(Number(event.key) + 9) % 10];
-    const chosen = short ? named : counted;
+    if (buttons.length && event.key in MOVES) {
+      const last = buttons.length - 1;
+      const here = buttons.indexOf(document.activeElement);
+      const place = MOVES[event.key](here, last);
+      if (here < 0 && place < 0) return;
+      event.preventDefault(); // the page does not scroll
+      buttons[Math.max(0, Math.min(last, place))].focus();
+      return;
+    }
+    // A key answers only where it is all that a button shows: on a scale to 10, a 1 may be the
+    // beginning of another number.
+    if (!buttons.every((button) => button.value.length === 1)) return;
+    const chosen = buttons.find((button) => button.value === event.key);
     if (chosen) answerForm.requestSubmit(chosen);
   });
 }

@@ -1,0 +1,40 @@
+"""How many digits of a score are shown: those that the number of images can make significant."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+ALL = 4
+"""Decimals of a page that shows scores as they are."""
+SPREAD = 0.4
+"""Half an interval is about this, divided by the root of the number of images: captions' scores
+between 0 and 1 differ from each other by about 0.2, and an interval is two standard errors wide."""
+
+
+@dataclass(frozen=True)
+class Precision:
+    """The decimals to which scores are rounded; None: they are shown as they are.
+
+    It depends on the number of images alone. Were it a submission's own interval, captions that
+    score nothing on all images but one would be shown with many more digits.
+    """
+
+    decimals: int | None
+
+    @classmethod
+    def of_images(cls, count: int) -> Precision:
+        """Return the first decimal within which a difference may be one."""
+        return cls(max(1, -math.floor(math.log10(SPREAD / math.sqrt(max(count, 1))))))
+
+    @property
+    def shown(self) -> int:
+        """How many decimals a page writes."""
+        return ALL if self.decimals is None else self.decimals
+
+    def round(self, score: float) -> float:
+        """Return a score as it is shown."""
+        return score if self.decimals is None else round(score, self.decimals) + 0.0
+
+
+EXACT = Precision(None)

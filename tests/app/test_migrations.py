@@ -1,0 +1,76 @@
+"""A database of an earlier version: what is in it keeps its meaning, and its rules."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+OLD = [("web", "0001_initial"), ("studies", "0001_initial"), ("challenges", "0002_slices")]
+NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
+
+
+def fill(apps: Any) -> None:
+    """Store what version 0.2 would have stored."""
+    accounts = apps.get_model("web", "Account").objects
+    for name in ("Orchard", "Оrchard"):  # the second O is Cyrillic
+        accounts.create(name=name, password="!")
+    challenges = apps.get_model("challenges", "Challenge").objects
+    challenges.create(slug="old", title="Old", metrics=["rouge-l"], packed_images=b"")
+    study = apps.get_model("studies", "Study").objects.create(
+        name="old", title="x", design="rating"
+    )
+    judges = apps.get_model("studies", "Judge").objects
+    done = judges.create(study=study, worker="done", assignment="second", answered_before=1)
+    busy = judges.create(study=study, worker="busy")
+    for number in range(3):
+        item = apps.get_model("studies", "Item").objects.create(
+            study=study, number=number, content={"image": "x", "caption": "a dog"}
+        )
+        then = NOON + timedelta(minutes=number)
+        item.assignments.create(
+            study=study,
+            judge=done,
+            slot=0,
+            state="answered",
+            given=then,
+            answered=then,
+            value=number,
+        )
+        state = {"state": "answered", "answered": then} if number == 0 else {"state": "given"}
+        if number < 2:
+            item.assignments.create(study=study, judge=busy, slot=1, given=then, **state)
+
+
+def test_an_older_database_goes_on(local_app: None) -> None:
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    from cidery.app.challenges.models import Challenge
+    from cidery.app.studies.models import Judge, Study
+    from cidery.app.web.models import Account
+
+    executor = MigrationExecutor(connection)
+    executor.migrate(OLD)
+    fill(executor.loader.project_state(OLD).apps)
+    executor = MigrationExecutor(connection)
+    executor.migrate(executor.loader.graph.leaf_nodes())
+    try:
+        first, second = Account.objects.filter(name__in=("Orchard", "Оrchard")).order_by("pk")
+        assert (first.skeleton, second.skeleton) == ("orchard", None)
+        old = Challenge.objects.get(slug="old")
+        assert (old.entry, old.exact_scores, old.probes_shown) == ("open", True, 10**6)
+        done, busy = Judge.objects.filter(study__name="old").select_related("visit").order_by("pk")
+        assert done.visit and busy.visit
+        assert (done.visit.assignment, done.visit.finished) == (
+            "second",
+            NOON + timedelta(minutes=2),
+        )
+        assert len(done.visit.code) == 10
+        values = done.assignments.filter(visit=done.visit).values_list("value", flat=True)
+        assert set(values) == {1, 2}  # the first was of an earlier visit
+        assert (busy.visit.finished, busy.visit.code) == (None, "")
+        assert busy.assignments.filter(visit=busy.visit).count() == 2
+    finally:
+        Study.objects.filter(name="old").delete()
+        Challenge.objects.filter(slug="old").delete()
+        Account.objects.filter(name__in=("Orchard", "Оrchard")).delete()
