@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cidery.meta.agreement import Agreement
     from cidery.meta.datasets import DATASETS, read_dataset
+    from cidery.meta.estimating import Estimates, Plan, choose_next, estimate, plan
     from cidery.meta.evaluation import evaluate
     from cidery.meta.judging import PROTOCOLS
     from cidery.meta.judging.gaming import SPOILINGS, spoil
@@ -26,13 +27,18 @@ _MODULES = {
     "SPOILINGS": "judging.gaming",
     "Agreement": "agreement",
     "Dataset": "judgments",
+    "Estimates": "estimating",
     "JudgedCaptions": "judgments",
     "Pairs": "judgments",
+    "Plan": "estimating",
     "Ratings": "judgments",
     "Sets": "judgments",
     "Settings": "settings",
     "Systems": "judgments",
+    "choose_next": "estimating",
+    "estimate": "estimating",
     "evaluate": "evaluation",
+    "plan": "estimating",
     "read_dataset": "datasets",
     "spoil": "judging.gaming",
 }
@@ -44,13 +50,18 @@ __all__ = [
     "SPOILINGS",
     "Agreement",
     "Dataset",
+    "Estimates",
     "JudgedCaptions",
     "Pairs",
+    "Plan",
     "Ratings",
     "Sets",
     "Settings",
     "Systems",
+    "choose_next",
+    "estimate",
     "evaluate",
+    "plan",
     "read_dataset",
     "spoil",
 ]

@@ -9,6 +9,13 @@ from cidery.statistics.correlation import (
     pool_share,
     williams_test,
 )
+from cidery.statistics.planning import order_evenly, plan_images
+from cidery.statistics.prediction_powered import (
+    Estimate,
+    Sample,
+    adjust_together,
+    estimate_contrast,
+)
 from cidery.statistics.resampling import (
     RESAMPLES,
     Floats,
@@ -27,17 +34,23 @@ __all__ = [
     "COEFFICIENTS",
     "RESAMPLES",
     "Correlation",
+    "Estimate",
     "Floats",
     "Interval",
     "PairedTest",
     "Pool",
+    "Sample",
+    "adjust_together",
     "bootstrap_interval",
     "correlation_p",
     "draw_part",
     "draw_sums",
+    "estimate_contrast",
     "holm",
+    "order_evenly",
     "paired_test",
     "pearson_rows",
+    "plan_images",
     "pool_pearson",
     "pool_share",
     "sum_by_group",

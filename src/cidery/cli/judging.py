@@ -1,0 +1,283 @@
+"""`cidery meta estimate`, `plan` and `next`: fewer judgments with a metric's help."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
+
+if TYPE_CHECKING:
+    from cidery.meta import Estimates, Plan
+
+_app = parsing.new_app()
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A data set, as in `cidery meta`: judgments for a file of your own.",
+        metavar="DATASET",
+        show_default=False,
+    ),
+]
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="The data set's folder or file. Captions without ratings and pairs without votes "
+        "count as not judged yet.",
+        metavar="PATH",
+        show_default=False,
+    ),
+]
+References = Annotated[
+    int | None,
+    typer.Option(
+        help="How many references of each image to use. Default: all.",
+        metavar="COUNT",
+        show_default=False,
+    ),
+]
+Question = Annotated[
+    str | None,
+    typer.Option(
+        help="Where captions have several ratings, which of them to use. Default: the first.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(help="Use only pairs of this kind.", metavar="NAME", show_default=False),
+]
+System = Annotated[
+    list[str] | None,
+    typer.Option(help="Use only this system; may be repeated.", metavar="NAME", show_default=False),
+]
+WithoutSystem = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Leave out this system; may be repeated.", metavar="NAME", show_default=False
+    ),
+]
+Confidence = Annotated[
+    float,
+    typer.Option(
+        help="Confidence of the intervals.",
+        metavar="SHARE",
+        callback=parsing.check_confidence,
+    ),
+]
+Horizon = Annotated[
+    int | None,
+    typer.Option(
+        help="Make intervals that hold at all times, so that you may look after every answer and "
+        "stop when it is decided; they are narrowest at about this many judged images.",
+        metavar="IMAGES",
+        show_default=False,
+    ),
+]
+
+
+def list_commands() -> TyperGroup:
+    """Return the commands of this module."""
+    group = get_command(_app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+def _choose(**settings: Any) -> dict[str, Any]:
+    """Return the settings that were given."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+@_app.command(
+    epilog=parsing.examples(
+        "cidery meta estimate judgments mine.jsonl -m cider-d",
+        "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
+    )
+)
+def estimate(
+    dataset: Data,
+    path: Source,
+    metric: parsing.Metrics = None,
+    confidence: Confidence = 0.95,
+    horizon: Horizon = None,
+    references: References = None,
+    question: Question = None,
+    kind: Kind = None,
+    system: System = None,
+    without_system: WithoutSystem = None,
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Estimate systems' mean ratings or wins from few judgments and a metric's scores of all.
+
+    What was judged must have been chosen at random, or by `cidery meta next`.
+    """
+    from cidery.meta import estimate as estimate_all
+    from cidery.meta import read_dataset
+
+    settings = _choose(
+        references=references, question=question, kind=kind, system=system,
+        without_system=without_system, tokenizer=tokenizer, frequencies=frequencies,
+    )  # fmt: skip
+    with progress(1) as step:
+        step("reading judgments")
+        found = estimate_all(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            confidence=confidence,
+            horizon=horizon,
+            threads=threads,
+            progress=step.report,
+            **settings,
+        )
+    _show(found, format, f"{found.dataset}: what people would say", found.signatures.values())
+
+
+@_app.command(
+    epilog=parsing.examples(
+        "cidery meta plan judgments pilot.jsonl --difference 0.2 -m cider-d",
+        "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
+    )
+)
+def plan(
+    dataset: Data,
+    path: Source,
+    difference: Annotated[
+        float,
+        typer.Option(
+            help="The smallest difference to be found: of mean ratings, or of a share of wins "
+            "from a half.",
+            metavar="NUMBER",
+            show_default=False,
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    power: Annotated[
+        float,
+        typer.Option(help="The chance to find it where it is there.", metavar="SHARE"),
+    ] = 0.8,
+    confidence: Confidence = 0.95,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many people rate each caption. Default: as many as in the data.",
+            metavar="COUNT",
+            show_default=False,
+        ),
+    ] = None,
+    images: Annotated[
+        int | None,
+        typer.Option(
+            help="How many images the metric can score. Default: those of the data set.",
+            metavar="COUNT",
+            show_default=False,
+        ),
+    ] = None,
+    references: References = None,
+    question: Question = None,
+    kind: Kind = None,
+    system: System = None,
+    without_system: WithoutSystem = None,
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Say how many judgments find a difference, with a metric's scores and without."""
+    from cidery.meta import plan as plan_all
+    from cidery.meta import read_dataset
+
+    settings = _choose(
+        references=references, question=question, kind=kind, system=system,
+        without_system=without_system, tokenizer=tokenizer, frequencies=frequencies,
+    )  # fmt: skip
+    with progress(1) as step:
+        step("reading judgments")
+        found = plan_all(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            difference=difference,
+            power=power,
+            confidence=confidence,
+            answers=answers,
+            images=images,
+            threads=threads,
+            progress=step.report,
+            **settings,
+        )
+    _show(found, format, f"{found.dataset}: judgments needed")
+
+
+@_app.command(
+    "next",
+    epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
+)
+def show_next(
+    dataset: Data,
+    path: Source,
+    metric: Annotated[
+        str,
+        typer.Option("--metric", "-m", help="What predicts people's answers.", metavar="NAME"),
+    ] = "cider-d",
+    count: Annotated[
+        int, typer.Option(help="How many items, at least.", metavar="COUNT", min=1)
+    ] = 10,
+    confidence: Confidence = 0.95,
+    horizon: Horizon = None,
+    question: Question = None,
+    kind: Kind = None,
+    system: System = None,
+    without_system: WithoutSystem = None,
+    seed: parsing.Seed = 0,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Choose what to judge next: lines of a file of judgments, without the answers.
+
+    Images come in a drawn order that is even in the metric's scores; systems whose comparisons are
+    decided are left out. The same seed continues the same order.
+    """
+    from cidery.meta import choose_next, read_dataset
+
+    settings = _choose(question=question, kind=kind, system=system, without_system=without_system)
+    with progress(1) as step:
+        step("reading judgments")
+        items = choose_next(
+            read_dataset(dataset, path),
+            parsing.read_metric(metric),
+            count=count,
+            confidence=confidence,
+            horizon=horizon,
+            seed=seed,
+            threads=threads,
+            progress=step.report,
+            **settings,
+        )
+    for item in items:
+        typer.echo(json.dumps(item, ensure_ascii=False))
+
+
+def _show(found: Estimates | Plan, format: str, title: str, signatures: Any = ()) -> None:
+    if format == "json":
+        typer.echo(found.to_json())
+    elif format == "csv":
+        show_csv(found.records())
+    elif format == "markdown":
+        typer.echo(found.to_markdown())
+    elif format == "latex":
+        typer.echo(found.to_latex())
+    else:
+        show_title(title)
+        show_table(found.header(), found.lines(), left=(0, 1))
+        show_notes(*found.notes())
+        if signatures:
+            show_signatures(signatures)
