@@ -16,7 +16,7 @@ from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_tab
 if TYPE_CHECKING:
     from cidery.meta import Estimates, Plan
 
-_app = parsing.new_app()
+commands = parsing.new_app()
 
 Data = Annotated[
     str,
@@ -86,7 +86,7 @@ Horizon = Annotated[
 
 def list_commands() -> TyperGroup:
     """Return the commands of this module."""
-    group = get_command(_app)
+    group = get_command(commands)
     assert isinstance(group, TyperGroup)
     return group
 
@@ -96,7 +96,7 @@ def _choose(**settings: Any) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-@_app.command(
+@commands.command(
     epilog=parsing.examples(
         "cidery meta estimate judgments mine.jsonl -m cider-d",
         "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
@@ -143,7 +143,7 @@ def estimate(
     _show(found, format, f"{found.dataset}: what people would say", found.signatures.values())
 
 
-@_app.command(
+@commands.command(
     epilog=parsing.examples(
         "cidery meta plan judgments pilot.jsonl --difference 0.2 -m cider-d",
         "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
@@ -218,7 +218,7 @@ def plan(
     _show(found, format, f"{found.dataset}: judgments needed")
 
 
-@_app.command(
+@commands.command(
     "next",
     epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
 )
