@@ -30,7 +30,8 @@ OTHERS = ("estimate", "plan", "next")
 """Commands of their own, in `cidery.cli.judging`."""
 DATASETS = (
     "pascal-50s, abstract-50s, flickr8k-expert, flickr8k-cf, composite, coco-2015, "
-    "cider-r-triplets or judgments"
+    "cider-r-triplets, thumb, polaris, nebula, audiocaps-eval, clotho-eval, vatex-eval, foil or "
+    "judgments"
 )
 
 
