@@ -84,6 +84,11 @@ Horizon = Annotated[
 ]
 
 
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Do not use scores of earlier runs, and keep none.")
+]
+
+
 def list_commands() -> TyperGroup:
     """Return the commands of this module."""
     group = get_command(commands)
@@ -115,6 +120,7 @@ def estimate(
     without_system: WithoutSystem = None,
     tokenizer: parsing.Tokenizer = "ptb",
     frequencies: parsing.Frequencies = "references",
+    no_cache: NoCache = False,
     threads: parsing.Threads = 0,
     format: parsing.Format = "table",
 ) -> None:
@@ -137,6 +143,7 @@ def estimate(
             confidence=confidence,
             horizon=horizon,
             threads=threads,
+            cache=not no_cache,
             progress=step.report,
             **settings,
         )
@@ -190,6 +197,7 @@ def plan(
     without_system: WithoutSystem = None,
     tokenizer: parsing.Tokenizer = "ptb",
     frequencies: parsing.Frequencies = "references",
+    no_cache: NoCache = False,
     threads: parsing.Threads = 0,
     format: parsing.Format = "table",
 ) -> None:
@@ -212,6 +220,7 @@ def plan(
             answers=answers,
             images=images,
             threads=threads,
+            cache=not no_cache,
             progress=step.report,
             **settings,
         )
@@ -239,6 +248,7 @@ def show_next(
     system: System = None,
     without_system: WithoutSystem = None,
     seed: parsing.Seed = 0,
+    no_cache: NoCache = False,
     threads: parsing.Threads = 0,
 ) -> None:
     """Choose what to judge next: lines of a file of judgments, without the answers.
@@ -259,6 +269,7 @@ def show_next(
             horizon=horizon,
             seed=seed,
             threads=threads,
+            cache=not no_cache,
             progress=step.report,
             **settings,
         )

@@ -101,7 +101,7 @@ def meta(
     ] = None,
     no_cache: Annotated[
         bool,
-        typer.Option("--no-cache", help="Do not use results of earlier runs, and keep none."),
+        typer.Option("--no-cache", help="Use nothing of earlier runs, and keep nothing."),
     ] = False,
     threads: parsing.Threads = 0,
     **settings: Any,

@@ -20,6 +20,7 @@ from cidery.captions.tokenizers import TOKENIZERS
 from cidery.diversity import Measure
 from cidery.frequencies import SHIPPED
 from cidery.meta.judgments import Dataset
+from cidery.meta.score_cache import ScoreCache
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
 from cidery.store import cache_directory, write_atomically
@@ -83,11 +84,22 @@ def open_cache(cache: bool | str | os.PathLike[str], settings: Settings) -> Resu
     A file of frequencies and another package's tokenizer may change under their names, and tests
     need every caption's score, so such results are not kept.
     """
-    own = settings.tokenizer in TOKENIZERS and settings.frequencies in ("references", *SHIPPED)
-    keep = own and not settings.tests
-    if cache is False or not keep:
+    if cache is False or not _are_own(settings) or settings.tests:
         return ResultCache(None)
     return ResultCache(cache_directory() / "meta" if cache is True else Path(cache))
+
+
+def open_score_cache(cache: bool | str | os.PathLike[str], settings: Settings) -> ScoreCache | None:
+    """Return where scores are kept, beside results; None: nowhere."""
+    if cache is False or not _are_own(settings):
+        return None
+    folder = cache_directory() / "meta" if cache is True else Path(cache)
+    return ScoreCache(folder.with_name(f"{folder.name}-scores"))
+
+
+def _are_own(settings: Settings) -> bool:
+    """Tell whether tokenizer and frequencies are those of this version."""
+    return settings.tokenizer in TOKENIZERS and settings.frequencies in ("references", *SHIPPED)
 
 
 def make_key(dataset: Dataset, metric: Metric | Measure, settings: Settings) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cidery.errors import UnreliableWarning
 from cidery.meta.agreement import Agreement
-from cidery.meta.cache import KeptResult, ResultCache, open_cache
+from cidery.meta.cache import KeptResult, ResultCache, open_cache, open_score_cache
 from cidery.meta.judging import PROTOCOLS, choose_protocol
 from cidery.meta.judging.base import Verdict
 from cidery.meta.judgments import Dataset
@@ -40,7 +40,7 @@ def evaluate(
             these by label; for sets, measures of diversity or functions `f(captions) -> float`.
         settings: how to judge; by default the defaults of `Settings`.
         threads: 0 means one per core; any number gives the same bits.
-        cache: True keeps results in the user's cache folder, a path keeps them there.
+        cache: True keeps results and scores in the user's cache folder, a path keeps them there.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`, such as `protocol="wins"` or `seed=1`.
 
@@ -57,7 +57,13 @@ def evaluate(
     missing = {label: metric for label, metric in labelled.items() if label not in known}
     verdicts: dict[str, Verdict] = {}
     if missing:
-        scorer = CaptionScorer(chosen.tokenizer, chosen.frequencies, threads, progress)
+        scorer = CaptionScorer(
+            chosen.tokenizer,
+            chosen.frequencies,
+            threads,
+            progress,
+            open_score_cache(cache, chosen),
+        )
         verdicts = _judge(dataset, missing, chosen, scorer)
         _keep(store, keys, verdicts)
     return _tabulate(dataset, chosen, labelled, known, verdicts)

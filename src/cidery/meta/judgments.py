@@ -48,6 +48,11 @@ class JudgedCaptions:
             if not references:
                 raise InputError(f"document {document + 1} of the judged captions has no reference")
 
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells captions with their references apart by content."""
+        return _fingerprint(self)
+
     @property
     def image_of_caption(self) -> Indexes:
         """int64[captions]."""

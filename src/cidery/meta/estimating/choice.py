@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ def choose_next(
     horizon: int | None = None,
     seed: int = 0,
     threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
     progress: Report = no_report,
     **changes: Any,
 ) -> list[dict[str, Any]]:
@@ -51,6 +53,7 @@ def choose_next(
         horizon: about how many images will be judged in all; default: all.
         seed: of the order.
         threads: 0 means one per core.
+        cache: True keeps scores in the user's cache folder, a path keeps them there.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`.
 
@@ -63,7 +66,7 @@ def choose_next(
     asked = (settings or Settings()).change(**changes)
     chosen, items = read_items(dataset, asked)
     wanted = "cider-d" if metric is None else metric
-    predictions, _ = predict(chosen, wanted, asked, threads, progress)
+    predictions, _ = predict(chosen, wanted, asked, threads, progress, cache)
     if len(predictions) != 1:
         raise SettingError(f"items are chosen by one metric, not {len(predictions)}")
     (predicted,) = predictions.values()

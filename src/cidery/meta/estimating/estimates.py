@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -159,6 +160,7 @@ def estimate(
     confidence: float = 0.95,
     horizon: int | None = None,
     threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
     progress: Report = no_report,
     **changes: Any,
 ) -> Estimates:
@@ -176,6 +178,7 @@ def estimate(
         horizon: intervals that hold at all times, narrowest at about that many judged images; see
             `cidery.statistics.estimate_contrast`.
         threads: 0 means one per core; any number gives the same bits.
+        cache: True keeps scores in the user's cache folder, a path keeps them there.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`, such as `without_system="human"`.
 
@@ -185,7 +188,7 @@ def estimate(
     """
     asked = (settings or Settings()).change(**changes)
     chosen, items = read_judged_items(dataset, asked)
-    predictions, signatures = predict(chosen, metrics, asked, threads, progress)
+    predictions, signatures = predict(chosen, metrics, asked, threads, progress, cache)
     quantities = list(list_quantities(items))
     results: dict[str, dict[str, Estimate | None]] = {}
     for label, predicted in {PEOPLE: None, **predictions}.items():

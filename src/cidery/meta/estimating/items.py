@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -10,6 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from cidery.errors import InputError, SettingError
+from cidery.meta.cache import open_score_cache
 from cidery.meta.judging.base import get_main_votes
 from cidery.meta.judgments import Dataset, Indexes, Pairs, Ratings
 from cidery.meta.labels import AnyMetrics, label_for
@@ -111,6 +113,7 @@ def predict(
     settings: Settings,
     threads: int,
     progress: Report,
+    cache: bool | str | os.PathLike[str] = False,
 ) -> tuple[dict[str, Floats], dict[str, str]]:
     """Return predictions of every item, by metric.
 
@@ -119,7 +122,8 @@ def predict(
     labelled = label_for(dataset, metrics)
     if PEOPLE in labelled:
         raise SettingError(f"a metric cannot be called {PEOPLE!r} here; name it otherwise")
-    scorer = CaptionScorer(settings.tokenizer, settings.frequencies, threads, progress)
+    kept = open_score_cache(cache, settings)
+    scorer = CaptionScorer(settings.tokenizer, settings.frequencies, threads, progress, kept)
     scored = scorer.score(dataset.judged, labelled)
     predictions = {}
     for label, scores in scored.each.items():

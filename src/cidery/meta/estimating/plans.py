@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -139,6 +140,7 @@ def plan(
     answers: int | None = None,
     images: int | None = None,
     threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
     progress: Report = no_report,
     **changes: Any,
 ) -> Plan:
@@ -156,6 +158,7 @@ def plan(
             Other numbers need data in which several people rated the same captions.
         images: how many the metric can score; default: those of the data set.
         threads: 0 means one per core; any number gives the same bits.
+        cache: True keeps scores in the user's cache folder, a path keeps them there.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`.
 
@@ -172,7 +175,7 @@ def plan(
             f"{dataset.name} does not say how far answers to the same caption differ, so that "
             "other numbers of answers cannot be planned; leave it out"
         )
-    predictions, _ = predict(chosen, metrics, asked, threads, progress)
+    predictions, _ = predict(chosen, metrics, asked, threads, progress, cache)
     there = len(np.unique(items.images)) if images is None else images
     each = answers or max(1, round(float(items.counts[items.counts > 0].mean())))
     needs = []
