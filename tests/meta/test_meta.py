@@ -638,7 +638,7 @@ def test_pictures(
     for judged in (ratings, sets):
         agreement = meta.evaluate(judged, len if judged is sets else WORDS)
         figure = plot_correlations(agreement)
-        assert len(figure.axes) >= len(agreement.results)
+        assert len(figure.axes) >= len(agreement.points)
     with pytest.raises(SettingError, match="was not judged by number of references"):
         plot_references(meta.evaluate(pairs, WORDS))
     with pytest.raises(SettingError, match="no scores beside ratings"):
@@ -710,3 +710,38 @@ def test_refused_tables(text: str, message: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
         meta.read_dataset("judgments", path)
+
+
+# What people reach, and ties
+
+
+def test_people_among_themselves(ratings: meta.Ratings) -> None:
+    """Each rating against the mean of the others of its caption."""
+    found = meta.evaluate(ratings, WORDS, resamples=20)
+    assert list(found.results) == ["human", *WORDS]
+    people = found.results["human"]
+    first, second = ratings.ratings.reshape(-1, 2).T
+    expected = np.corrcoef(np.concatenate([first, second]), np.concatenate([second, first]))[0, 1]
+    assert people["pearson"] == pytest.approx(expected)
+    assert people["pearson_low"] < people["pearson"] < people["pearson_high"]
+    once = ratings.take(np.arange(0, len(ratings), 2))
+    assert list(meta.evaluate(once, WORDS, resamples=0).results) == WORDS
+
+
+def test_what_people_reach_is_kept(
+    ratings: meta.Ratings, pairs: meta.Pairs, tmp_path: Path
+) -> None:
+    for dataset, settings in ((ratings, {}), (pairs, {"protocol": "wins"})):
+        options: Any = {"cache": tmp_path / "kept", "resamples": 0} | settings
+        first = meta.evaluate(dataset, WORDS, **options)
+        assert "human" in first.results
+        assert meta.evaluate(dataset, WORDS, **options).to_json() == first.to_json()
+        assert list(meta.evaluate(dataset, WORDS[:1], **options).results) == ["human", WORDS[0]]
+
+
+def test_by_image_and_with_ties(ratings: meta.Ratings) -> None:
+    found = meta.evaluate(ratings, WORDS, resamples=20).results["rouge-l"]
+    for name in ("tau_b_by_image", "accuracy_with_ties"):
+        assert found[f"{name}_low"] <= found[name] <= found[f"{name}_high"]
+    # People tie none of an image's three captions, so that nothing is won by ties.
+    assert found["accuracy_with_ties"] <= found["ranking"]

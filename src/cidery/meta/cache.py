@@ -53,6 +53,10 @@ class ResultCache:
             if _can_be_kept(metric)
         }
 
+    def make_people_key(self, dataset: Dataset, settings: Settings) -> str:
+        """Return the key of what people themselves reach."""
+        return _digest(dataset, ["people"], settings)
+
     def load(self, key: str) -> KeptResult | None:
         """Return a result, or None where there is none that can be read."""
         if self.folder is None:
@@ -104,9 +108,13 @@ def _are_own(settings: Settings) -> bool:
 
 def make_key(dataset: Dataset, metric: Metric | Measure, settings: Settings) -> str:
     """Return a digest of data, metric, settings and version."""
+    return _digest(dataset, [metric.name, metric.settings() | metric.data_settings()], settings)
+
+
+def _digest(dataset: Dataset, metric: list[Any], settings: Settings) -> str:
     parts = {
         "data": dataset.fingerprint,
-        "metric": [metric.name, metric.settings() | metric.data_settings()],
+        "metric": metric,
         "settings": asdict(settings),
         "version": __version__,
     }

@@ -16,6 +16,12 @@ from cidery.statistics.prediction_powered import (
     adjust_together,
     estimate_contrast,
 )
+from cidery.statistics.ranking import (
+    Calibration,
+    PairsWithin,
+    compare_samples,
+    rank_metrics,
+)
 from cidery.statistics.resampling import (
     RESAMPLES,
     Floats,
@@ -33,15 +39,18 @@ from cidery.statistics.resampling import (
 __all__ = [
     "COEFFICIENTS",
     "RESAMPLES",
+    "Calibration",
     "Correlation",
     "Estimate",
     "Floats",
     "Interval",
     "PairedTest",
+    "PairsWithin",
     "Pool",
     "Sample",
     "adjust_together",
     "bootstrap_interval",
+    "compare_samples",
     "correlation_p",
     "draw_part",
     "draw_sums",
@@ -53,6 +62,7 @@ __all__ = [
     "plan_images",
     "pool_pearson",
     "pool_share",
+    "rank_metrics",
     "sum_by_group",
     "williams_test",
 ]
