@@ -1,4 +1,4 @@
-"""`cidery meta estimate`, `plan` and `next`: fewer judgments with a metric's help."""
+"""`cidery meta estimate`, `plan`, `next` and `all`: fewer judgments, and all sets in a table."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
 
 if TYPE_CHECKING:
-    from cidery.meta import Estimates, Plan
+    from cidery.meta import Estimates, Overview, Plan
 
 commands = parsing.new_app()
 
@@ -277,7 +277,80 @@ def show_next(
         typer.echo(json.dumps(item, ensure_ascii=False))
 
 
-def _show(found: Estimates | Plan, format: str, title: str, signatures: Any = ()) -> None:
+@commands.command(
+    "all",
+    epilog=parsing.examples(
+        "cidery meta all data -m cider-d -m rouge-l --format markdown",
+        "cidery meta all data -m cider-d --set flickr8k-expert --set thumb --plot table.pdf",
+    ),
+)
+def show_all(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Use only this data set; may be repeated. Default: all that are there.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    resamples: Annotated[
+        int,
+        typer.Option(
+            help="Bootstrap samples of images, for intervals and places.", metavar="COUNT", min=20
+        ),
+    ] = 500,
+    seed: parsing.Seed = 0,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw the table into this .pdf, .svg, .eps or .png file.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Judge metrics by all sets of judgments in a folder: one table, with who shares a place."""
+    from cidery.meta import evaluate_all
+
+    if plot:
+        parsing.check_output(plot, option="--plot")
+    with progress(1) as step:
+        step("reading judgments")
+        found = evaluate_all(
+            path,
+            parsing.read_metrics(metric),
+            sets=set_ or (),
+            resamples=resamples,
+            seed=seed,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+        )
+    if plot:
+        from cidery.plots import plot_overview, save_figures
+
+        save_figures(plot_overview(found), plot)
+    _show(found, format, "Metrics by sets of judgments", left=(0,))
+
+
+def _show(
+    found: Estimates | Plan | Overview,
+    format: str,
+    title: str,
+    signatures: Any = (),
+    left: tuple[int, ...] = (0, 1),
+) -> None:
     if format == "json":
         typer.echo(found.to_json())
     elif format == "csv":
@@ -288,7 +361,7 @@ def _show(found: Estimates | Plan, format: str, title: str, signatures: Any = ()
         typer.echo(found.to_latex())
     else:
         show_title(title)
-        show_table(found.header(), found.lines(), left=(0, 1))
+        show_table(found.header(), found.lines(), left=left)
         show_notes(*found.notes())
         if signatures:
             show_signatures(signatures)

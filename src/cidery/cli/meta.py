@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 app = parsing.new_app()
 
 REPRODUCE = "reproduce"
-OTHERS = ("estimate", "plan", "next")
+OTHERS = ("all", "estimate", "plan", "next")
 """Commands of their own, in `cidery.cli.judging`."""
 DATASETS = (
     "pascal-50s, abstract-50s, flickr8k-expert, flickr8k-cf, composite, coco-2015, "
@@ -108,9 +108,9 @@ def meta(
 ) -> None:
     """Judge metrics by human judgments.
 
-    Commands of their own, each with its --help, are `meta estimate` (systems' means and wins from
-    few judgments), `meta plan` (how many judgments are needed) and `meta next` (what to judge
-    next).
+    Commands of their own, each with its --help, are `meta all` (all sets in a folder, one table),
+    `meta estimate` (systems' means and wins from few judgments), `meta plan` (how many judgments
+    are needed) and `meta next` (what to judge next).
     """
     from cidery.meta import evaluate, read_dataset
     from cidery.meta.reproduce import reproduce

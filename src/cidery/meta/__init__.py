@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cidery.meta.judging import PROTOCOLS
     from cidery.meta.judging.gaming import SPOILINGS, spoil
     from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings, Sets, Systems
+    from cidery.meta.overview import Overview, evaluate_all
     from cidery.meta.settings import Settings
 
 _MODULES = {
@@ -29,6 +30,7 @@ _MODULES = {
     "Dataset": "judgments",
     "Estimates": "estimating",
     "JudgedCaptions": "judgments",
+    "Overview": "overview",
     "Pairs": "judgments",
     "Plan": "estimating",
     "Ratings": "judgments",
@@ -38,6 +40,7 @@ _MODULES = {
     "choose_next": "estimating",
     "estimate": "estimating",
     "evaluate": "evaluation",
+    "evaluate_all": "overview",
     "plan": "estimating",
     "read_dataset": "datasets",
     "spoil": "judging.gaming",
@@ -52,6 +55,7 @@ __all__ = [
     "Dataset",
     "Estimates",
     "JudgedCaptions",
+    "Overview",
     "Pairs",
     "Plan",
     "Ratings",
@@ -61,6 +65,7 @@ __all__ = [
     "choose_next",
     "estimate",
     "evaluate",
+    "evaluate_all",
     "plan",
     "read_dataset",
     "spoil",

@@ -73,14 +73,15 @@ def evaluate(
             progress,
             open_score_cache(cache, chosen),
         )
-        verdicts = _judge(dataset, missing, chosen, scorer)
+        verdicts = judge_dataset(dataset, missing, chosen, scorer)
         _keep(store, keys, verdicts)
     return _tabulate(dataset, chosen, labelled, known, verdicts)
 
 
-def _judge(
+def judge_dataset(
     dataset: Dataset, metrics: Mapping[str, Any], settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
+    """Return what each metric reaches by the protocol of the settings, which must be named."""
     assert settings.protocol is not None
     _, judge = PROTOCOLS[settings.protocol]
     with _expected_few_documents(dataset):

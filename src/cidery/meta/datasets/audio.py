@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import Record, read_json, read_records
+from cidery.meta.datasets.files import NotHereError, Record, read_json, read_records
 from cidery.meta.datasets.generic import build_judgments
 from cidery.meta.judgments import Pairs
 
@@ -52,7 +52,7 @@ def _find(path: Path, stem: str) -> Path:
         for name in (f"{stem}.json", f"{stem}.jsonl", f"{stem}_dev.jsonl"):
             if (folder / name).is_file():
                 return folder / name
-    raise FormatError(f"{path}: there is no {stem}.json in this folder")
+    raise NotHereError(f"{path}: there is no {stem}.json in this folder")
 
 
 def _read_sounds(file: Path) -> Iterator[Record]:

@@ -14,6 +14,10 @@ from cidery.captions.formats.sources import read_json_objects, read_text
 from cidery.errors import FormatError
 
 
+class NotHereError(FormatError):
+    """A folder does not hold a data set's files."""
+
+
 def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:
     """Return files of a data set, given its folder, one of its files, or the folder above.
 
@@ -26,7 +30,7 @@ def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[
         return found
     given = Path(path).parent if Path(path).is_file() else Path(path)
     missing = [name for name in names if not (given / name).is_file()]
-    raise FormatError(f"{path}: there is no {' and no '.join(missing)} in this folder")
+    raise NotHereError(f"{path}: there is no {' and no '.join(missing)} in this folder")
 
 
 def find_all(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from cidery.captions.formats.containers import import_pyarrow
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import Record
+from cidery.meta.datasets.files import NotHereError, Record
 from cidery.meta.judgments import JudgedCaptions, Ratings
 
 CAPTION = ("mt", "cand")
@@ -78,7 +78,7 @@ def _find(name: str, path: Path, table: str) -> list[Path]:
             return [folder / table]
         if found := sorted(folder.glob("test-*.parquet")):
             return found
-    raise FormatError(f"{path}: there is no {table} and no test-*.parquet in this folder")
+    raise NotHereError(f"{path}: there is no {table} and no test-*.parquet in this folder")
 
 
 def _read_rows(file: Path) -> Iterator[Record]:

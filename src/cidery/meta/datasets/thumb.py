@@ -7,8 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cidery.errors import FormatError
-from cidery.meta.datasets.files import read_records
+from cidery.meta.datasets.files import NotHereError, read_records
 from cidery.meta.judgments import JudgedCaptions, Ratings
 
 FILE = "mscoco_THumB-1.0.jsonl"
@@ -77,7 +76,7 @@ def _find(path: Path) -> Path:
         for name in (FILE, "dev.jsonl"):
             if (folder / name).is_file():
                 return folder / name
-    raise FormatError(f"{path}: there is no {FILE} in this folder")
+    raise NotHereError(f"{path}: there is no {FILE} in this folder")
 
 
 def _read_references(folder: Path) -> dict[str, list[str]]:
