@@ -106,8 +106,9 @@ class _Parts:
     value_rows: Floats
     """float64[groups]"""
     shift_rows: Floats
-    answered: NDArray[np.bool_]
-    """bool[groups]: whether people judged an item of the group in some sample."""
+    shares: Floats
+    """float64[groups]: the share of the judged items that are in the group; of several samples,
+    where it is largest."""
     groups: int
     """With answers, of the sample that has fewest."""
     judged: int
@@ -119,10 +120,11 @@ class _Parts:
         will be: its error is divided by 1 - its leverage (MacKinnon and White 1985, HC3).
         """
         rows = self.value_rows + weight * self.shift_rows
-        leverage = self.answered / self.groups
-        spread = float((self.shift_rows[self.answered] ** 2).sum())
+        leverage = self.shares
+        answered = self.shares > 0
+        spread = float((self.shift_rows[answered] ** 2).sum())
         if tuned and spread > 0:
-            leverage = leverage + self.answered * self.shift_rows**2 / spread
+            leverage = leverage + answered * self.shift_rows**2 / spread
         kept = rows / np.maximum(1 - leverage, 0.5 / self.groups)
         return float((kept**2).sum()) * (self.groups - 1) / self.groups
 
@@ -188,11 +190,15 @@ def estimate_contrast(
     value = parts.value + chosen * parts.shift
     freedom = parts.groups - (2 if tuned else 1)
     width = error * _quantile(confidence, freedom, parts.groups, horizon)
-    low, high = value - width, value + width
+    centre = value
+    if bounds is not None:
+        value = min(max(value, bounds[0]), bounds[1])
+        # Towards the middle, by two answers of each kind (Agresti and Coull).
+        centre = (parts.groups * value + 2 * (bounds[0] + bounds[1])) / (parts.groups + 4)
+    low, high = centre - width, centre + width
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
-        value = min(max(value, bounds[0]), bounds[1])
-    p = _p_value(abs(value - null), error, freedom, parts.groups, horizon)
+    p = _p_value(abs(centre - null), error, freedom, parts.groups, horizon)
     return Estimate(
         value, low, high, confidence, error, without, chosen, parts.judged, p, adjusted_p=p
     )
@@ -212,12 +218,12 @@ def _add_up(samples: Sequence[Sample], factors: Sequence[float]) -> _Parts:
     count = max(int(sample.groups.max()) for sample in samples) + 1
     value = shift = 0.0
     value_rows, shift_rows = np.zeros(count), np.zeros(count)
-    answered = np.zeros(count, np.bool_)
+    shares = np.zeros(count)
     with_answers = []
     for sample, factor in zip(samples, factors, strict=True):
         judged = ~np.isnan(sample.answers)
         answers, groups = sample.answers[judged], sample.groups[judged]
-        answered[groups] = True
+        shares = np.maximum(shares, np.bincount(groups, minlength=count) / len(groups))
         with_answers.append(len(np.unique(groups)))
         value += factor * float(answers.mean())
         value_rows += factor * _spread(answers, groups, count)
@@ -228,7 +234,7 @@ def _add_up(samples: Sequence[Sample], factors: Sequence[float]) -> _Parts:
                 _spread(sample.predictions, sample.groups, count) - _spread(known, groups, count)
             )
     judged_items = sum(sample.judged for sample in samples)
-    return _Parts(value, shift, value_rows, shift_rows, answered, min(with_answers), judged_items)
+    return _Parts(value, shift, value_rows, shift_rows, shares, min(with_answers), judged_items)
 
 
 def _spread(values: Floats, groups: NDArray[np.integer], count: int) -> Floats:
