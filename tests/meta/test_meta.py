@@ -564,7 +564,6 @@ GOOD = '{"image": "a", "references": ["a cat"]}\n'
         ('{"image": "a", "pair": ["a", "b"], "votes": [1]}', "image 'a' has no references"),
         (GOOD + '{"image": "a", "pair": ["a"], "votes": [1]}', "line 2: expected at least 2"),
         (GOOD + '{"image": "a", "pair": ["a", "b", "c"], "votes": [1]}', "has 2 captions, not 3"),
-        (GOOD + '{"image": "a", "pair": ["a", "b"]}', "there is no 'votes' and no 'vote'"),
         (GOOD + '{"image": "a", "pair": ["a", "b"], "votes": [2]}', "a vote is 1"),
         (GOOD + '{"image": "a", "pair": ["a", 5], "votes": [1]}', "expected a list of texts"),
         (GOOD + '{"image": "a", "caption": "a", "ratings": ["x"]}', "expected a number or a list"),
@@ -639,7 +638,7 @@ def test_pictures(
     for judged in (ratings, sets):
         agreement = meta.evaluate(judged, len if judged is sets else WORDS)
         figure = plot_correlations(agreement)
-        assert len(figure.axes) >= len(agreement.results)
+        assert len(figure.axes) >= len(agreement.points)
     with pytest.raises(SettingError, match="was not judged by number of references"):
         plot_references(meta.evaluate(pairs, WORDS))
     with pytest.raises(SettingError, match="no scores beside ratings"):
@@ -711,3 +710,38 @@ def test_refused_tables(text: str, message: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
         meta.read_dataset("judgments", path)
+
+
+# What people reach, and ties
+
+
+def test_people_among_themselves(ratings: meta.Ratings) -> None:
+    """Each rating against the mean of the others of its caption."""
+    found = meta.evaluate(ratings, WORDS, resamples=20)
+    assert list(found.results) == ["human", *WORDS]
+    people = found.results["human"]
+    first, second = ratings.ratings.reshape(-1, 2).T
+    expected = np.corrcoef(np.concatenate([first, second]), np.concatenate([second, first]))[0, 1]
+    assert people["pearson"] == pytest.approx(expected)
+    assert people["pearson_low"] < people["pearson"] < people["pearson_high"]
+    once = ratings.take(np.arange(0, len(ratings), 2))
+    assert list(meta.evaluate(once, WORDS, resamples=0).results) == WORDS
+
+
+def test_what_people_reach_is_kept(
+    ratings: meta.Ratings, pairs: meta.Pairs, tmp_path: Path
+) -> None:
+    for dataset, settings in ((ratings, {}), (pairs, {"protocol": "wins"})):
+        options: Any = {"cache": tmp_path / "kept", "resamples": 0} | settings
+        first = meta.evaluate(dataset, WORDS, **options)
+        assert "human" in first.results
+        assert meta.evaluate(dataset, WORDS, **options).to_json() == first.to_json()
+        assert list(meta.evaluate(dataset, WORDS[:1], **options).results) == ["human", WORDS[0]]
+
+
+def test_by_image_and_with_ties(ratings: meta.Ratings) -> None:
+    found = meta.evaluate(ratings, WORDS, resamples=20).results["rouge-l"]
+    for name in ("tau_b_by_image", "accuracy_with_ties"):
+        assert found[f"{name}_low"] <= found[name] <= found[f"{name}_high"]
+    # People tie none of an image's three captions, so that nothing is won by ties.
+    assert found["accuracy_with_ties"] <= found["ranking"]

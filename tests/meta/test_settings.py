@@ -42,6 +42,11 @@ def pairs_file(tmp_path: Path, example: Example) -> Path:
 
 
 @pytest.fixture
+def questions_file(tmp_path: Path, example: Example) -> Path:
+    return made.write_questions(tmp_path / "q.jsonl", example.references)
+
+
+@pytest.fixture
 def triplets_file(tmp_path: Path, example: Example) -> Path:
     return made.write_triplets(tmp_path / "t.jsonl", example.references)
 
@@ -58,6 +63,9 @@ CHANGES: dict[str, Any] = {
     "concatenate": True,
     "undecided": "half",
     "kind": "HC",
+    "question": "recall",
+    "system": ("good", "cut"),
+    "without_system": ("wrong",),
     "sample": 9,
     "reference_counts": (1, 2),
     "draws": 2,
@@ -75,20 +83,24 @@ NEEDED: dict[str, dict[str, Any]] = {
     "draws": {"protocol": "references", "reference_counts": (1,)},
 }
 """What else must be set for a change to matter."""
+OF_RATINGS = ("question", "system", "without_system")
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 @pytest.mark.parametrize("name", [field.name for field in dataclasses.fields(Settings)])
-def test_every_setting_is_an_option(name: str, run: Run, pairs_file: Path) -> None:
+def test_every_setting_is_an_option(
+    name: str, run: Run, pairs_file: Path, questions_file: Path
+) -> None:
     """The command gives what the function gives, and something else than without the option."""
-    dataset = meta.read_dataset("judgments", pairs_file)
+    file = questions_file if name in OF_RATINGS else pairs_file
+    dataset = meta.read_dataset("judgments", file)
     needed = NEEDED.get(name, {})
     changed = needed | {name: CHANGES[name]}
     metrics = ["cider-d", "bleu-4:faithful=paper"]
     asked = [word for metric in metrics for word in ("-m", metric)]
-    found = run(pairs_file, *asked, *_spell(changed))
+    found = run(file, *asked, *_spell(changed))
     assert found == json.loads(meta.evaluate(dataset, metrics, **changed).to_json())
-    assert found != run(pairs_file, *asked, *_spell(needed))
+    assert found != run(file, *asked, *_spell(needed))
 
 
 def _spell(settings: dict[str, Any]) -> list[str]:

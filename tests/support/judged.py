@@ -65,6 +65,23 @@ def write_ratings(path: Path, references: dict[int, list[str]]) -> Path:
     return write_lines(path, lines)
 
 
+def write_questions(path: Path, references: dict[int, list[str]], judged: int = 72) -> Path:
+    """The ratings of three systems by two questions, of the first images only."""
+    images = list(references)
+    lines = []
+    for place, image in enumerate(images):
+        own, other = references[image][0], references[images[place - 1]][0]
+        half = " ".join(own.split()[:4])
+        for system, caption, rating in (("good", own, 4), ("cut", half, 3), ("wrong", other, 1)):
+            line = {"image": image, "caption": caption, "system": system}
+            line["references"] = references[image][1:]
+            if place < judged:
+                total = rating + (place + len(system)) % 3 / 2
+                line["ratings"] = {"total": total, "recall": [1, total]}
+            lines.append(line)
+    return write_lines(path, lines)
+
+
 def write_sets(path: Path, references: dict[int, list[str]]) -> Path:
     """The same caption thrice, twice, and three different ones."""
     lines = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from cidery.cli import parsing
 from cidery.cli.options import with_settings
@@ -25,9 +26,12 @@ if TYPE_CHECKING:
 app = parsing.new_app()
 
 REPRODUCE = "reproduce"
+OTHERS = ("all", "estimate", "plan", "next")
+"""Commands of their own, in `cidery.cli.judging`."""
 DATASETS = (
     "pascal-50s, abstract-50s, flickr8k-expert, flickr8k-cf, composite, coco-2015, "
-    "cider-r-triplets or judgments"
+    "cider-r-triplets, thumb, polaris, nebula, audiocaps-eval, clotho-eval, vatex-eval, foil or "
+    "judgments"
 )
 
 
@@ -35,18 +39,34 @@ def _complete_datasets(incomplete: str) -> list[str]:
     from cidery.meta import DATASETS
     from cidery.plugins import list_names
 
-    names = (*list_names("dataset", DATASETS), REPRODUCE)
+    names = (*list_names("dataset", DATASETS), REPRODUCE, *OTHERS)
     return [name for name in names if name.startswith(incomplete)]
 
 
+class _MetaCommand(TyperCommand):
+    """Judges metrics, unless the first word is the name of another command."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        if args and args[0] in OTHERS:
+            from cidery.cli.judging import list_commands
+
+            command = list_commands().commands[args[0]]
+            return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
 @app.command(
+    cls=_MetaCommand,
     epilog=parsing.examples(
         "cidery meta judgments mine.jsonl -m cider-d -m bleu-4",
         "cidery meta pascal-50s data/pascal50s -m cider-d --references 5",
         "cidery meta abstract-50s data --protocol references --plot curve.pdf",
         "cidery meta flickr8k-expert data -m cider-d -m rouge-l --tests",
         "cidery meta reproduce data --format markdown",
-    )
+        "cidery meta estimate judgments mine.jsonl -m cider-d",
+    ),
 )
 @with_settings(Settings, tokenizer=parsing.Tokenizer, frequencies=parsing.Frequencies)
 def meta(
@@ -81,12 +101,17 @@ def meta(
     ] = None,
     no_cache: Annotated[
         bool,
-        typer.Option("--no-cache", help="Do not use results of earlier runs, and keep none."),
+        typer.Option("--no-cache", help="Use nothing of earlier runs, and keep nothing."),
     ] = False,
     threads: parsing.Threads = 0,
     **settings: Any,
 ) -> None:
-    """Judge metrics by human judgments."""
+    """Judge metrics by human judgments.
+
+    Commands of their own, each with its --help, are `meta all` (all sets in a folder, one table),
+    `meta estimate` (systems' means and wins from few judgments), `meta plan` (how many judgments
+    are needed) and `meta next` (what to judge next).
+    """
     from cidery.meta import evaluate, read_dataset
     from cidery.meta.reproduce import reproduce
 

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cidery.meta.agreement import Agreement
     from cidery.meta.datasets import DATASETS, read_dataset
+    from cidery.meta.estimating import Estimates, Plan, choose_next, estimate, plan
     from cidery.meta.evaluation import evaluate
     from cidery.meta.judging import PROTOCOLS
     from cidery.meta.judging.gaming import SPOILINGS, spoil
     from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings, Sets, Systems
+    from cidery.meta.overview import Overview, evaluate_all
     from cidery.meta.settings import Settings
 
 _MODULES = {
@@ -26,13 +28,20 @@ _MODULES = {
     "SPOILINGS": "judging.gaming",
     "Agreement": "agreement",
     "Dataset": "judgments",
+    "Estimates": "estimating",
     "JudgedCaptions": "judgments",
+    "Overview": "overview",
     "Pairs": "judgments",
+    "Plan": "estimating",
     "Ratings": "judgments",
     "Sets": "judgments",
     "Settings": "settings",
     "Systems": "judgments",
+    "choose_next": "estimating",
+    "estimate": "estimating",
     "evaluate": "evaluation",
+    "evaluate_all": "overview",
+    "plan": "estimating",
     "read_dataset": "datasets",
     "spoil": "judging.gaming",
 }
@@ -44,13 +53,20 @@ __all__ = [
     "SPOILINGS",
     "Agreement",
     "Dataset",
+    "Estimates",
     "JudgedCaptions",
+    "Overview",
     "Pairs",
+    "Plan",
     "Ratings",
     "Sets",
     "Settings",
     "Systems",
+    "choose_next",
+    "estimate",
     "evaluate",
+    "evaluate_all",
+    "plan",
     "read_dataset",
     "spoil",
 ]

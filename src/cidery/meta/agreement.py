@@ -109,6 +109,8 @@ def _format(found: Mapping[str, float], name: str) -> str:
         return "–"
     if name.endswith("_p") or name.startswith("p_"):
         return format_p(value)
+    if name == "tie_threshold":  # on the metric's scale
+        return f"{value:.3g}"
     if name == "correct":  # a count, of halves too
         return f"{value:g}"
     text = f"{100 * value:.1f}"

@@ -20,6 +20,7 @@ from cidery.captions.tokenizers import TOKENIZERS
 from cidery.diversity import Measure
 from cidery.frequencies import SHIPPED
 from cidery.meta.judgments import Dataset
+from cidery.meta.score_cache import ScoreCache
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
 from cidery.store import cache_directory, write_atomically
@@ -52,6 +53,10 @@ class ResultCache:
             if _can_be_kept(metric)
         }
 
+    def make_people_key(self, dataset: Dataset, settings: Settings) -> str:
+        """Return the key of what people themselves reach."""
+        return _digest(dataset, ["people"], settings)
+
     def load(self, key: str) -> KeptResult | None:
         """Return a result, or None where there is none that can be read."""
         if self.folder is None:
@@ -83,18 +88,33 @@ def open_cache(cache: bool | str | os.PathLike[str], settings: Settings) -> Resu
     A file of frequencies and another package's tokenizer may change under their names, and tests
     need every caption's score, so such results are not kept.
     """
-    own = settings.tokenizer in TOKENIZERS and settings.frequencies in ("references", *SHIPPED)
-    keep = own and not settings.tests
-    if cache is False or not keep:
+    if cache is False or not _are_own(settings) or settings.tests:
         return ResultCache(None)
     return ResultCache(cache_directory() / "meta" if cache is True else Path(cache))
 
 
+def open_score_cache(cache: bool | str | os.PathLike[str], settings: Settings) -> ScoreCache | None:
+    """Return where scores are kept, beside results; None: nowhere."""
+    if cache is False or not _are_own(settings):
+        return None
+    folder = cache_directory() / "meta" if cache is True else Path(cache)
+    return ScoreCache(folder.with_name(f"{folder.name}-scores"))
+
+
+def _are_own(settings: Settings) -> bool:
+    """Tell whether tokenizer and frequencies are those of this version."""
+    return settings.tokenizer in TOKENIZERS and settings.frequencies in ("references", *SHIPPED)
+
+
 def make_key(dataset: Dataset, metric: Metric | Measure, settings: Settings) -> str:
     """Return a digest of data, metric, settings and version."""
+    return _digest(dataset, [metric.name, metric.settings() | metric.data_settings()], settings)
+
+
+def _digest(dataset: Dataset, metric: list[Any], settings: Settings) -> str:
     parts = {
         "data": dataset.fingerprint,
-        "metric": [metric.name, metric.settings() | metric.data_settings()],
+        "metric": metric,
         "settings": asdict(settings),
         "version": __version__,
     }

@@ -10,9 +10,9 @@ from typing import Any
 
 from cidery.errors import UnreliableWarning
 from cidery.meta.agreement import Agreement
-from cidery.meta.cache import KeptResult, ResultCache, open_cache
+from cidery.meta.cache import KeptResult, ResultCache, open_cache, open_score_cache
 from cidery.meta.judging import PROTOCOLS, choose_protocol
-from cidery.meta.judging.base import Verdict
+from cidery.meta.judging.base import HUMAN, Verdict
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics, label_for
 from cidery.meta.scoring import CaptionScorer
@@ -20,6 +20,9 @@ from cidery.meta.selection import select_judgments
 from cidery.meta.settings import Settings
 from cidery.meta.significance import compare_verdicts
 from cidery.store import Report, no_report
+
+WITH_PEOPLE = ("human", "wins", "ratings")
+"""Protocols that may say what people themselves reach."""
 
 
 def evaluate(
@@ -40,7 +43,7 @@ def evaluate(
             these by label; for sets, measures of diversity or functions `f(captions) -> float`.
         settings: how to judge; by default the defaults of `Settings`.
         threads: 0 means one per core; any number gives the same bits.
-        cache: True keeps results in the user's cache folder, a path keeps them there.
+        cache: True keeps results and scores in the user's cache folder, a path keeps them there.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`, such as `protocol="wins"` or `seed=1`.
 
@@ -54,18 +57,31 @@ def evaluate(
     store = open_cache(cache, chosen)
     keys = store.find_keys(dataset, labelled, chosen)
     known = {label: found for label, key in keys.items() if (found := store.load(key))}
+    if chosen.protocol in WITH_PEOPLE and keys:
+        keys[HUMAN] = store.make_people_key(dataset, chosen)
+        if people := store.load(keys[HUMAN]):
+            known[HUMAN] = people
+        else:
+            known = {}
     missing = {label: metric for label, metric in labelled.items() if label not in known}
     verdicts: dict[str, Verdict] = {}
     if missing:
-        scorer = CaptionScorer(chosen.tokenizer, chosen.frequencies, threads, progress)
-        verdicts = _judge(dataset, missing, chosen, scorer)
+        scorer = CaptionScorer(
+            chosen.tokenizer,
+            chosen.frequencies,
+            threads,
+            progress,
+            open_score_cache(cache, chosen),
+        )
+        verdicts = judge_dataset(dataset, missing, chosen, scorer)
         _keep(store, keys, verdicts)
     return _tabulate(dataset, chosen, labelled, known, verdicts)
 
 
-def _judge(
+def judge_dataset(
     dataset: Dataset, metrics: Mapping[str, Any], settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
+    """Return what each metric reaches by the protocol of the settings, which must be named."""
     assert settings.protocol is not None
     _, judge = PROTOCOLS[settings.protocol]
     with _expected_few_documents(dataset):
@@ -82,9 +98,11 @@ def _expected_few_documents(dataset: Dataset) -> Iterator[None]:
 
 
 def _keep(store: ResultCache, keys: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> None:
-    for label, verdict in verdicts.items():
-        if label in keys:
-            store.save(keys[label], KeptResult(verdict.statistics, verdict.signature))
+    nobody = Verdict({})
+    for label, key in keys.items():
+        if label in verdicts or (label == HUMAN and verdicts):
+            verdict = verdicts.get(label, nobody)
+            store.save(key, KeptResult(verdict.statistics, verdict.signature))
 
 
 def _tabulate(
@@ -96,7 +114,7 @@ def _tabulate(
 ) -> Agreement:
     """Put kept and new results together: first what people reach, then metrics in their order."""
     found: dict[str, Verdict | KeptResult] = {**verdicts, **known}
-    people = [label for label in verdicts if label not in metrics]
+    people = [label for label in found if label not in metrics and found[label].statistics]
     results = {label: dict(found[label].statistics) for label in (*people, *metrics)}
     tested = ""
     if settings.tests:

@@ -40,11 +40,18 @@ class JudgedCaptions:
     """Of each document, at least one."""
     images: Indexes
     """int64[documents]: the image of each, from 0; images are drawn again in a bootstrap."""
+    names: Sequence[str] = ()
+    """What each image is called; empty where unknown."""
 
     def __post_init__(self) -> None:
         for document, references in enumerate(self.references):
             if not references:
                 raise InputError(f"document {document + 1} of the judged captions has no reference")
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Tells captions with their references apart by content."""
+        return _fingerprint(self)
 
     @property
     def image_of_caption(self) -> Indexes:
@@ -104,6 +111,8 @@ class Pairs:
     """Where published numbers use a fixed draw of references for each pair: that draw."""
     triplets: NDArray[np.int8] | None = None
     """int8[pairs, references]: what people said of each reference; needs one document per pair."""
+    answers: Indexes | None = None
+    """int64[pairs]: how many people were asked; 0: nobody yet. None: all pairs were judged."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -114,8 +123,13 @@ class Pairs:
         votes = {question: found.tolist() for question, found in self.votes.items()}
         return _fingerprint(
             self.judged, self.first, self.second, votes, self.kinds, self.systems,
-            self.own_references, self.triplets,
+            self.own_references, self.triplets, self.answers,
         )  # fmt: skip
+
+    @property
+    def was_judged(self) -> NDArray[np.bool_]:
+        """bool[pairs]: whether people were asked."""
+        return np.ones(len(self), np.bool_) if self.answers is None else self.answers > 0
 
     def take(self, pairs: Indexes) -> Pairs:
         """Return those pairs; frequencies stay those of all."""
@@ -133,6 +147,7 @@ class Pairs:
             systems=[self.systems[i] for i in pairs] if self.systems else (),
             own_references=[self.own_references[i] for i in pairs] if self.own_references else (),
             triplets=None if self.triplets is None else self.triplets[pairs],
+            answers=None if self.answers is None else self.answers[pairs],
         )
 
     def with_own_references(self) -> Pairs:
@@ -156,10 +171,12 @@ class Ratings:
     name: str
     judged: JudgedCaptions
     rows: Indexes
-    """int64[ratings]: the caption; it comes as often as people rated it."""
+    """int64[ratings]: the caption; it comes as often as people rated it, also never."""
     ratings: Floats
     systems: Sequence[str] = ()
     """Who wrote each caption; empty where unknown."""
+    questions: Mapping[str, tuple[Indexes, Floats]] = field(default_factory=dict)
+    """Where people were asked several things: question -> its `rows` and `ratings`."""
 
     def __len__(self) -> int:
         return len(self.ratings)
@@ -167,10 +184,45 @@ class Ratings:
     @cached_property
     def fingerprint(self) -> str:
         """Tells data sets apart by content."""
-        return _fingerprint(self.judged, self.rows, self.ratings, self.systems)
+        questions = [(name, *map(np.ndarray.tolist, q)) for name, q in self.questions.items()]
+        return _fingerprint(self.judged, self.rows, self.ratings, self.systems, questions)
+
+    @property
+    def was_judged(self) -> NDArray[np.bool_]:
+        """bool[captions]: whether people rated it."""
+        return np.bincount(self.rows, minlength=len(self.judged.captions)) > 0
+
+    def ask(self, question: str) -> Ratings:
+        """Return the ratings of one question."""
+        if question not in self.questions:
+            known = ", ".join(self.questions) or "only one"
+            raise SettingError(
+                f"{self.name} has no ratings of {question!r}; its questions: {known}"
+            )
+        rows, ratings = self.questions[question]
+        return replace(self, rows=rows, ratings=ratings)
+
+    def take_captions(self, captions: Indexes) -> Ratings:
+        """Return those captions, rated or not; frequencies stay those of all."""
+        place = np.full(len(self.judged.captions), -1, np.int64)
+        place[captions] = np.arange(len(captions))
+
+        def keep(rows: Indexes, ratings: Floats) -> tuple[Indexes, Floats]:
+            kept = place[rows] >= 0
+            return place[rows[kept]], ratings[kept]
+
+        rows, ratings = keep(self.rows, self.ratings)
+        return replace(
+            self,
+            judged=self.judged.take(captions),
+            rows=rows,
+            ratings=ratings,
+            systems=[self.systems[i] for i in captions] if self.systems else (),
+            questions={question: keep(*found) for question, found in self.questions.items()},
+        )
 
     def take(self, ratings: Indexes) -> Ratings:
-        """Return those ratings; frequencies stay those of all."""
+        """Return those ratings and their captions; frequencies stay those of all."""
         rows, places = np.unique(self.rows[ratings], return_inverse=True)
         return replace(
             self,
@@ -178,6 +230,7 @@ class Ratings:
             rows=places.astype(np.int64),
             ratings=self.ratings[ratings],
             systems=[self.systems[i] for i in rows] if self.systems else (),
+            questions={},  # their ratings are others
         )
 
 

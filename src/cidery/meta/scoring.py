@@ -12,6 +12,7 @@ from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
+from cidery.meta.score_cache import ScoreCache
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
 from cidery.scoring.scorer import FrequenciesLike, Scorer, sign, tokenize_references
@@ -47,6 +48,7 @@ class CaptionScorer:
     """`references`: those of the judged captions' documents."""
     threads: int = 0
     progress: Report = no_report
+    cache: ScoreCache | None = None
 
     def score(
         self,
@@ -59,11 +61,51 @@ class CaptionScorer:
         `counts` are the numbers of references that the signatures name where these captions are
         scored again with more or fewer references; by default the number there is.
         """
-        self.progress(f"scoring by {', '.join(metrics)}", 0.0)
-        scorer = self._build(judged, metrics)
+        keys = self._find_keys(judged, metrics, counts)
+        known = self._load(keys, len(judged.captions))
+        missing = {label: metric for label, metric in metrics.items() if label not in known.each}
+        if not missing:
+            return known
+        self.progress(f"scoring by {', '.join(missing)}", 0.0)
+        scorer = self._build(judged, missing)
         with report_to(self.progress):
             table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
-        return Scores(table.each, _sign(metrics, scorer.references, counts))
+        signatures = _sign(missing, scorer.references, counts)
+        for label, key in keys.items():
+            if self.cache is not None and label in missing:
+                self.cache.save(key, table.each[label], signatures[label])
+        each = {**known.each, **table.each}
+        signed = {**known.signatures, **signatures}
+        return Scores(
+            {label: each[label] for label in metrics}, {label: signed[label] for label in metrics}
+        )
+
+    def _find_keys(
+        self, judged: JudgedCaptions, metrics: Mapping[str, Metric], counts: Sequence[int]
+    ) -> dict[str, str]:
+        """Return label -> key of the scores that may be kept."""
+        if (
+            self.cache is None
+            or not isinstance(self.tokenizer, str)
+            or not isinstance(self.frequencies, str)
+        ):
+            return {}
+        settings = (self.tokenizer, self.frequencies)
+        found = {
+            label: self.cache.make_key(judged, metric, settings, counts)
+            for label, metric in metrics.items()
+        }
+        return {label: key for label, key in found.items() if key is not None}
+
+    def _load(self, keys: Mapping[str, str], count: int) -> Scores:
+        if self.cache is None:
+            return Scores({}, {})
+        found = {label: self.cache.load(key, count) for label, key in keys.items()}
+        known = {label: kept for label, kept in found.items() if kept is not None}
+        return Scores(
+            {label: scores for label, (scores, _) in known.items()},
+            {label: signature for label, (_, signature) in known.items()},
+        )
 
     def score_by_reference(
         self, judged: JudgedCaptions, metric: Metric, counts: Sequence[int] = ()

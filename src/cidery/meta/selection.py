@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 
-from cidery.errors import SettingError
+from cidery.errors import DataWarning, InputError, SettingError
 from cidery.meta.judgments import Dataset, Pairs, Ratings, Systems
 from cidery.meta.settings import Settings
 
@@ -15,15 +16,60 @@ MACHINES = "MM"
 
 
 def select_judgments(dataset: Dataset, settings: Settings) -> Dataset:
-    """Return the part of a data set that the settings ask for."""
-    dataset = _filter_kind(dataset, settings)
-    if isinstance(dataset, Pairs | Ratings) and settings.protocol not in ("references", "human"):
-        dataset = _draw_references(dataset, settings)
+    """Return the part of a data set that the settings ask for, where people were asked."""
+    dataset = _drop_unjudged(select_items(dataset, settings))
     if settings.sample is not None and not isinstance(dataset, Systems):
         count = min(settings.sample, len(dataset))
         drawn = np.random.default_rng(settings.seed).permutation(len(dataset))[:count]
         dataset = dataset.take(np.sort(drawn))
     return dataset
+
+
+def select_items(dataset: Dataset, settings: Settings) -> Dataset:
+    """Return what the settings ask for, judged or not; references are drawn for all of it."""
+    if settings.question is not None:
+        if not isinstance(dataset, Ratings):
+            raise SettingError(f"{dataset.name} has no ratings of captions by question")
+        dataset = dataset.ask(settings.question)
+    dataset = _filter_systems(_filter_kind(dataset, settings), settings)
+    if isinstance(dataset, Pairs | Ratings) and settings.protocol not in ("references", "human"):
+        dataset = _draw_references(dataset, settings)
+    return dataset
+
+
+def _drop_unjudged(dataset: Dataset) -> Dataset:
+    if not isinstance(dataset, Pairs | Ratings):
+        return dataset
+    judged = np.flatnonzero(dataset.was_judged)
+    missing = len(dataset.was_judged) - len(judged)
+    if not missing:
+        return dataset
+    what, key = ("pairs", "votes") if isinstance(dataset, Pairs) else ("captions", "ratings")
+    if not len(judged):
+        raise InputError(f"{dataset.name}: none of the {missing} {what} has {key}")
+    message = f"{missing} of {missing + len(judged)} {what} were not judged and are left out"
+    warnings.warn(message, DataWarning, stacklevel=4)
+    return dataset.take(judged) if isinstance(dataset, Pairs) else dataset.take_captions(judged)
+
+
+def _filter_systems(dataset: Dataset, settings: Settings) -> Dataset:
+    """Keep what all its writers may be in."""
+    wanted, unwanted = {*settings.system}, {*settings.without_system}
+    if not wanted and not unwanted:
+        return dataset
+    if not isinstance(dataset, Pairs | Ratings) or not dataset.systems:
+        raise SettingError(f"{dataset.name} does not say which systems wrote the captions")
+    writers = [{one} if isinstance(one, str) else {*one} for one in dataset.systems]
+    known = set().union(*writers)
+    if missing := sorted((wanted | unwanted) - known):
+        raise SettingError(
+            f"{dataset.name} has no system {missing[0]!r}; it has: {', '.join(sorted(known))}"
+        )
+    allowed = (wanted or known) - unwanted
+    kept = np.flatnonzero([group <= allowed for group in writers])
+    if not len(kept):
+        raise SettingError(f"{dataset.name} has nothing by these systems alone")
+    return dataset.take(kept) if isinstance(dataset, Pairs) else dataset.take_captions(kept)
 
 
 def _filter_kind(dataset: Dataset, settings: Settings) -> Dataset:

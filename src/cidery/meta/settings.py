@@ -74,6 +74,22 @@ class Settings:
         str | None,
         Help("Use only pairs of this kind, such as MM (two machine captions).", "NAME"),
     ] = None
+    question: Annotated[
+        str | None,
+        Help(
+            "Where captions have several ratings, which of them to use, such as recall. Default: "
+            "the first.",
+            "NAME",
+        ),
+    ] = None
+    system: Annotated[
+        tuple[str, ...],
+        Help("Use only captions, or pairs of captions, of this system; may be repeated.", "NAME"),
+    ] = ()
+    without_system: Annotated[
+        tuple[str, ...],
+        Help("Leave out captions, or pairs of captions, of this system; may be repeated.", "NAME"),
+    ] = ()
     sample: Annotated[
         int | None,
         Help("Use only this many pairs, ratings or sets, drawn by the seed.", "COUNT"),
@@ -114,7 +130,9 @@ class Settings:
     ] = "references"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "reference_counts", tuple(self.reference_counts))
+        for several in ("reference_counts", "system", "without_system"):
+            value = getattr(self, several)
+            object.__setattr__(self, several, (value,) if isinstance(value, str) else tuple(value))
         _require_choice("protocol", self.protocol, (*get_args(ProtocolName), None))
         _require_choice("draw", self.draw, (*get_args(Draw), None))
         _require_choice("undecided", self.undecided, get_args(Undecided))

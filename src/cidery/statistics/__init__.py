@@ -9,6 +9,19 @@ from cidery.statistics.correlation import (
     pool_share,
     williams_test,
 )
+from cidery.statistics.planning import order_evenly, plan_images
+from cidery.statistics.prediction_powered import (
+    Estimate,
+    Sample,
+    adjust_together,
+    estimate_contrast,
+)
+from cidery.statistics.ranking import (
+    Calibration,
+    PairsWithin,
+    compare_samples,
+    rank_metrics,
+)
 from cidery.statistics.resampling import (
     RESAMPLES,
     Floats,
@@ -26,20 +39,30 @@ from cidery.statistics.resampling import (
 __all__ = [
     "COEFFICIENTS",
     "RESAMPLES",
+    "Calibration",
     "Correlation",
+    "Estimate",
     "Floats",
     "Interval",
     "PairedTest",
+    "PairsWithin",
     "Pool",
+    "Sample",
+    "adjust_together",
     "bootstrap_interval",
+    "compare_samples",
     "correlation_p",
     "draw_part",
     "draw_sums",
+    "estimate_contrast",
     "holm",
+    "order_evenly",
     "paired_test",
     "pearson_rows",
+    "plan_images",
     "pool_pearson",
     "pool_share",
+    "rank_metrics",
     "sum_by_group",
     "williams_test",
 ]

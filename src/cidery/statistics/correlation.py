@@ -73,18 +73,29 @@ class Correlation:
     ) -> dict[str, Interval]:
         """Return bootstrap intervals; whole groups (images) are drawn, not single rows."""
         check_sampling(confidence, resamples)
-        rng = np.random.default_rng(seed)
-        count = int(groups.max()) + 1
-        share = np.full(count, 1 / count)
-        samples = [self(rng.multinomial(count, share)[groups]) for _ in range(resamples)]
+        samples = self.draw(groups, resamples=resamples, seed=seed)
         edges = [(1 - confidence) / 2, (1 + confidence) / 2]
         found = {}
         for name, value in self().items():
-            drawn = np.asarray([sample[name] for sample in samples])
+            drawn = samples[name]
             kept = drawn[np.isfinite(drawn)]  # a sample may happen not to vary
             low, high = np.quantile(kept, edges) if len(kept) else (np.nan, np.nan)
             found[name] = Interval(value, float(low), float(high), confidence)
         return found
+
+    def draw(
+        self, groups: NDArray[np.integer], *, resamples: int = RESAMPLES, seed: int = 0
+    ) -> dict[str, Floats]:
+        """Return the coefficients of bootstrap samples, float64[resamples] each.
+
+        The same seed and number of groups draw the same samples, whatever the scores.
+        """
+        check_sampling(0.95, resamples)
+        rng = np.random.default_rng(seed)
+        count = int(groups.max()) + 1
+        share = np.full(count, 1 / count)
+        samples = [self(rng.multinomial(count, share)[groups]) for _ in range(resamples)]
+        return {name: np.asarray([sample[name] for sample in samples]) for name in COEFFICIENTS}
 
 
 def _correlate_table(table: Floats, scores: Floats, ratings: Floats) -> dict[str, float]:

@@ -7,7 +7,8 @@ import os
 import numpy as np
 
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import Record, locate, read_json, read_records
+from cidery.meta.datasets.files import Record, find_all, locate, read_json, read_records
+from cidery.meta.datasets.matlab import read_matlab_abstract, read_matlab_pascal
 from cidery.meta.judgments import JudgedCaptions, Pairs
 
 
@@ -15,8 +16,12 @@ def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
     """Read `pairs.jsonl` and `refs50.json`: 4,000 pairs of 1,000 images with 50 references each.
 
     `triplets` is the winner among 48 references as later papers use it; `preference` the 11 votes
-    on "which is better?", which the CIDEr paper's Appendix I reports.
+    on "which is better?", which the CIDEr paper's Appendix I reports. The authors'
+    `pair_pascal.mat` and `consensus_pascal.mat` are read too: they have the triplets, reference by
+    reference.
     """
+    if files := find_all(path, "pair_pascal.mat", "consensus_pascal.mat", folder="pascal50s"):
+        return read_matlab_pascal(*files)
     pairs_file, references_file = locate(path, "pairs.jsonl", "refs50.json", folder="pascal50s")
     references = read_json(references_file)
     image_of = {image: place for place, image in enumerate(references)}
@@ -66,7 +71,10 @@ def read_abstract_50s(path: str | os.PathLike[str]) -> Pairs:
     """Read `triplets.jsonl`: 400 pairs, each with 48 references and what people said of each.
 
     A rating is the majority of three already: +1 where the reference is more like B, -1 like C.
+    The authors' `consensus_abstract.mat` is read too.
     """
+    if files := find_all(path, "consensus_abstract.mat", folder="abstract50s"):
+        return read_matlab_abstract(*files)
     (file,) = locate(path, "triplets.jsonl", folder="abstract50s")
     grouped: dict[str, list[Record]] = {}
     for record in read_records(file):

@@ -15,6 +15,10 @@ from cidery.errors import FormatError
 from cidery.text_tables import unguard_cell
 
 
+class NotHereError(FormatError):
+    """A folder does not hold a data set's files."""
+
+
 def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:
     """Return files of a data set, given its folder, one of its files, or the folder above.
 
@@ -23,6 +27,15 @@ def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[
         names: of the files.
         folder: the data set's name for its own folder.
     """
+    if found := find_all(path, *names, folder=folder):
+        return found
+    given = Path(path).parent if Path(path).is_file() else Path(path)
+    missing = [name for name in names if not (given / name).is_file()]
+    raise NotHereError(f"{path}: there is no {' and no '.join(missing)} in this folder")
+
+
+def find_all(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[Path]:
+    """Return the files if all are there, otherwise none; the arguments are those of `locate`."""
     given = Path(path)
     if given.is_file():
         given = given.parent
@@ -32,8 +45,7 @@ def locate(path: str | os.PathLike[str], *names: str, folder: str = "") -> list[
         found = [place / name for name in names]
         if all(file.is_file() for file in found):
             return found
-    missing = [name for name in names if not (given / name).is_file()]
-    raise FormatError(f"{path}: there is no {' and no '.join(missing)} in this folder")
+    return []
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,9 @@ A line is one of
     {"image": …, "caption": …, "ratings": […]}                            a rated caption
     {"image": …, "captions": […], "ratings": […]}                         a rated set of captions
 
-and a file holds one kind of judgments besides the references.
+and a file holds one kind of judgments besides the references. A pair without votes and a caption
+without ratings were not judged yet. Ratings may be several by name, and a pair or a caption may
+bring its own references.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_records, read_table
 from cidery.meta.judgments import Dataset, Indexes, JudgedCaptions, Pairs, Ratings, Sets
+from cidery.statistics import Floats
 
 NAME = "judgments"
 
@@ -66,29 +69,52 @@ def _kind(record: Record) -> str:
 
 
 class _Documents:
-    """Images as documents, each added when a judgment first needs it."""
+    """Images, and captions that bring their own references, as documents."""
 
     def __init__(self, references: Mapping[str, list[str]]) -> None:
-        self._known = references
-        self._place: dict[str, int] = {image: place for place, image in enumerate(references)}
+        self._names = {image: place for place, image in enumerate(references)}
+        self._places: dict[tuple[str, tuple[str, ...] | None], int] = {
+            (image, None): place for image, place in self._names.items()
+        }
+        self._images = list(self._names.values())
         self.references: list[list[str]] = list(references.values())
 
-    def place(self, record: Record) -> int:
-        """Return the document of the record's image."""
+    def place(self, record: Record, own: list[str] | None = None) -> int:
+        """Return the document of the record's image, or of its own references for that image."""
         image = record.text("image")
-        if image not in self._place:
+        key = (image, None if own is None else tuple(own))
+        if key in self._places:
+            return self._places[key]
+        if own is None:
             record.refuse(
                 f"image {image!r} has no references; add a line "
                 '{"image": …, "references": […]} for it'
             )
-        return self._place[image]
+        self._places[key] = len(self.references)
+        self._images.append(self._names.setdefault(image, len(self._names)))
+        self.references.append(own)
+        return self._places[key]
 
     def judge(self, captions: list[str], documents: list[int]) -> JudgedCaptions:
         """Return the captions with their references."""
-        count = len(self.references)
         return JudgedCaptions(
-            captions, np.asarray(documents, np.int64), self.references, np.arange(count)
+            captions,
+            np.asarray(documents, np.int64),
+            self.references,
+            np.asarray(self._images, np.int64),
+            list(self._names),
         )
+
+
+def _own_references(record: Record) -> list[list[str]] | None:
+    """Return the references that a pair brings for its two captions."""
+    if "references" not in record:
+        return None
+    given = record.content["references"]
+    if isinstance(given, list) and len(given) == 2 and all(isinstance(g, list) for g in given):
+        sides = [Record({"references": group}, record.place) for group in given]
+        return [side.texts("references") for side in sides]
+    return [record.texts("references")] * 2
 
 
 def _read_pair(record: Record) -> tuple[str, str]:
@@ -98,9 +124,16 @@ def _read_pair(record: Record) -> tuple[str, str]:
     return first, others[0]
 
 
+def _read_answers(record: Record, *keys: str) -> list[float]:
+    """Return what people said; nothing where they were not asked yet."""
+    if all(record.content.get(key) in (None, []) for key in keys):
+        return []
+    return record.numbers(*keys)
+
+
 def _count_votes(record: Record) -> int:
     """Return votes for the first caption minus votes for the second."""
-    votes = record.numbers("votes", "vote")
+    votes = _read_answers(record, "votes", "vote")
     if any(vote not in (-1, 0, 1) for vote in votes):
         record.refuse("a vote is 1 (the first), -1 (the second) or 0 (neither)")
     return int(sum(votes))
@@ -124,17 +157,25 @@ def _read_systems(record: Record) -> tuple[str, str]:
 
 def _read_pairs(records: list[Record], references: dict[str, list[str]]) -> Pairs:
     documents = _Documents(references)
-    places = [documents.place(record) for record in records]
+    own = [_own_references(record) for record in records]
+    places = [
+        documents.place(record, None if group is None else group[side])
+        for side in (0, 1)
+        for record, group in zip(records, own, strict=True)
+    ]
     captions = [_read_pair(record) for record in records]
     count = len(records)
+    votes = np.asarray([_count_votes(record) for record in records], np.int64)
+    answers = np.asarray([len(_read_answers(record, "votes", "vote")) for record in records])
     return Pairs(
         NAME,
-        documents.judge([pair[side] for side in (0, 1) for pair in captions], places * 2),
+        documents.judge([pair[side] for side in (0, 1) for pair in captions], places),
         np.arange(count),
         np.arange(count, 2 * count),
-        {"preference": np.asarray([_count_votes(record) for record in records], np.int64)},
+        {"preference": votes},
         kinds=[str(kind) for kind in _optional(records, "kind", lambda r: r.text("kind"))],
         systems=_optional(records, "systems", _read_systems),  # type: ignore[arg-type]
+        answers=answers,
     )
 
 
@@ -172,15 +213,41 @@ def _read_triplets(records: list[Record], references: dict[str, list[str]]) -> P
 
 def _read_ratings(records: list[Record], references: dict[str, list[str]]) -> Ratings:
     documents = _Documents(references)
-    places = [documents.place(record) for record in records]
-    answers = [record.numbers("ratings", "rating") for record in records]
+    places = [
+        documents.place(record, record.texts("references") if "references" in record else None)
+        for record in records
+    ]
+    named = [record for record in records if isinstance(record.content.get("ratings"), dict)]
+    answers = {}
+    for question in dict.fromkeys(name for record in named for name in record.content["ratings"]):
+        answers[question] = [_read_one(record, question) for record in records]
+    if not named:
+        answers[""] = [_read_answers(record, "ratings", "rating") for record in records]
+    found = {question: _flatten(groups) for question, groups in answers.items()}
+    rows, ratings = next(iter(found.values()))
     return Ratings(
         NAME,
         documents.judge([record.text("caption") for record in records], places),
-        np.repeat(np.arange(len(records)), [len(group) for group in answers]),
-        np.asarray([answer for group in answers for answer in group]),
+        rows,
+        ratings,
         systems=[str(name) for name in _optional(records, "system", lambda r: r.text("system"))],
+        questions=found if named else {},
     )
+
+
+def _read_one(record: Record, question: str) -> list[float]:
+    """Return the answers to one of several questions."""
+    given = record.content.get("ratings")
+    if given is None or given == []:
+        return []
+    if not isinstance(given, dict):
+        record.refuse("expected ratings by question, as other lines have them, in 'ratings'")
+    return _read_answers(Record(given, record.place), question)
+
+
+def _flatten(groups: list[list[float]]) -> tuple[Indexes, Floats]:
+    rows = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    return rows, np.asarray([answer for group in groups for answer in group], np.float64)
 
 
 def _read_sets(records: list[Record], references: dict[str, list[str]]) -> Sets:  # noqa: ARG001

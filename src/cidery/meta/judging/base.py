@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,7 +13,7 @@ from cidery.meta.judgments import Indexes, Pairs
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings, Undecided
 from cidery.metrics import Metric
-from cidery.statistics import Correlation, Floats, Pool, bootstrap_interval
+from cidery.statistics import Correlation, Floats, Pool, draw_sums
 
 MetricsByLabel: TypeAlias = Mapping[str, Metric]
 HUMAN = "human"
@@ -35,6 +35,8 @@ class Verdict:
     scores: Floats | None = None
     """float64[judgments], beside `human`: for Williams' test and plots."""
     human: Floats | None = None
+    samples: Mapping[str, Floats] = field(default_factory=dict)
+    """statistic -> its values in bootstrap samples of images, the same samples for all metrics"""
 
 
 Protocol: TypeAlias = Callable[
@@ -79,22 +81,28 @@ def get_main_votes(pairs: Pairs) -> Indexes:
     return get_votes(pairs, "triplets" if "triplets" in pairs.votes else "preference")
 
 
-def find_bounds(name: str, rows: Floats, pool: Pool, settings: Settings) -> dict[str, float]:
-    """Return the bootstrap interval of a pooled statistic; nothing without resamples."""
+def draw_pooled(rows: Floats, pool: Pool, settings: Settings) -> Floats:
+    """Return a pooled statistic in bootstrap samples of its rows; empty without resamples."""
     if not settings.resamples:
-        return {}
-    interval = bootstrap_interval(rows, pool, resamples=settings.resamples, seed=settings.seed)
-    return {f"{name}_low": interval.low, f"{name}_high": interval.high}
+        return np.zeros(0)
+    return pool(draw_sums(rows, settings.resamples, settings.seed))
 
 
-def find_correlation_bounds(
+def draw_correlations(
     correlation: Correlation, images: Indexes, settings: Settings
-) -> dict[str, float]:
-    """Return the bootstrap intervals of all coefficients; nothing without resamples."""
+) -> dict[str, Floats]:
+    """Return all coefficients in bootstrap samples of images; nothing without resamples."""
     if not settings.resamples:
         return {}
-    found = correlation.intervals(images, resamples=settings.resamples, seed=settings.seed)
+    return correlation.draw(images, resamples=settings.resamples, seed=settings.seed)
+
+
+def get_bounds(samples: Mapping[str, Floats]) -> dict[str, float]:
+    """Return the bounds of 95 % of the samples of each statistic; nothing where there are none."""
     bounds: dict[str, float] = {}
-    for name, interval in found.items():
-        bounds |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    for name, drawn in samples.items():
+        known = drawn[np.isfinite(drawn)]  # a sample may happen not to vary
+        if len(drawn):
+            low, high = np.quantile(known, [0.025, 0.975]) if len(known) else (np.nan, np.nan)
+            bounds |= {f"{name}_low": float(low), f"{name}_high": float(high)}
     return bounds

@@ -9,7 +9,7 @@ import numpy as np
 
 from cidery.diversity import Measure, get_measures, measure_diversity
 from cidery.errors import InputError
-from cidery.meta.judging.base import Verdict, find_correlation_bounds
+from cidery.meta.judging.base import Verdict, draw_correlations, get_bounds
 from cidery.meta.judgments import Indexes, Sets
 from cidery.meta.scoring import CaptionScorer, Scores
 from cidery.meta.settings import Settings
@@ -32,7 +32,7 @@ def judge_sets(
     verdicts = {}
     for label, scores in measured.each.items():
         correlation = Correlation.build(scores, sets.ratings)
-        statistics = correlation() | find_correlation_bounds(correlation, images, settings)
+        statistics = correlation() | get_bounds(draw_correlations(correlation, images, settings))
         statistics["spearman_per_image"] = _mean_spearman(scores, sets.ratings, images)
         statistics["sets"] = len(sets)
         rows = pearson_rows(scores, sets.ratings, images)

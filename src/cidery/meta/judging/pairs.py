@@ -8,7 +8,8 @@ from cidery.meta.judging.base import (
     MetricsByLabel,
     Verdict,
     count_hits,
-    find_bounds,
+    draw_pooled,
+    get_bounds,
     get_votes,
     share_of,
 )
@@ -31,7 +32,8 @@ def judge_pairs(
         hits, trials = count_hits(preferred, votes, settings.undecided)
         rows = sum_by_group(np.stack([hits, trials], axis=1), images, int(images.max()) + 1)
         statistics = {"accuracy": share_of(hits, trials)}
-        statistics |= find_bounds("accuracy", rows, pool_share, settings)
+        samples = {"accuracy": draw_pooled(rows, pool_share, settings)}
+        statistics |= get_bounds(samples)
         for kind in dict.fromkeys(sorted(pairs.kinds)):
             chosen = np.asarray([found == kind for found in pairs.kinds])
             statistics[f"accuracy_{kind}"] = share_of(hits[chosen], trials[chosen])
@@ -42,6 +44,6 @@ def judge_pairs(
             "undecided": int(np.count_nonzero((preferred == 0) & (votes != 0))),
         }
         verdicts[label] = Verdict(
-            statistics, scored.signatures[label], rows, pool_share, "accuracy"
+            statistics, scored.signatures[label], rows, pool_share, "accuracy", samples=samples
         )
     return verdicts

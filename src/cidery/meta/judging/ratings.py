@@ -4,12 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from cidery.meta.judging.base import MetricsByLabel, Verdict, find_correlation_bounds
+from cidery.meta.judging.base import (
+    HUMAN,
+    MetricsByLabel,
+    Verdict,
+    draw_correlations,
+    draw_pooled,
+    get_bounds,
+)
 from cidery.meta.judging.systems import correlate_systems
 from cidery.meta.judgments import Indexes, Ratings
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
-from cidery.statistics import Correlation, Floats, pearson_rows, pool_pearson
+from cidery.statistics import (
+    Correlation,
+    Floats,
+    PairsWithin,
+    pearson_rows,
+    pool_pearson,
+    pool_share,
+)
 
 
 def judge_ratings(
@@ -19,12 +33,25 @@ def judge_ratings(
     scored = scorer.score(ratings.judged, metrics)
     images = ratings.judged.image_of_caption[ratings.rows]
     mean = _mean_rating(ratings)
-    verdicts = {}
+    within = PairsWithin.build(ratings.judged.image_of_caption)
+    verdicts = _judge_people(ratings, images, settings)
     for label, scores in scored.each.items():
         rated = scores[ratings.rows]
         correlation = Correlation.build(rated, ratings.ratings)
-        statistics = correlation() | find_correlation_bounds(correlation, images, settings)
+        samples = draw_correlations(correlation, images, settings)
+        statistics = correlation() | get_bounds(samples)
         statistics["ranking"] = rank_within(scores, mean, ratings.judged.image_of_caption)
+        if len(within.first):
+            calibration = within.calibrate(scores, mean)
+            by_image = {
+                "tau_b_by_image": within.correlate(scores, mean),
+                "accuracy_with_ties": calibration.rows,
+            }
+            for name, found in by_image.items():
+                statistics[name] = float(pool_share(found.sum(axis=0)))
+                samples[name] = draw_pooled(found, pool_share, settings)
+                statistics |= get_bounds({name: samples[name]})
+            statistics["tie_threshold"] = calibration.threshold
         statistics |= _judge_rated_systems(ratings, scores, mean)
         statistics |= {"captions": len(scores), "ratings": len(ratings)}
         rows = pearson_rows(rated, ratings.ratings, images)
@@ -36,8 +63,29 @@ def judge_ratings(
             "pearson",
             rated,
             ratings.ratings,
+            samples,
         )
     return verdicts
+
+
+def _judge_people(ratings: Ratings, images: Indexes, settings: Settings) -> dict[str, Verdict]:
+    """Return what people reach among themselves: each rating against the mean of the others.
+
+    It is what a metric may hope for. Nothing where no caption was rated twice.
+    """
+    count = len(ratings.judged.captions)
+    answers = np.bincount(ratings.rows, minlength=count)
+    several = answers[ratings.rows] > 1
+    if not several.any():
+        return {}
+    sums = np.bincount(ratings.rows, ratings.ratings, count)
+    rows, own = ratings.rows[several], ratings.ratings[several]
+    others = (sums[rows] - own) / (answers[rows] - 1)
+    correlation = Correlation.build(others, own)
+    samples = draw_correlations(correlation, images[several], settings)
+    statistics = correlation() | get_bounds(samples)
+    statistics |= {"captions": len(np.unique(rows)), "ratings": len(own)}
+    return {HUMAN: Verdict(statistics)}
 
 
 def _mean_rating(ratings: Ratings) -> Floats:

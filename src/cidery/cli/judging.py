@@ -1,0 +1,367 @@
+"""`cidery meta estimate`, `plan`, `next` and `all`: fewer judgments, and all sets in a table."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
+
+if TYPE_CHECKING:
+    from cidery.meta import Estimates, Overview, Plan
+
+commands = parsing.new_app()
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A data set, as in `cidery meta`: judgments for a file of your own.",
+        metavar="DATASET",
+        show_default=False,
+    ),
+]
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="The data set's folder or file. Captions without ratings and pairs without votes "
+        "count as not judged yet.",
+        metavar="PATH",
+        show_default=False,
+    ),
+]
+References = Annotated[
+    int | None,
+    typer.Option(
+        help="How many references of each image to use. Default: all.",
+        metavar="COUNT",
+        show_default=False,
+    ),
+]
+Question = Annotated[
+    str | None,
+    typer.Option(
+        help="Where captions have several ratings, which of them to use. Default: the first.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Kind = Annotated[
+    str | None,
+    typer.Option(help="Use only pairs of this kind.", metavar="NAME", show_default=False),
+]
+System = Annotated[
+    list[str] | None,
+    typer.Option(help="Use only this system; may be repeated.", metavar="NAME", show_default=False),
+]
+WithoutSystem = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Leave out this system; may be repeated.", metavar="NAME", show_default=False
+    ),
+]
+Confidence = Annotated[
+    float,
+    typer.Option(
+        help="Confidence of the intervals.",
+        metavar="SHARE",
+        callback=parsing.check_confidence,
+    ),
+]
+Horizon = Annotated[
+    int | None,
+    typer.Option(
+        help="Make intervals that hold at all times, so that you may look after every answer and "
+        "stop when it is decided; they are narrowest at about this many judged images.",
+        metavar="IMAGES",
+        show_default=False,
+    ),
+]
+
+
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Do not use scores of earlier runs, and keep none.")
+]
+
+
+def list_commands() -> TyperGroup:
+    """Return the commands of this module."""
+    group = get_command(commands)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+def _choose(**settings: Any) -> dict[str, Any]:
+    """Return the settings that were given."""
+    return {name: value for name, value in settings.items() if value is not None}
+
+
+@commands.command(
+    epilog=parsing.examples(
+        "cidery meta estimate judgments mine.jsonl -m cider-d",
+        "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
+    )
+)
+def estimate(
+    dataset: Data,
+    path: Source,
+    metric: parsing.Metrics = None,
+    confidence: Confidence = 0.95,
+    horizon: Horizon = None,
+    references: References = None,
+    question: Question = None,
+    kind: Kind = None,
+    system: System = None,
+    without_system: WithoutSystem = None,
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Estimate systems' mean ratings or wins from few judgments and a metric's scores of all.
+
+    What was judged must have been chosen at random, or by `cidery meta next`.
+    """
+    from cidery.meta import estimate as estimate_all
+    from cidery.meta import read_dataset
+
+    settings = _choose(
+        references=references, question=question, kind=kind, system=system,
+        without_system=without_system, tokenizer=tokenizer, frequencies=frequencies,
+    )  # fmt: skip
+    with progress(1) as step:
+        step("reading judgments")
+        found = estimate_all(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            confidence=confidence,
+            horizon=horizon,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **settings,
+        )
+    _show(found, format, f"{found.dataset}: what people would say", found.signatures.values())
+
+
+@commands.command(
+    epilog=parsing.examples(
+        "cidery meta plan judgments pilot.jsonl --difference 0.2 -m cider-d",
+        "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
+    )
+)
+def plan(
+    dataset: Data,
+    path: Source,
+    difference: Annotated[
+        float,
+        typer.Option(
+            help="The smallest difference to be found: of mean ratings, or of a share of wins "
+            "from a half.",
+            metavar="NUMBER",
+            show_default=False,
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    power: Annotated[
+        float,
+        typer.Option(help="The chance to find it where it is there.", metavar="SHARE"),
+    ] = 0.8,
+    confidence: Confidence = 0.95,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many people rate each caption. Default: as many as in the data.",
+            metavar="COUNT",
+            show_default=False,
+        ),
+    ] = None,
+    images: Annotated[
+        int | None,
+        typer.Option(
+            help="How many images the metric can score. Default: those of the data set.",
+            metavar="COUNT",
+            show_default=False,
+        ),
+    ] = None,
+    references: References = None,
+    question: Question = None,
+    kind: Kind = None,
+    system: System = None,
+    without_system: WithoutSystem = None,
+    tokenizer: parsing.Tokenizer = "ptb",
+    frequencies: parsing.Frequencies = "references",
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Say how many judgments find a difference, with a metric's scores and without."""
+    from cidery.meta import plan as plan_all
+    from cidery.meta import read_dataset
+
+    settings = _choose(
+        references=references, question=question, kind=kind, system=system,
+        without_system=without_system, tokenizer=tokenizer, frequencies=frequencies,
+    )  # fmt: skip
+    with progress(1) as step:
+        step("reading judgments")
+        found = plan_all(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            difference=difference,
+            power=power,
+            confidence=confidence,
+            answers=answers,
+            images=images,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **settings,
+        )
+    _show(found, format, f"{found.dataset}: judgments needed")
+
+
+@commands.command(
+    "next",
+    epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
+)
+def show_next(
+    dataset: Data,
+    path: Source,
+    metric: Annotated[
+        str,
+        typer.Option("--metric", "-m", help="What predicts people's answers.", metavar="NAME"),
+    ] = "cider-d",
+    count: Annotated[
+        int, typer.Option(help="How many items, at least.", metavar="COUNT", min=1)
+    ] = 10,
+    confidence: Confidence = 0.95,
+    horizon: Horizon = None,
+    question: Question = None,
+    kind: Kind = None,
+    system: System = None,
+    without_system: WithoutSystem = None,
+    seed: parsing.Seed = 0,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Choose what to judge next: lines of a file of judgments, without the answers.
+
+    Images come in a drawn order that is even in the metric's scores; systems whose comparisons are
+    decided are left out. The same seed continues the same order.
+    """
+    from cidery.meta import choose_next, read_dataset
+
+    settings = _choose(question=question, kind=kind, system=system, without_system=without_system)
+    with progress(1) as step:
+        step("reading judgments")
+        items = choose_next(
+            read_dataset(dataset, path),
+            parsing.read_metric(metric),
+            count=count,
+            confidence=confidence,
+            horizon=horizon,
+            seed=seed,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **settings,
+        )
+    for item in items:
+        typer.echo(json.dumps(item, ensure_ascii=False))
+
+
+@commands.command(
+    "all",
+    epilog=parsing.examples(
+        "cidery meta all data -m cider-d -m rouge-l --format markdown",
+        "cidery meta all data -m cider-d --set flickr8k-expert --set thumb --plot table.pdf",
+    ),
+)
+def show_all(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Use only this data set; may be repeated. Default: all that are there.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    resamples: Annotated[
+        int,
+        typer.Option(
+            help="Bootstrap samples of images, for intervals and places.", metavar="COUNT", min=20
+        ),
+    ] = 500,
+    seed: parsing.Seed = 0,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw the table into this .pdf, .svg, .eps or .png file.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Judge metrics by all sets of judgments in a folder: one table, with who shares a place."""
+    from cidery.meta import evaluate_all
+
+    if plot:
+        parsing.check_output(plot, option="--plot")
+    with progress(1) as step:
+        step("reading judgments")
+        found = evaluate_all(
+            path,
+            parsing.read_metrics(metric),
+            sets=set_ or (),
+            resamples=resamples,
+            seed=seed,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+        )
+    if plot:
+        from cidery.plots import plot_overview, save_figures
+
+        save_figures(plot_overview(found), plot)
+    _show(found, format, "Metrics by sets of judgments", left=(0,))
+
+
+def _show(
+    found: Estimates | Plan | Overview,
+    format: str,
+    title: str,
+    signatures: Any = (),
+    left: tuple[int, ...] = (0, 1),
+) -> None:
+    if format == "json":
+        typer.echo(found.to_json())
+    elif format == "csv":
+        show_csv(found.records())
+    elif format == "markdown":
+        typer.echo(found.to_markdown())
+    elif format == "latex":
+        typer.echo(found.to_latex())
+    else:
+        show_title(title)
+        show_table(found.header(), found.lines(), left=left)
+        show_notes(*found.notes())
+        if signatures:
+            show_signatures(signatures)

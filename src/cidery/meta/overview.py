@@ -1,0 +1,249 @@
+"""evaluate_all(): one table of metrics by sets of judgments, with who shares a place."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from cidery.errors import InputError, SettingError
+from cidery.meta.cache import open_score_cache
+from cidery.meta.datasets import read_dataset
+from cidery.meta.datasets.files import NotHereError
+from cidery.meta.evaluation import judge_dataset
+from cidery.meta.judging import choose_protocol
+from cidery.meta.judging.base import HUMAN, Verdict
+from cidery.meta.labels import AnyMetrics, label_for
+from cidery.meta.scoring import CaptionScorer
+from cidery.meta.settings import Settings
+from cidery.statistics import rank_metrics
+from cidery.store import Report, no_report
+from cidery.text_tables import latex_table, markdown_table
+
+
+@dataclass(frozen=True)
+class Column:
+    """How a set is judged in the table: as most papers report it."""
+
+    statistic: str
+    settings: Settings = field(default_factory=Settings)
+
+
+COLUMNS: Mapping[str, Column] = MappingProxyType(
+    {
+        "flickr8k-expert": Column("tau_c"),
+        "flickr8k-cf": Column("tau_b"),
+        "composite": Column("tau_c"),
+        "pascal-50s": Column("accuracy", Settings(references=5)),
+        "abstract-50s": Column("accuracy"),
+        "thumb": Column("pearson"),
+        "polaris": Column("tau_c"),
+        "nebula": Column("tau_c"),
+        "vatex-eval": Column("tau_b"),
+        "audiocaps-eval": Column("accuracy"),
+        "clotho-eval": Column("accuracy"),
+        "foil": Column("accuracy"),
+    }
+)
+"""set -> its statistic and settings, in the order of the table."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a metric reaches on a set."""
+
+    value: float
+    low: float
+    high: float
+    place: int | None
+    """One more than there are metrics that are better for certain; None for people."""
+
+
+@dataclass(frozen=True, eq=False)
+class Overview:
+    """Metrics by sets of judgments.
+
+    ```python
+    found = evaluate_all("data", ["cider-d", "rouge-l"])
+    found.results["flickr8k-expert"]["cider-d"].place
+    ```
+    """
+
+    results: Mapping[str, Mapping[str, Cell]]
+    """set -> metric, and `human` where people's own agreement is known -> cell"""
+    statistics: Mapping[str, str]
+    """set -> the statistic"""
+    signatures: Mapping[str, Mapping[str, str]]
+    """set -> metric -> how its scores were computed"""
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """set -> why it is not in the table"""
+
+    @property
+    def metrics(self) -> list[str]:
+        """The rows of the table: people first where some set has them."""
+        names = dict.fromkeys(label for found in self.results.values() for label in found)
+        return sorted(names, key=lambda label: label != HUMAN)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON; a value that is not a number becomes None."""
+        return {
+            "results": {
+                name: {label: _to_dict(cell) for label, cell in found.items()}
+                for name, found in self.results.items()
+            },
+            "statistics": dict(self.statistics),
+            "signatures": {name: dict(found) for name, found in self.signatures.items()},
+            "absent": dict(self.absent),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per set and metric with all digits, for CSV."""
+        return [
+            {"set": name, "statistic": self.statistics[name], "metric": label}
+            | {"value": cell.value, "low": cell.low, "high": cell.high, "place": cell.place or ""}
+            | {"signature": self.signatures[name].get(label, "")}
+            for name, found in self.results.items()
+            for label, cell in found.items()
+        ]
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["metric", *(f"{name} {self.statistics[name]}" for name in self.results)]
+
+    def lines(self) -> list[list[str]]:
+        """Return the table as text cells, in percent, each with the metric's place."""
+        return [
+            [label, *(_format(found.get(label)) for found in self.results.values())]
+            for label in self.metrics
+        ]
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the table must know."""
+        lines = [
+            "in percent; in parentheses the metric's place on the set: metrics share a place "
+            "where no difference was found (paired bootstrap of images, Holm-corrected in each set)"
+        ]
+        lines += [f"not here: {name}: {reason}" for name, reason in self.absent.items()]
+        return lines
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown."""
+        return "\n\n".join([markdown_table(self.header(), self.lines()), *self.notes()])
+
+    def to_latex(self) -> str:
+        """Return the table as a LaTeX tabular (booktabs)."""
+        return latex_table(self.header(), self.lines())
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+
+def _to_dict(cell: Cell) -> dict[str, float | int | None]:
+    numbers = {"value": cell.value, "low": cell.low, "high": cell.high}
+    known = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
+    return {**known, "place": cell.place}
+
+
+def _format(cell: Cell | None) -> str:
+    if cell is None or not math.isfinite(cell.value):
+        return "–" if cell else ""
+    return f"{100 * cell.value:.1f}" + (f" ({cell.place})" if cell.place else "")
+
+
+def evaluate_all(
+    path: str | os.PathLike[str],
+    metrics: AnyMetrics = None,
+    *,
+    sets: Sequence[str] = (),
+    resamples: int = 500,
+    seed: int = 0,
+    threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
+    progress: Report = no_report,
+) -> Overview:
+    """Judge metrics by all sets of judgments in a folder.
+
+    Args:
+        path: the folder above the data sets' folders.
+        metrics: as in `evaluate`.
+        sets: names of data sets; by default all that are there. One that is named must be there.
+        resamples: bootstrap samples of images, for intervals and places.
+        seed: of the samples, and of references that are drawn.
+        threads: 0 means one per core; any number gives the same bits.
+        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        progress: called with what is being done, how much of it, 0 to 1, is done.
+
+    ```python
+    print(evaluate_all("data", ["cider-d", "rouge-l"], sets=["flickr8k-expert"]))
+    ```
+    """
+    for name in sets:
+        if name not in COLUMNS:
+            raise SettingError(
+                f"there is no set {name!r} in the table; known: {', '.join(COLUMNS)}"
+            )
+    results: dict[str, dict[str, Cell]] = {}
+    signatures: dict[str, dict[str, str]] = {}
+    absent: dict[str, str] = {}
+    for name, column in COLUMNS.items():
+        if sets and name not in sets:
+            continue
+        try:
+            dataset = read_dataset(name, path)
+        except NotHereError as error:
+            if sets:
+                raise
+            absent[name] = str(error)
+            continue
+        settings = column.settings.change(resamples=resamples, seed=seed)
+        settings = settings.change(protocol=choose_protocol(dataset, None))
+        scorer = CaptionScorer(
+            settings.tokenizer,
+            settings.frequencies,
+            threads,
+            _report_for(name, progress),
+            open_score_cache(cache, settings),
+        )
+        verdicts = judge_dataset(dataset, label_for(dataset, metrics), settings, scorer)
+        results[name] = _compare(verdicts, column.statistic)
+        signatures[name] = {k: v.signature for k, v in verdicts.items() if k != HUMAN}
+    if not results:
+        raise InputError(
+            f"{os.fspath(path)}: none of these sets is in this folder: {', '.join(absent)}"
+        )
+    statistics = {name: COLUMNS[name].statistic for name in results}
+    return Overview(results, statistics, signatures, absent)
+
+
+def _report_for(name: str, progress: Report) -> Report:
+    """Return a report that also says which set is at work."""
+    return lambda what, share: progress(f"{name}: {what}", share)
+
+
+def _compare(verdicts: Mapping[str, Verdict], statistic: str) -> dict[str, Cell]:
+    """Return the cells of one set."""
+    judged = {label: v for label, v in verdicts.items() if label != HUMAN}
+    values = {label: verdict.statistics[statistic] for label, verdict in judged.items()}
+    known = {label: value for label, value in values.items() if np.isfinite(value)}
+    samples = {label: judged[label].samples[statistic] for label in known}
+    places = rank_metrics(known, samples)
+    return {
+        label: Cell(
+            verdict.statistics[statistic],
+            verdict.statistics.get(f"{statistic}_low", math.nan),
+            verdict.statistics.get(f"{statistic}_high", math.nan),
+            places.get(label),
+        )
+        for label, verdict in verdicts.items()
+        if statistic in verdict.statistics
+    }
