@@ -12,7 +12,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import NotFound, PermissionDenied
 
 from cidery.app.challenges.forms import ImagesQuery, SubmissionForm
-from cidery.app.challenges.models import Challenge, Score, Submission
+from cidery.app.challenges.models import Challenge, Submission
 from cidery.app.challenges.pages.challenges import find_participation, get_challenge
 from cidery.app.challenges.ranking import find_best, list_scores
 from cidery.app.challenges.serializers import (
@@ -121,12 +121,6 @@ class SubmissionPage(Page):
         }
 
 
-def list_scores(submission: Submission) -> QuerySet[Score]:
-    """Return a submission's scores with their sets of references."""
-    found = submission.scores.select_related("reference_set")
-    return found.defer("reference_set__packed_references")
-
-
 def shows_images(submission: Submission, account: Any) -> bool:
     """Tell whether an account may see a submission's scores image by image."""
     if not account.is_authenticated or not submission.shows_scores_to(account):
@@ -138,7 +132,8 @@ def shows_images(submission: Submission, account: Any) -> bool:
 def list_columns(submission: Submission) -> Iterator[tuple[str, Floats]]:
     """Yield the name of each column of scores, and every image's score."""
     metrics = get_metrics(submission.challenge.metrics)
-    for score in list_scores(submission).filter(slice="").select_related("rows"):
+    found = submission.scores.filter(slice="").select_related("reference_set", "rows")
+    for score in found.defer("reference_set__packed_references"):
         values = pool_counted(metrics[score.metric], score.rows.array)
         yield f"{score.reference_set.name}.{score.metric}", values
 
