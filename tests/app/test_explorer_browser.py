@@ -58,6 +58,7 @@ def test_teams_and_the_owner_explore_captions(
 ) -> None:
     definition = {
         "slug": "explored",
+        "entry": "open",
         "title": "Explored",
         "metrics": ["cider-d", "rouge-l"],
         "frequencies": "coco-val2014",

@@ -22,7 +22,12 @@ References = dict[int, list[str]]
 
 @pytest.fixture(scope="module")
 def files(example: Example) -> tuple[Captions, References]:
-    return example.system_a, example.references
+    """Half of the example: an audit tries a hundred pipelines."""
+    images = list(example.references)[:36]
+    return (
+        {image: example.system_a[image] for image in images},
+        {image: example.references[image] for image in images},
+    )
 
 
 def name(found: Audit) -> list[str]:
@@ -147,11 +152,11 @@ class TestImages:
 
     def test_a_part_of_a_larger_set_is_no_mistake(self, files: tuple[Captions, References]) -> None:
         captions, references = files
-        some = {image: captions[image] for image in list(captions)[:30]}
+        some = {image: captions[image] for image in list(captions)[:15]}
         right = score(some, references, "cider-d", missing="skip")["cider-d"]
         found = cidery.audit(some, references, {"cider": f"{right:.4f}"}, pairs=False)
         assert found.verdict == "right"
-        assert "30 of 72 images" in found.notes[0]
+        assert "15 of 36 images" in found.notes[0]
 
     def test_nothing_in_common(self, files: tuple[Captions, References]) -> None:
         with pytest.raises(MismatchError, match="nothing is left to score"):

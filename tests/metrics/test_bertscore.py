@@ -106,6 +106,7 @@ def test_rescaling_is_that_of_the_package(corpus: Any, package_scores: Any, tmp_
     assert BertScore(baseline=(0.5, 0.5, 0.5)).range == (-3.0, 1.0)
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.LanguageWarning")
 def test_mean_and_max_over_references(corpus: Any) -> None:
     candidates, references = corpus
     by_hand = {"max": [], "mean": []}

@@ -103,6 +103,7 @@ def paraphrases(meteor_data: Path) -> list[Paraphrase]:
     return sample_paraphrases(meteor_data / PARAPHRASES, every=10)
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.LanguageWarning")
 def test_live_on_2000_segments(java: str, meteor_data: Path, paraphrases: list[Paraphrase]) -> None:
     """Real captions as they are, doubled, shuffled, joined, rewritten, up to 200 words, unicode."""
     rng = random.Random(3)

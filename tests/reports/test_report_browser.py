@@ -37,7 +37,7 @@ def report(
     second = {names[number]: caption for number, caption in example.system_b.items()}
     references = {names[number]: captions for number, captions in example.references.items()}
     second[3], second[4] = NASTY, RIGHT_TO_LEFT
-    second[6] += f" <eos> {NASTY}"
+    second[6] += " <eos>"
     references[3] = [NASTY, *references[3]]
     systems = {"first": {str(k): v for k, v in first.items()}, NASTY: {}}
     systems[NASTY] = {str(k): v for k, v in second.items()}
@@ -84,7 +84,7 @@ def view(page: Page) -> dict[str, list[str]]:
 def test_captions_names_and_ids_stay_text(page: Page, report: cidery.reports.Report) -> None:
     assert page.get_by_role("heading", level=1).inner_text() == f"Title {NASTY}"
     page.get_by_label("Text or id").fill("<script>")
-    page.get_by_role("status").get_by_text("3 of 72 images").wait_for()
+    page.get_by_role("status").get_by_text("2 of 72 images").wait_for()
     detail = page.get_by_role("article")
     assert f"Image {NASTY}" in detail.get_by_role("heading", level=3).inner_text()
     page.get_by_role("button", name="Next").click()
@@ -95,7 +95,7 @@ def test_captions_names_and_ids_stay_text(page: Page, report: cidery.reports.Rep
     assert {"<b>odd</b>"} == set(detail.locator(".x-chip").all_inner_texts())
     page.locator(".plot[data-drawn]").nth(6).wait_for()
     audit = page.get_by_role("region", name="Audit").inner_text()
-    assert "nothing suspicious was found" in audit
+    assert "special tokens, such as <eos>" in audit
     assert NASTY in audit and "CIDEr-D would change by" in audit
     assert page.title() == f"Title {NASTY}"
     assert page.locator("img[src=x]").count() == 0
@@ -234,6 +234,7 @@ def contrast(page: Page, selector: str) -> float:
     return ratio
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.LanguageWarning")
 def test_several_captions_of_an_image(browser: Browser, example: Example, tmp_path: Path) -> None:
     images = list(example.references)[:12]
     sets = {i: [example.system_a[i], example.system_b[i], "犬が走る 🐕 it's"] for i in images}

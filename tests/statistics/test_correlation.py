@@ -46,12 +46,12 @@ def test_as_scipy(levels: int, seed: int) -> None:
 
 def test_intervals_hold_the_truth_and_draw_whole_groups() -> None:
     rng = np.random.default_rng(3)
-    truth, held, rounds = 0.6, 0, 30
+    truth, held, rounds = 0.6, 0, 20
     for _ in range(rounds):
         human = rng.normal(size=150)
         scores = truth * human + np.sqrt(1 - truth**2) * rng.normal(size=150)
         levels = np.round(human, 1)
-        interval = Correlation.build(scores, levels).intervals(np.arange(150), resamples=200)[
+        interval = Correlation.build(scores, levels).intervals(np.arange(150), resamples=100)[
             "pearson"
         ]
         held += interval.low <= truth <= interval.high

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         plot_tradeoff,
     )
     from cidery.plots.figures import FORMATS, new_figure, save_figures
+    from cidery.plots.overview import plot_overview
     from cidery.plots.scenes import plot_scene
     from cidery.plots.slices import plot_slices
 
