@@ -64,3 +64,9 @@ def test_one_system(example: Example) -> None:
     assert found[0].startswith("a scores 0.5296 (95 % interval 0.") and "72 images" in found[0]
     with pytest.raises(KeyError):
         explain_scores({"a": table}, {}, {"a": table.intervals()}, "meteor")
+
+
+def test_nobody_is_first_among_equals(example: Example) -> None:
+    found = explain(dict.fromkeys("ab", example.system_a), example, "cider-d", "rouge-l")
+    assert "same score" in found[0]
+    assert not any("first" in sentence for sentence in found)

@@ -13,7 +13,7 @@ import pytest
 
 import cidery
 from cidery.captions.workspace import Workspace
-from cidery.errors import InputError, MismatchError, SettingError
+from cidery.errors import InputError, LanguageWarning, MismatchError, SettingError
 from cidery.markup import html_page, html_table, mark_text
 from cidery.metrics import FunctionMetric
 from cidery.metrics.base import Metric, Prepared, TokenizedReferences
@@ -193,3 +193,10 @@ class TestNotebooks:
         found = cidery.diversity.compare_diversity({"<ours>": sets})
         assert "<ours>" in read_html(found._repr_html_()).text
         assert len(html_table(["a"], [])) < 200
+
+
+def test_captions_that_cannot_be_cut_are_warned_of() -> None:
+    with pytest.warns(LanguageWarning, match="Japanese has no blanks"):
+        cidery.explain("犬が走る", ["犬が走っている"], "rouge-l")
+    with pytest.warns(LanguageWarning, match="Japanese has no blanks"):
+        cidery.explain_captions({1: "犬が走る"}, {1: ["犬が走っている"]}, metrics="rouge-l")

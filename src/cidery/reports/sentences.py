@@ -108,6 +108,8 @@ def _compare_metrics(tables: Mapping[str, ScoreTable], lead: str) -> list[str]:
     if not others:
         return []
     if not against:
+        if all(len({t.corpus[metric] for t in tables.values()}) == 1 for metric in metrics):
+            return []  # nobody is first
         return [f"All {len(metrics)} metrics put {best} first."]
     firsts = "; ".join(f"by {metric}, {_rank(tables, metric)[0]}" for metric in against)
     return [f"Not all metrics put {best} first: {firsts} scores highest."]

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cidery.captions.corpus import Candidates, Corpus, ImageId, Missing, References
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import DataError, InputError, MismatchError, MissingExtraError, SettingError
 from cidery.markup import fold_lines
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.metrics.explanations import Explanation
-from cidery.scoring.scorer import FrequenciesLike, Scorer
+from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +103,9 @@ def explain(
         raise InputError("expected a list of references with at least one caption")
     corpus = Corpus.build([candidate], [list(references)])
     chosen = choose_metrics(metrics, faithful)
+    captions = {"the caption": corpus.candidates, "references": corpus.references}
+    english = find_english(chosen, read_frequencies(frequencies))
+    warn_of_writing(captions, get_tokenizer(tokenizer), english)
     scorer = Scorer.build(
         corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
     )
@@ -142,6 +146,9 @@ def explain_captions(
         references_name=references_name,
     )
     rows = _find_rows(corpus, images, candidates_name)
+    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
+    english = find_english(chosen, read_frequencies(frequencies))
+    warn_of_writing(captions, get_tokenizer(tokenizer), english)
     scorer = Scorer.build(
         corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
     )
