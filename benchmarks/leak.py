@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -48,19 +49,32 @@ class Server:
     slug: str
     rules: dict[str, Any]
     approved: int
+    sliced: bool = False
+    """Whether every sixth image is scored apart, too."""
+    phases: int = 1
+    """With the same references."""
     sent: int = 0
     refused: int = 0
     accounts: list[Any] = field(default_factory=list)
     challenge: Any = None
+    phased: list[Any] = field(default_factory=list)
     scorers: Any = None
 
     def __post_init__(self) -> None:
-        from cidery.app.challenges.creation import create_challenge
+        from cidery.app.challenges.creation import add_phase, create_challenge
+        from cidery.app.challenges.definition import NamedSlices
         from cidery.app.challenges.scorers import ScorerCache
 
         references = read_references(bundled.path("references.json"))
         fields = {"slug": self.slug, "title": self.slug, "metrics": METRICS, **self.rules}
-        self.challenge = create_challenge(fields, {"c5": references})
+        parts = {image: "few" if n % 6 == 0 else "rest" for n, image in enumerate(references)}
+        named = NamedSlices("part", parts) if self.sliced else None
+        self.challenge = create_challenge(fields, {"c5": references}, named)
+        self.phased = [self.challenge]
+        for number in range(1, self.phases):
+            own = {name: value for name, value in self.rules.items() if name == "exact_scores"}
+            phase = {"phase": f"phase-{number}", **own}
+            self.phased.append(add_phase(self.challenge, phase, {"c5": references}))
         self.scorers = ScorerCache()
 
     def _next_account(self) -> Any:
@@ -76,8 +90,11 @@ class Server:
         self.accounts.append(account)
         return account
 
-    def submit(self, captions: Sequence[str]) -> dict[str, float] | None:
-        """Return the scores that the attacker is shown, from whichever account may submit."""
+    def submit(self, captions: Sequence[str], phase: int = 0) -> dict[str, float] | None:
+        """Return the scores that the attacker is shown, from whichever account may submit.
+
+        Those of a slice have its name, `rouge-l few`.
+        """
         import json
 
         from cidery.app.challenges.models import Submission
@@ -96,7 +113,7 @@ class Server:
         for account in (*self.accounts[-self.approved :], *([None] if may_grow else [])):
             team = account or self._next_account()
             try:
-                made = submit(team, self.challenge, "x", content)
+                made = submit(team, self.phased[phase], "x", content)
             except InputError:
                 continue
             score_submission(made.pk, self.scorers)
@@ -107,7 +124,7 @@ class Server:
             found = list_scores(made, team)
             if not found:
                 self.refused += 1
-            return {score.metric: score.value for score in found} or None
+            return {f"{s.metric} {s.slice}".strip(): s.value for s in found} or None
         self.refused += 1
         return None
 
@@ -190,20 +207,58 @@ def other_nonsense(server: Server, target: int, rng: random.Random) -> Callable[
     return ask
 
 
+def in_a_slice(server: Server, target: int, rng: random.Random) -> Callable[..., bool | None]:
+    """Ask about one image of a small slice, and have other captions everywhere else."""
+    one, other = system("a"), system("b")
+
+    def dress(caption: str) -> list[str]:
+        pairs = enumerate(zip(one, other, strict=True))
+        captions = [a if place % 6 == 0 else rng.choice((a, b)) for place, (a, b) in pairs]
+        captions[target] = caption
+        return captions
+
+    before = server.submit(dress("zzqx"))
+
+    def ask(words: Sequence[str]) -> bool | None:
+        scores = server.submit(dress(" ".join(words)))
+        if scores is None or before is None:
+            return None
+        return scores["rouge-l few"] > before["rouge-l few"]
+
+    return ask
+
+
+def two_phases(server: Server, target: int, _rng: random.Random) -> Callable[..., bool | None]:
+    """Ask about one image in one phase, then in another one with the same references."""
+    base = system("a")
+    base[target] = "zzqx"
+    before = server.submit(base)
+    turn = count()
+
+    def ask(words: Sequence[str]) -> bool | None:
+        captions = [*base[:target], " ".join(words), *base[target + 1 :]]
+        scores = server.submit(captions, next(turn) % 2)
+        if scores is None or before is None:
+            return None
+        return scores["rouge-l"] > before["rouge-l"]
+
+    return ask
+
+
 def equations(server: Server, target: int, rng: random.Random) -> Callable[..., bool | None]:
     """Mix two systems at random, learn by least squares what each image adds, then ask."""
     one, other = system("a"), system("b")
     one[target] = other[target] = "zzqx"
-    count = len(one)
+    total = len(one)
 
     def mix(caption: str) -> tuple[np.ndarray, list[str]]:
-        chosen = np.array([rng.randrange(2) for _ in range(count)])
+        chosen = np.array([rng.randrange(2) for _ in range(total)])
         captions = [(one, other)[pick][place] for place, pick in enumerate(chosen)]
         captions[target] = caption
         return chosen, captions
 
     rows, values = [], []
-    for _ in range(2 * count):
+    for _ in range(2 * total):
         chosen, captions = mix("zzqx")
         scores = server.submit(captions)
         if scores is not None:
@@ -217,7 +272,7 @@ def equations(server: Server, target: int, rng: random.Random) -> Callable[..., 
         if scores is None or known is None:
             return None
         # A word in sixteen of an image in seventy-two adds about this much.
-        return bool(scores["rouge-l"] - known @ [1.0, *chosen] > 0.5 * 0.1 / count)
+        return bool(scores["rouge-l"] - known @ [1.0, *chosen] > 0.5 * 0.1 / total)
 
     return ask
 
@@ -227,7 +282,7 @@ def system(name: str) -> list[str]:
     return [captions[image] for image in read_references(bundled.path("references.json"))]
 
 
-STRATEGIES = (nonsense, one_change, other_nonsense, equations)
+STRATEGIES = (nonsense, one_change, other_nonsense, in_a_slice, two_phases, equations)
 
 
 def attack_all(budget: int, teams: int) -> Iterator[tuple[str, str, int, int, int, int, float]]:
@@ -241,7 +296,13 @@ def attack_all(budget: int, teams: int) -> Iterator[tuple[str, str, int, int, in
     secret = {word for text in list(references.values())[target] for word in words_of(text)}
     for name, rules in RULES.items():
         for number, strategy in enumerate(STRATEGIES):
-            server = Server(f"{name}-{number}", rules, teams)
+            server = Server(
+                f"{name}-{number}",
+                rules,
+                teams,
+                sliced=strategy is in_a_slice,
+                phases=2 if strategy is two_phases else 1,
+            )
             attack = Attack(server, budget, vocabulary, strategy(server, target, random.Random(0)))
             attack.run()
             right = len(attack.found & secret)

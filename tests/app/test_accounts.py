@@ -50,6 +50,19 @@ def test_blanks_are_no_password(world: World) -> None:
         assert "at least 4 different characters" in str(refused.json()["errors"]["password"])
 
 
+def test_hashes_of_other_sizes_are_made_again(local_app: None) -> None:
+    from django.contrib.auth.hashers import Argon2PasswordHasher, check_password, make_password
+
+    old, now = Argon2PasswordHasher().encode(PASSWORD, "some salt"), make_password(PASSWORD)
+    assert "$m=102400," in old
+    assert "$m=19456,t=2,p=1$" in now
+    made: list[str] = []
+    for encoded in (now, old):
+        assert check_password(PASSWORD, encoded, setter=made.append)
+        assert not check_password(f"{PASSWORD}!", encoded)
+    assert made == [PASSWORD]  # of the old one
+
+
 def test_a_password_is_changed(world: World) -> None:
     here = new_team(world, "Changers")
     elsewhere = world.app.visitor()

@@ -62,7 +62,7 @@ def scored(
 
     path = folder / "challenge.json"
     path.write_text(json.dumps(DEFINITION))
-    challenge = create_from_file(path)
+    (challenge,) = create_from_file(path)
     found = {}
     for name in ("system_a", "system_b"):
         team = Account.objects.create(name=name)
@@ -105,9 +105,9 @@ def test_scores_and_tests_by_slice_are_those_of_cidery_compare(scored: Any) -> N
     contrasts = contrast(found["system_a"], found["system_b"])
     assert contrasts is not None
     assert comparison.slices is not None
-    assert [c.slice for c in contrasts] == ["", "", *["in-domain"] * 2, *["near-domain"] * 2]
+    assert [c.column.slice for c in contrasts] == ["", "", *["in-domain"] * 2, *["near-domain"] * 2]
     for row in contrasts:
-        tests = comparison.slices[row.slice] if row.slice else comparison.tests
+        tests = comparison.slices[row.column.slice] if row.column.slice else comparison.tests
         test = tests[row.column[1]]["system_a", "system_b"]
         assert (row.difference, row.low, row.high, row.p) == pytest.approx(
             (test.difference, test.low, test.high, test.adjusted_p)

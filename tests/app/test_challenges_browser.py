@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.browsing import open_page
-from support.serving import PASSWORD, Installation
+from support.serving import PASSWORD, Installation, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
@@ -82,4 +82,42 @@ def test_pages_work_by_keyboard(app: Installation, browser: Browser) -> None:
         page.keyboard.type(text)
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="Keyboard only").wait_for()
+    page.close()
+
+
+def test_titles_of_groups_stay_in_sight(app: Installation, browser: Browser) -> None:
+    """On a phone, wherever the leaderboard is scrolled to, every title is whole."""
+    owner, team = app.owner(), app.visitor()
+    references = (app.folder / "references.json").read_bytes()
+    names = ("c5", "forty-references-of-each-image")
+    made = owner.post(
+        "/api/new-challenge",
+        data={
+            **{"slug": "wide", "title": "Wide", "metrics": "rouge-l bleu", "entry": "open"},
+            **{"references_name": names[0], "more_references_name": names[1]},
+            "leaderboard_open": True,
+        },
+        files={
+            "references": ("references.json", references),
+            "more_references": ("references.json", references),
+        },
+    )
+    assert made.status_code == 201, made.text
+    team.sign_up("Wide screens")
+    content = (app.folder / "system_a.json").read_bytes()
+    path = "/api/challenges/wide/submissions"
+    sent = team.post(path, data={"title": "x"}, files={"file": ("r.json", content)})
+    number = sent.json()["id"]
+    wait_until(
+        lambda: owner.get(f"/api/submissions/{number}").json()["submission"]["state"] == "scored"
+    )
+    page = open_page(browser, base_url=app.url, viewport={"width": 375, "height": 800})
+    page.goto("/challenges/wide")
+    board = page.get_by_role("region", name="Leaderboard")
+    title = board.get_by_text(names[1])
+    for part in (0.6, 1.0):
+        board.evaluate("(box, part) => box.scrollLeft = part * box.scrollWidth", part)
+        text, box = title.bounding_box(), board.bounding_box()
+        assert text and box
+        assert box["x"] <= text["x"] <= box["x"] + box["width"] - text["width"] + 1
     page.close()

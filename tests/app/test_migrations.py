@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
+
+from support.serving import PostgreSQL
 
 OLD = [("web", "0001_initial"), ("studies", "0001_initial"), ("challenges", "0002_slices")]
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
@@ -74,3 +79,46 @@ def test_an_older_database_goes_on(local_app: None) -> None:
         Study.objects.filter(name="old").delete()
         Challenge.objects.filter(slug="old").delete()
         Account.objects.filter(name__in=("Orchard", "Оrchard")).delete()
+
+
+MIGRATING = """
+from pathlib import Path
+import sys
+from cidery.app.web.environment import Environment, set_up
+set_up(Environment(data=Path(sys.argv[1]), database=sys.argv[2]))
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+def go(*targets):
+    executor = MigrationExecutor(connection)
+    executor.migrate(list(targets) or executor.loader.graph.leaf_nodes())
+    return MigrationExecutor(connection).loader
+
+before = ("challenges", "0003_teams_and_probes")
+go()
+apps = go(before).project_state([before]).apps
+team = apps.get_model("web", "Account").objects.create(name="Old", password="!")
+challenge = apps.get_model("challenges", "Challenge").objects.create(
+    slug="old", title="Old", metrics=["rouge-l"], packed_images=b""
+)
+challenge.submissions.create(team=team, title="first", packed_captions=b"")
+for _ in range(2):
+    go()
+    from cidery.app.challenges.models import Challenge, Submission
+    made = Submission.objects.get()
+    assert made.author_id == made.team_id and not made.is_private
+    assert Challenge.objects.get().family.get().slug == "old"
+    go(before)
+call_command("migrate", verbosity=0)
+call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+print("there and back")
+"""
+
+
+def test_the_newest_migrations_apply_and_reverse_on_postgresql(
+    postgresql: PostgreSQL, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", MIGRATING, str(tmp_path), postgresql.new_database()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout == "there and back\n", done.stderr

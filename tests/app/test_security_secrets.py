@@ -138,7 +138,9 @@ def test_scores_of_images_are_hidden_until_they_are_opened(world: World) -> None
     assert len(world["team"].get(path).json()["images"]) == IMAGES
     explored = f"/api/submissions/{number}/explore"
     content = world["team"].get(explored).json()["content"]
-    assert set(content) == {"images", "systems", "slices"}  # no references, no colours of words
+    # No references, no colours of words.
+    assert set(content) == {"images", "names", "systems", "slices"}
+    assert content["names"] == list(content["systems"])
     assert not any(set(system) - {"captions", "scores"} for system in content["systems"].values())
     assert "dog" in content["systems"][next(iter(content["systems"]))]["captions"][0]
     (shown,) = world["owner"].get(explored).json()["content"]["systems"].values()

@@ -429,7 +429,7 @@ def test_pairs_without_references_have_winners(
     assert told == f"{study}: 3 images have references now\n"
     shown = owner.get(path, params={"metric": "rouge-l"}).json()
     assert (shown["problem"], shown["first_wins"]) == ("", 3)
-    assert shown["lines"][0][0] == "rouge-l"
+    assert [line[0] for line in shown["lines"]] == ["human", "rouge-l"]
     exported = owner.get(f"/studies/{study}/export/jsonl").text
     assert json.loads(exported.splitlines()[0]) == {
         "image": "0",

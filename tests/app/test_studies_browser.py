@@ -209,3 +209,43 @@ def test_the_owner_makes_a_study_with_a_form(
     page.get_by_role("button", name="Make links").click()
     assert "/studies/by-form/join/" in page.locator("#links").inner_text()
     page.close()
+
+
+def test_other_answers_and_several_ratings(owner: Visitor, browser: Browser) -> None:
+    study = make_study(
+        owner, triplets(3), judges_each=1, allow_ties=True, allow_skip=True, ask_comment=True
+    )
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link)
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.get_by_text("Add a comment").click()
+    page.get_by_label("Your comment").fill("Both 1 and 2.")  # digits in a comment answer nothing
+    page.get_by_role("button", name="Both are equally good").click()
+    page.locator("#count").get_by_text("1 of 3").wait_for()
+    assert page.locator("#comment").input_value() == ""
+    before = page.locator("#reference").inner_text()
+    page.get_by_role("button", name="Skip this one").click()
+    page.wait_for_function(
+        "text => document.getElementById('reference').textContent !== text", arg=before
+    )
+    page.keyboard.press("1")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert "Both 1 and 2." in owner.get(f"/studies/{study}/export/answers").text
+    sets = [
+        {"image": str(n), "sets": [["a dog", "a hound"], ["a cat", "an ape"]]} for n in range(2)
+    ]
+    study = make_study(owner, sets, design="rating", judges_each=1)
+    (link,) = make_links(owner, study)
+    page = open_task(browser, link, viewport=PHONE, has_touch=True)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    for answered in range(2):
+        page.locator("#count").get_by_text(f"{answered} of 2").wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+        page.get_by_role("group", name="Set 1").get_by_label("5").tap()
+        page.get_by_role("button", name="Send").click()  # the browser asks for the other one
+        page.get_by_role("group", name="Set 2").get_by_label("2").tap()
+        page.get_by_role("button", name="Send").click()
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert errors == []
+    page.close()

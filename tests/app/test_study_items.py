@@ -42,7 +42,23 @@ def test_ratings_of_captions_and_of_sets() -> None:
         *("a cat", "a cap", "a dog", "a fog", "a log", "same", "same"),
     ]
     sets = make_items("rating", SOURCES, sets=True)
-    assert sets == [{"image": "2", "captions": ["a fog", "a log"]}]
+    assert sets == [{"image": "2", "captions": ["a fog", "a log"], "system": "theirs"}]
+
+
+def test_sets_of_all_systems_side_by_side() -> None:
+    sets = {name: {"1": [f"a {name}", f"the {name}"], "2": ["one"]} for name in ("dog", "cat")}
+    (made,) = make_items("rating", Sources(sets, {}), together=True)
+    assert made == {
+        "image": "1",
+        "sets": [["a dog", "the dog"], ["a cat", "the cat"]],
+        "systems": ["dog", "cat"],
+    }
+    assert check_content("rating", Record(made, "line 1")) == made
+    many = dict.fromkeys(map(str, range(13)), sets["dog"])
+    with pytest.raises(InputError, match="at most 12 sets are shown side by side"):
+        make_items("rating", Sources(many, {}), together=True)
+    with pytest.raises(FormatError, match="expected 2 systems, found 3"):
+        check_content("rating", Record({**made, "systems": ["a", "b", "c"]}, "line 1"))
 
 
 def test_collection_asks_for_every_image() -> None:

@@ -162,7 +162,10 @@ def test_openapi_describes_the_json_endpoints(installation: Installation) -> Non
     ]
     assert upload == "multipart/form-data"
     queries = document["paths"]["/api/challenges/{challenge}"]["get"]["parameters"]
-    assert {query["name"] for query in queries} == {"challenge", "sort", "order", "slice"}
+    assert {query["name"] for query in queries} == {
+        *("challenge", "sort", "order", "slice"),
+        "by_slice",
+    }
     operations = (operation for path in document["paths"].values() for operation in path.values())
     assert {operation["tags"][0] for operation in operations} == {"web", "studies", "challenges"}
     guide = installation.visitor().get("/api-guide").text

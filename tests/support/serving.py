@@ -22,6 +22,7 @@ from typing import Any
 import httpx
 from filelock import FileLock
 
+from cidery.app.web.environment import DATABASE_FILE
 from support.commands import run_cidery
 from support.reaper import MARK, postgresql_folder
 
@@ -40,9 +41,9 @@ def free_port() -> int:
 
     Each process of a test run chooses among ports of its own.
     """
-    first = 20_000 + 3_000 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 4)
+    first = 20_000 + 2_400 * (int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 5)
     while True:
-        port = first + secrets.randbelow(3_000)
+        port = first + secrets.randbelow(2_400)
         with socket.socket() as probe, suppress(OSError):
             probe.bind(("127.0.0.1", port))
             return port
@@ -176,11 +177,37 @@ class Installation:
         return done.stdout if status == 0 else done.stderr
 
 
+MIGRATE = """
+from cidery.app.web.database import migrate
+from cidery.app.web.environment import Environment, set_up
+set_up(Environment.read())
+migrate()
+"""
+
+
+def copy_tables(installation: Installation) -> None:
+    """Give a new installation on SQLite its empty tables, which the first of a run makes."""
+    cache = os.environ.get("CIDERY_CACHE", "")
+    target = installation.folder / "data" / DATABASE_FILE
+    if installation.database or target.exists() or not cache:
+        return
+    made = Path(cache).with_name("tables")
+    with FileLock(f"{made}.lock"):
+        if not (made / DATABASE_FILE).exists():
+            partial = made.with_name("tables.partial")
+            environment = os.environ | {"CIDERY_DATA": str(partial)}
+            subprocess.run([sys.executable, "-c", MIGRATE], env=environment, check=True)
+            partial.rename(made)
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    shutil.copy(made / DATABASE_FILE, target)
+
+
 @contextmanager
 def running(folder: Path, database: str = "", **settings: Any) -> Iterator[Installation]:
     """Run the app while the block lasts."""
     folder.mkdir(parents=True, exist_ok=True)
     installation = Installation(folder, database, **settings)
+    copy_tables(installation)
     try:
         installation.start()
         yield installation

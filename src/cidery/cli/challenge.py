@@ -10,6 +10,7 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.installation import Data, Database, make_installation, open_installation
 from cidery.cli.rendering import show_csv, show_json, show_table
+from cidery.text_tables import show_controls
 
 app = parsing.new_app(
     no_args_is_help=True,
@@ -39,14 +40,82 @@ def create(
 
     The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
     frequencies, opens, closes, per_day, in_all, visibility, entry, leaderboard_open, scores_hidden,
-    exact_scores, probes_shown, image_scores_open, and slices (a file, FILE:COLUMN, a field of the
-    references, length).
+    exact_scores, probes_shown, image_scores_open, slices (a file, FILE:COLUMN, a field of the
+    references, length), and phases, a list of tables with what is different in each.
     """
     make_installation(data, database)
     from cidery.app.challenges.creation import create_from_file
 
-    challenge = create_from_file(file)
-    typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+    for challenge in create_from_file(file):
+        typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+
+
+@app.command(
+    "add-phase", epilog=parsing.examples("cidery challenge add-phase captions-2026 test.json")
+)
+def add_phase(
+    slug: Slug,
+    file: Annotated[
+        Path, typer.Argument(help="JSON or TOML file; paths in it are relative to it.")
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Add a phase to a challenge: other references, dates and limits, the same teams.
+
+    The file has phase (its name) and references, and may have what a challenge's file may have, but
+    for slug, title, entry and probes_shown.
+    """
+    open_installation(data, database)
+    from cidery.app.challenges.creation import add_phase_from_file
+    from cidery.app.challenges.management import find_challenge
+
+    phase = add_phase_from_file(find_challenge(slug), file)
+    typer.echo(f"made {phase.slug}: {len(phase.images)} images")
+    for other in phase.sharing.order_by("pk"):
+        typer.echo(f"it shares references with {other.slug}: their submissions count together")
+
+
+@app.command(
+    "import",
+    epilog=parsing.examples(
+        "cidery challenge import my-challenge --dry-run",
+        "cidery challenge import my-challenge --slug captions-2026",
+    ),
+)
+def import_(
+    folder: Annotated[
+        Path, typer.Argument(help="EvalAI's folder, with challenge_config.yaml.", metavar="FOLDER")
+    ],
+    slug: Annotated[
+        str, typer.Option(help="The challenge's short name; by default made of its title.")
+    ] = "",
+    metrics: Annotated[
+        str, typer.Option(help="Names of metrics, instead of those of the leaderboard.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be made, and what is lost.")
+    ] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a challenge from EvalAI's folder of it, and say line by line what does not map."""
+    from cidery.app.challenges.evalai import read_evalai
+
+    found = read_evalai(folder, slug, metrics.replace(",", " ").split())
+    for note in found.notes:
+        typer.echo(show_controls(note))
+    if dry_run:
+        for one in found.definitions:
+            images = len(next(iter(one.reference_sets.values())))
+            name = f", phase {one.fields['phase']}" if "phase" in one.fields else ""
+            typer.echo(f"would make {one.fields['slug']}{name}: {images} images")
+        return
+    make_installation(data, database)
+    from cidery.app.challenges.creation import create_from_definitions
+
+    for challenge in create_from_definitions(found.definitions, str(folder)):
+        typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
 
 
 @app.command("list", epilog=parsing.examples("cidery challenge list --data /srv/cidery"))
@@ -100,8 +169,12 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
     open_installation(data, database)
     from cidery.app.challenges.management import find_challenge, open_image_scores
 
-    open_image_scores(find_challenge(slug))
-    typer.echo(f"teams of {slug} see their scores image by image")
+    challenge = find_challenge(slug)
+    open_image_scores(challenge)
+    if challenge.opens_images:
+        typer.echo(f"teams of {slug} see their scores image by image")
+    else:
+        typer.echo(f"opened, but a phase that shares references with {slug} has not opened its own")
 
 
 @app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))

@@ -41,6 +41,18 @@ def serve(
             "or a file in DIR."
         ),
     ] = None,
+    mail: Annotated[
+        str | None,
+        typer.Option(
+            help="smtp://user:password@host:587, which sends e-mail; by default messages are "
+            "printed. The environment variable CIDERY_MAIL keeps the password out of the list of "
+            "processes.",
+            metavar="URL",
+        ),
+    ] = None,
+    mail_from: Annotated[
+        str | None, typer.Option(help="The sender of e-mail.", metavar="ADDRESS")
+    ] = None,
     processes: Annotated[
         int, typer.Option(help="Number of web server processes; 0 runs workers only.", min=0)
     ] = min(os.cpu_count() or 1, 4),
@@ -80,7 +92,15 @@ def serve(
         back_up(read_environment(data, database), backup)
         typer.echo(f"copied to {backup}")
         return
-    environment = make_installation(data, database, url=url, proxies=proxies, queue=queue)
+    environment = make_installation(
+        data,
+        database,
+        url=url,
+        proxies=proxies,
+        queue=queue,
+        mail=mail,
+        mail_from=mail_from,
+    )
     address = environment.url or f"http://{host}:{port}"
     from cidery.app.web.owners import make_owner_link, owner_exists
     from cidery.app.web.supervisor import serve as run

@@ -143,6 +143,48 @@ def _show(interval: Interval | None) -> str:
     return "–" if interval is None else str(interval)
 
 
+@app.command(
+    epilog=parsing.examples(
+        "cidery study results which-is-closer",
+        "cidery study results which-is-closer --metric rouge-l --format json",
+    )
+)
+def results(
+    name: Name,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="Whose scores of all captions help where there are references.", metavar="NAME"
+        ),
+    ] = "cider-d",
+    format: parsing.TableOrJson = "table",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Show how systems compare: who leads, how sure that is, how many more answers are worth it."""
+    open_installation(data, database)
+    from cidery.app.studies.standings import rank_systems
+    from cidery.app.studies.summaries import find_study
+
+    found = rank_systems(find_study(name), metric)
+    if format == "json":
+        show_json(
+            {
+                "study": name,
+                "problem": found.problem,
+                "standings": [one.to_dict() for one in found.standings],
+            }
+        )
+        return
+    for standings in found.standings:
+        show_title(standings.title)
+        show_table(standings.header(), standings.lines())
+        for sentence in standings.verdict():
+            typer.echo(sentence)
+    if found.problem:
+        show_notes(found.problem)
+
+
 @app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
 def open_study(name: Name, data: Data = None, database: Database = None) -> None:
     """Open a study again: judges are given items."""
@@ -167,6 +209,69 @@ def _set_state(
     typer.echo(f"{name} is {state}")
 
 
+@app.command(epilog=parsing.examples("cidery study copy which-is-closer which-is-closer-2"))
+def copy(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Name of the copy.", metavar="NEW")],
+    title: Annotated[
+        str, typer.Option(help="Title of the copy; by default that of the study.", metavar="TEXT")
+    ] = "",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make another study with the same questions and items, and none of the answers."""
+    open_installation(data, database)
+    from cidery.app.studies.creation import check_fields
+    from cidery.app.studies.lifecycle import copy_study
+    from cidery.app.studies.summaries import find_study
+
+    found = find_study(name)
+    check_fields(new, title or found.title, found.design, found.judges_each)
+    made = copy_study(found, new, title or found.title)
+    typer.echo(f"{made.name}: {made.item_count} items for {made.judges_each} judges each")
+
+
+@app.command(epilog=parsing.examples("cidery study erase which-is-closer --yes"))
+def erase(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase it without asking.")] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Remove a study with all its answers; nothing brings it back."""
+    open_installation(data, database)
+    from cidery.app.studies.lifecycle import erase_study
+    from cidery.app.studies.summaries import find_study
+
+    found = find_study(name)
+    if not yes:
+        typer.confirm(f"Erase {name} with all its answers, for good?", abort=True)
+    erase_study(found)
+    typer.echo(f"{name} is erased")
+
+
+@app.command(epilog=parsing.examples("cidery study forget which-is-closer W123 --yes"))
+def forget(
+    name: Name,
+    worker: Annotated[
+        str, typer.Argument(help="The judge, as exports name them.", metavar="JUDGE")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Erase them without asking.")] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Erase a person from a study, with all they have said; others are asked instead."""
+    open_installation(data, database)
+    from cidery.app.studies.leaving import find_judge, forget_judge
+    from cidery.app.studies.summaries import find_study
+
+    judge = find_judge(find_study(name), worker)
+    if not yes:
+        typer.confirm(f"Erase all answers of {worker} in {name}, for good?", abort=True)
+    forget_judge(judge.pk)
+    typer.echo(f"{worker} is erased from {name}")
+
+
 @app.command(
     epilog=parsing.examples(
         "cidery study export which-is-closer -o judgments.jsonl",
@@ -176,12 +281,12 @@ def _set_state(
 def export(
     name: Name,
     format: Annotated[
-        Literal["jsonl", "csv", "answers", "codes", "coco"],
+        Literal["jsonl", "csv", "answers", "results", "codes", "consents", "coco"],
         typer.Option(
             "--format",
             "-f",
-            help="Judgments as JSON lines or CSV; every answer, or every visit with its "
-            "completion code, as CSV; sentences as COCO.",
+            help="Judgments as JSON lines or CSV; every answer, results by system, or every visit "
+            "with its completion code, or every consent, as CSV; sentences as COCO.",
         ),
     ] = "jsonl",
     output: Annotated[

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,6 +12,7 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_table, show_title
+from cidery.errors import InputError
 
 app = parsing.new_app()
 
@@ -40,6 +43,9 @@ def submit(
     title: Annotated[
         str | None, typer.Option(help="What to call the submission; by default the file's name.")
     ] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="Keep it off the leaderboard.")
+    ] = False,
     wait: Annotated[bool, typer.Option(help="Wait for the scores.")] = True,
     format: Annotated[
         Literal["table", "json"], typer.Option(help="How to print the scores.")
@@ -51,7 +57,7 @@ def submit(
     client = Client(url, token)
     with progress(2 if wait else 1) as step:
         step("sending")
-        number = client.submit(challenge, file, title or file.name, step.report)
+        number = client.submit(challenge, file, title or file.name, step.report, private=private)
         page = None
         if wait:
             step("waiting")
@@ -77,4 +83,15 @@ def submit(
                 for s in page["scores"]
             ],
             left=(0, 1),
+        )
+    with suppress(InputError):  # what matters is done
+        _show_quota(client.find_quota(challenge))
+
+
+def _show_quota(quota: Mapping[str, int] | None) -> None:
+    if quota:
+        typer.echo(
+            f"{quota['left_today']} of {quota['per_day']} submissions left today, "
+            f"{quota['left']} of {quota['in_all']} in all",
+            err=True,
         )

@@ -51,8 +51,24 @@ class Client:
     url: str
     token: str
 
-    def submit(self, challenge: str, path: Path, title: str, report: Report = no_report) -> int:
-        """Send a file of results, plain or compressed, and return the submission's number."""
+    def submit(
+        self,
+        challenge: str,
+        path: Path,
+        title: str,
+        report: Report = no_report,
+        *,
+        private: bool = False,
+    ) -> int:
+        """Send a file of results, plain or compressed, and return the submission's number.
+
+        Args:
+            challenge: its short name; each phase has its own.
+            path: the file.
+            title: what to call the submission.
+            report: is told how much has been sent.
+            private: keep it off the leaderboard.
+        """
         if path.stat().st_size > LARGEST_UPLOAD:
             most = LARGEST_UPLOAD // MEGABYTE
             raise InputError(f"{path}: larger than {most} MB; compress it as .gz or .zip")
@@ -60,7 +76,7 @@ class Client:
             answer = self._request(
                 "POST",
                 f"challenges/{quote(challenge, safe='')}/submissions",
-                data={"title": title},
+                data={"title": title, **({"private": "true"} if private else {})},
                 files={"file": (path.name, file, "application/octet-stream")},
             )
         return int(answer["id"])
@@ -79,6 +95,12 @@ class Client:
                 return page
             report(found["state"], found["steps_done"] / max(found["steps"], 1))
             time.sleep(POLL_SECONDS)
+
+    def find_quota(self, challenge: str) -> dict[str, Any] | None:
+        """Return how many submissions are left: left_today, per_day, left, in_all."""
+        page = self._request("GET", f"challenges/{quote(challenge, safe='')}")
+        quota: dict[str, Any] | None = page.get("quota")
+        return quota
 
     def _request(self, method: str, path: str, **content: Any) -> dict[str, Any]:
         if not self.url.startswith(("http://", "https://")):

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from cidery.app.challenges.definition import NamedSlices, ReferencesByImage, read_challenge
-from cidery.app.challenges.forms import ChallengeForm
-from cidery.app.challenges.models import LONGEST_SLICE, Challenge, pack_json, pack_slices
+from cidery.app.challenges.definition import (
+    Definition,
+    NamedSlices,
+    ReferencesByImage,
+    read_challenge,
+)
+from cidery.app.challenges.forms import OF_MAIN, ChallengeForm, PhaseForm, SettingsForm
+from cidery.app.challenges.models import (
+    LONGEST_SLICE,
+    LONGEST_SLUG,
+    Challenge,
+    pack_json,
+    pack_slices,
+)
+from cidery.app.challenges.phases import FEWEST_IMAGES, find_sharing
 from cidery.app.challenges.scorers import build_scorer
 from cidery.captions.corpus import Corpus, ImageId
 from cidery.captions.slices import Slices, slice_images
@@ -22,20 +34,24 @@ from cidery.scoring.scorer import Scorer, find_english
 from cidery.scoring.slices import describe
 
 MOST_SLICES = 20
-FEWEST_IMAGES = 10
-"""In a slice: scores of fewer images would tell much about hidden references."""
+MOST_PHASES = 10
 
 
 def create_challenge(
     fields: Mapping[str, Any],
     reference_sets: Mapping[str, ReferencesByImage],
     named: NamedSlices | None = None,
+    main: Challenge | None = None,
 ) -> Challenge:
-    """Store a challenge with its hidden references, after trying them with all its metrics."""
+    """Store a challenge with its hidden references, after trying them with all its metrics.
+
+    With a main challenge, it is another phase of that one.
+    """
     images = _common_images(reference_sets)
-    metrics = get_metrics(fields["metrics"])
+    language = fields.get("language", "")
+    metrics = get_metrics(fields["metrics"], language=language or None)
     scorers = [
-        build_scorer(references, metrics, fields.get("frequencies", "references"))
+        build_scorer(references, metrics, fields.get("frequencies", "references"), language)
         for references in reference_sets.values()
     ]
     by_set = {name: list(chain.from_iterable(r.values())) for name, r in reference_sets.items()}
@@ -45,7 +61,8 @@ def create_challenge(
     packed = {"packed_images": pack_json(images), "packed_slices": pack_slices(slices)}
     try:
         with transaction.atomic():
-            challenge = Challenge.objects.create(**packed, **fields)
+            challenge = Challenge.objects.create(phase_of=main, **packed, **fields)
+            challenge.sharing.set(find_sharing(challenge, reference_sets.values()))
             for name, references in reference_sets.items():
                 captions = [list(references[image]) for image in images]
                 challenge.reference_sets.create(name=name, packed_references=pack_json(captions))
@@ -90,18 +107,75 @@ def _common_images(reference_sets: Mapping[str, ReferencesByImage]) -> list[Imag
     return images
 
 
-def create_from_file(path: Path) -> Challenge:
-    """Make a challenge from a JSON or TOML file."""
-    content, sets, named = read_challenge(path)
-    form = ChallengeForm(data=content)
+def add_phase(
+    main: Challenge,
+    fields: Mapping[str, Any],
+    reference_sets: Mapping[str, ReferencesByImage],
+    named: NamedSlices | None = None,
+) -> Challenge:
+    """Add a phase to a challenge, whose language it has; also its metrics, if none are given.
+
+    Raises:
+        InputError: there is such a phase, or there are enough, or it shares too few images.
+    """
+    with transaction.atomic():
+        main = Challenge.objects.select_for_update().get(pk=main.main.pk)
+        if not main.phase:
+            main.phase = "main"
+            main.save(update_fields=["phase"])
+        names = list(main.family.values_list("phase", flat=True))
+        if fields["phase"] in names:
+            raise InputError(f"there is a phase {fields['phase']!r} already")
+        if len(names) >= MOST_PHASES:
+            raise InputError(f"a challenge may have {MOST_PHASES} phases")
+        kept = ("metrics", "language", "frequencies")
+        given = {**{name: getattr(main, name) for name in kept}, **fields}
+        given |= {"slug": f"{main.slug}-{fields['phase']}", "title": main.title}
+        if len(given["slug"]) > LONGEST_SLUG:
+            raise InputError(f"the address {given['slug']} is too long: choose a shorter phase")
+        return create_challenge(given, reference_sets, named, main)
+
+
+def create_from_file(path: Path) -> list[Challenge]:
+    """Make a challenge from a JSON or TOML file, and return it and its further phases."""
+    return create_from_definitions(read_challenge(path), str(path))
+
+
+def create_from_definitions(definitions: Sequence[Definition], where: str) -> list[Challenge]:
+    """Make a challenge and its phases: all of them, or nothing."""
+    first, *others = definitions
+    if others and not all(one.fields.get("phase") for one in definitions):
+        raise FormatError(f'{where}: every one of the phases needs a name, "phase": "dev"')
+    with transaction.atomic():
+        fields = _check(ChallengeForm(data=first.fields), first.fields, where)
+        made = [create_challenge(fields, first.reference_sets, first.slices)]
+        for one in others:
+            own = {name: value for name, value in one.fields.items() if name not in OF_MAIN}
+            fields = _check(PhaseForm(data=own), own, f"{where}, phase {own['phase']!r}")
+            made.append(add_phase(made[0], fields, one.reference_sets, one.slices))
+    return made
+
+
+def add_phase_from_file(challenge: Challenge, path: Path) -> Challenge:
+    """Add a phase to a challenge, from a JSON or TOML file."""
+    definitions = read_challenge(path)
+    if len(definitions) > 1:
+        raise FormatError(f"{path}: give one phase at a time, without a list of phases")
+    fields = _check(PhaseForm(data=definitions[0].fields), definitions[0].fields, str(path))
+    return add_phase(challenge, fields, definitions[0].reference_sets, definitions[0].slices)
+
+
+def _check(form: SettingsForm, content: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the fields of a file as a form reads them."""
     if not form.is_valid():
         problems = "; ".join(
             f"{field}: {' '.join(map(str, e))}" for field, e in form.errors.items()
         )
-        raise FormatError(f"{path}: {problems}")
+        raise FormatError(f"{where}: {problems}")
     unknown = sorted(set(content) - set(form.fields))
     if unknown:
         raise FormatError(
-            f"{path}: unknown {', '.join(unknown)}; there are {', '.join(form.fields)}, slices"
+            f"{where}: unknown {', '.join(unknown)}; there are {', '.join(form.fields)}, slices"
         )
-    return create_challenge(form.validated_data, sets, named)
+    found: dict[str, Any] = form.validated_data
+    return found

@@ -12,10 +12,13 @@ from cidery.app.challenges.models import LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.web.models import NAME_LENGTH
 from cidery.app.web.names import check_printable
+from cidery.captions.languages import get_language
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
 
+OF_MAIN = ("slug", "title", "entry", "probes_shown")
+"""Fields of a phase that are those of its main challenge."""
 LOCAL_TIME = "%Y-%m-%dT%H:%M"
 """As browsers want it in a field; all times are UTC."""
 SET_NAME = RegexValidator(r"\A[-\w]{1,30}\Z", "A name has letters, digits, - and _ only.")
@@ -40,6 +43,18 @@ class MetricNames(serializers.CharField):
         return " ".join(value)
 
 
+class LanguageCode(serializers.CharField):
+    """The code or the English name of a language."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the code of a language that there is."""
+        given = super().to_internal_value(data)
+        try:
+            return get_language(given).code if given else ""
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
 class SettingsForm(serializers.ModelSerializer[Challenge]):
     """What the owner may change while a challenge runs."""
 
@@ -57,11 +72,11 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
         fields: tuple[str, ...] = (
             *("title", "description", "opens", "closes", "per_day", "in_all", "visibility"),
             *("entry", "leaderboard_open", "scores_hidden", "exact_scores", "probes_shown"),
-            "image_scores_open",
+            *("image_scores_open", "phase"),
         )
         extra_kwargs: Mapping[str, Any] = {  # as REST framework has it
             "description": {
-                "help_text": "Plain text; blank lines make paragraphs.",
+                "help_text": "Markdown: paragraphs, lists, **bold**, [links](https://…), tables.",
                 "style": {"base_template": "textarea.html"},
             },
             "per_day": {
@@ -91,7 +106,29 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
                 "nothing on most. The scores of further ones wait for you.",
             },
             "image_scores_open": {"label": "Teams see the scores of single images"},
+            "phase": {
+                "label": "Name of this phase",
+                "help_text": "Such as dev, where the challenge has several phases.",
+            },
         }
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the fields; of a phase, without those that are its main challenge's."""
+        fields = super().get_fields()
+        if isinstance(self.instance, Challenge) and self.instance.phase_of_id:
+            for name in (*OF_MAIN, "phase"):
+                fields.pop(name, None)
+        return fields
+
+    def validate_phase(self, value: str) -> str:
+        """See that every one of several phases has a name of its own."""
+        if isinstance(self.instance, Challenge):
+            others = self.instance.family.exclude(pk=self.instance.pk)
+            if not value and others.exists():
+                raise serializers.ValidationError("A challenge with phases needs a name for this.")
+            if value and others.filter(phase=value).exists():
+                raise serializers.ValidationError("There is another phase of this name.")
+        return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """See that it closes after it opens, also where only one of the two is changed."""
@@ -111,6 +148,13 @@ class ChallengeForm(SettingsForm):
         max_length=500,
         help_text="Names separated by spaces; the first one ranks the leaderboard.",
     )
+    language = LanguageCode(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="The captions' language, such as zh or de, by which they are cut into words. "
+        "Empty: English.",
+    )
     frequencies = serializers.ChoiceField(
         choices=("references", *SHIPPED),
         default="references",
@@ -120,11 +164,44 @@ class ChallengeForm(SettingsForm):
     class Meta(SettingsForm.Meta):
         """Also what cannot be changed later."""
 
-        fields = ("slug", *SettingsForm.Meta.fields, "metrics", "frequencies")
+        fields = ("slug", *SettingsForm.Meta.fields, "metrics", "language", "frequencies")
 
 
-class NewChallengeForm(ChallengeForm):
-    """A new challenge with one or two files of references."""
+class PhaseForm(SettingsForm):
+    """A new phase, but for its references."""
+
+    metrics = MetricNames(
+        required=False,
+        max_length=500,
+        help_text="Empty: those of the challenge.",
+    )
+    frequencies = serializers.ChoiceField(
+        choices=("references", *SHIPPED),
+        required=False,
+        help_text="Empty: those of the challenge.",
+    )
+
+    class Meta(SettingsForm.Meta):
+        """Also what cannot be changed later."""
+
+        fields = (
+            "phase",
+            *(n for n in SettingsForm.Meta.fields if n not in (*OF_MAIN, "phase")),
+            *("metrics", "frequencies"),
+        )
+        extra_kwargs: Mapping[str, Any] = {
+            **SettingsForm.Meta.extra_kwargs,
+            "phase": {
+                "label": "Name of the phase",
+                "required": True,
+                "allow_blank": False,
+                "help_text": "Such as test: the end of its address.",
+            },
+        }
+
+
+class ReferencesForm(serializers.Serializer[Any]):
+    """One or two files of references, and slices."""
 
     references = serializers.FileField(help_text="In any format that cidery reads.")
     references_name = serializers.CharField(
@@ -154,14 +231,29 @@ class NewChallengeForm(ChallengeForm):
         required=False, help_text="Slices by image, if they are not in the references' file."
     )
 
+
+FILES = (
+    *("references", "references_name", "more_references", "more_references_name"),
+    *("slices", "slices_file"),
+)
+
+
+class NewChallengeForm(ReferencesForm, ChallengeForm):
+    """A new challenge with its references."""
+
     class Meta(ChallengeForm.Meta):
         """Also the files."""
 
-        fields = (
-            *ChallengeForm.Meta.fields,
-            *("references", "references_name", "more_references", "more_references_name"),
-            *("slices", "slices_file"),
-        )
+        fields = (*ChallengeForm.Meta.fields, *FILES)
+
+
+class NewPhaseForm(ReferencesForm, PhaseForm):
+    """A new phase with its references."""
+
+    class Meta(PhaseForm.Meta):
+        """Also the files."""
+
+        fields = (*PhaseForm.Meta.fields, *FILES)
 
 
 class SubmissionForm(serializers.Serializer[Any]):
@@ -177,6 +269,87 @@ class SubmissionForm(serializers.Serializer[Any]):
         help_text="COCO results, [{image_id, caption}, …]: JSON, or one JSON file in .gz or .zip, "
         f"up to {LARGEST_UPLOAD // MEGABYTE} MB.",
         style={"accept": ".json,.gz,.zip"},
+    )
+    private = serializers.BooleanField(
+        default=False,
+        label="Private",
+        help_text="Your team and the organisers see it; it is not on the leaderboard.",
+    )
+
+
+class StandingForm(serializers.Serializer[Any]):
+    """What becomes of a submission."""
+
+    action = serializers.ChoiceField(
+        choices=[
+            ("choose", "rank this one"),
+            ("best", "rank my team's best one"),
+            ("hide", "keep it private, off the leaderboard"),
+            ("publish", "make it public again"),
+            ("withdraw", "withdraw it for good"),
+        ]
+    )
+
+
+class AnnouncementForm(serializers.Serializer[Any]):
+    """News."""
+
+    title = serializers.CharField(max_length=120, validators=[check_printable])
+    text = serializers.CharField(
+        max_length=20_000,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Markdown.",
+        style={"base_template": "textarea.html"},
+    )
+    mail = serializers.BooleanField(
+        default=False,
+        label="Mail it to the teams that take part",
+        help_text="To contacts that are e-mail addresses.",
+    )
+
+
+class FileForm(serializers.Serializer[Any]):
+    """A file for teams."""
+
+    file = serializers.FileField(max_length=120, help_text="Up to 50 MB.")
+    name = serializers.CharField(
+        max_length=120,
+        required=False,
+        allow_blank=True,
+        default="",
+        validators=[check_printable],
+        help_text="Empty: the file's own.",
+    )
+    about = serializers.CharField(
+        max_length=300,
+        required=False,
+        allow_blank=True,
+        default="",
+        validators=[check_printable],
+        help_text="What it is, in a line.",
+    )
+    for_teams = serializers.BooleanField(default=False, label="Only for teams that may submit")
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse names that are paths or steer a terminal."""
+        name = attrs["name"] or attrs["file"].name
+        if "/" in name or "\\" in name or not name.isprintable():
+            raise serializers.ValidationError({"name": ["A name has no / and is printable."]})
+        return attrs
+
+
+class TeamChange(serializers.Serializer[Any]):
+    """What to do with one's team."""
+
+    action = serializers.ChoiceField(choices=("invite", "leave", "remove", "allow", "forbid"))
+    member = serializers.CharField(
+        max_length=NAME_LENGTH,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Whom to remove, or to allow or forbid to submit.",
     )
 
 
@@ -208,6 +381,13 @@ class LeaderboardQuery(serializers.Serializer[Any]):
         max_length=LONGEST_SLICE,
         default="",
         help_text="One of the challenge's slices; by default all images.",
+    )
+    by_slice = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=120,
+        default="",
+        help_text="A metric: its scores in all slices are then the columns, and slice is not used.",
     )
 
 

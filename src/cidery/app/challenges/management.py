@@ -9,9 +9,9 @@ from django.db.models import Count
 from django.utils import timezone
 
 from cidery.app.challenges.models import Challenge, Participation, Submission
-from cidery.app.challenges.ranking import rank
+from cidery.app.challenges.ranking import list_records, rank
 from cidery.app.challenges.scoring import count_change
-from cidery.app.challenges.tasks import queue_scoring
+from cidery.app.challenges.tasks import mail_decision, queue_scoring
 from cidery.app.web.models import Account
 from cidery.app.web.names import normalize_name
 from cidery.errors import SettingError
@@ -33,7 +33,7 @@ def list_challenges() -> list[list[str]]:
         teams = challenge.submissions.values("team").distinct().count()
         opened = "yes" if challenge.is_open else "no"
         counts = [str(teams), str(challenge.submissions.count())]
-        lines.append([challenge.slug, challenge.title, opened, challenge.visibility, *counts])
+        lines.append([challenge.slug, challenge.full_title, opened, challenge.visibility, *counts])
     return lines
 
 
@@ -45,8 +45,9 @@ def open_image_scores(challenge: Challenge) -> None:
 
 def list_teams(challenge: Challenge) -> list[list[str]]:
     """Return the cells of a table, a row per team that takes part or wants to."""
-    found = challenge.teams.select_related("team")
-    counts = dict(challenge.submissions.values_list("team").annotate(count=Count("pk")))
+    found = challenge.main.teams.select_related("team")
+    made = Submission.objects.filter(challenge__in=challenge.family)
+    counts = dict(made.values_list("team").annotate(count=Count("pk")))
     return [[one.team.name, one.state, str(counts.get(one.team_id, 0))] for one in found]
 
 
@@ -56,9 +57,12 @@ def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:
     if team is None:
         raise SettingError(f"there is no team {name!r}; it must sign up first")
     state = Participation.State.APPROVED if approve else Participation.State.REFUSED
-    Participation.objects.update_or_create(
-        challenge=challenge, team=team, defaults={"state": state}
+    before = challenge.main.teams.filter(team=team, state=state).exists()
+    made, _ = Participation.objects.update_or_create(
+        challenge=challenge.main, team=team, defaults={"state": state}
     )
+    if not before:
+        transaction.on_commit(lambda: mail_decision(made.pk), robust=True)
 
 
 def decide_on_probe(submission: Submission, *, release: bool) -> None:
@@ -93,23 +97,4 @@ def rescore_challenge(challenge: Challenge) -> int:
 
 def export_leaderboard(challenge: Challenge, slice: str = "") -> list[dict[str, Any]]:
     """Return a record per team, with all digits, for all images or one slice."""
-    return [
-        {
-            "rank": entry.rank,
-            "team": entry.submission.team.name,
-            "submission": entry.submission.pk,
-            "title": entry.submission.title,
-            "created": entry.submission.created.isoformat(),
-            **{
-                f"{name}.{metric}{suffix}": value
-                for (name, metric), cell in entry.cells.items()
-                for suffix, value in (
-                    ("", cell.value),
-                    (".low", cell.low),
-                    (".high", cell.high),
-                    (".mark", cell.mark.value),
-                )
-            },
-        }
-        for entry in rank(challenge, slice=slice).entries
-    ]
+    return list_records(rank(challenge, slice=slice))

@@ -9,16 +9,19 @@ from __future__ import annotations
 import io
 import json
 import zlib
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
 from cidery.app.challenges.precision import EXACT, Precision
 from cidery.captions.slices import Slices
+from cidery.metrics import Metric, get_metrics
 
 if TYPE_CHECKING:
     from cidery.app.web.models import Account
@@ -31,6 +34,8 @@ Packed: TypeAlias = bytes | memoryview
 
 LONGEST_SLICE = 80
 """Characters of the name of a slice."""
+LONGEST_SLUG = 60
+LONGEST_PHASE = 30
 
 
 def pack_json(content: Any) -> bytes:
@@ -68,20 +73,30 @@ class ChallengeQuerySet(models.QuerySet["Challenge"]):
     """Challenges as people may see them."""
 
     def listed_for(self, account: Any) -> ChallengeQuerySet:
-        """Return those that the list shows: public ones, and to the owner all."""
-        if account.is_authenticated and account.is_owner:
-            return self
-        return self.filter(visibility=Challenge.Visibility.PUBLIC)
+        """Return those that the list shows: public ones, and to the owner all; no phases."""
+        listed = self.filter(phase_of=None)
+        if _is_owner(account):
+            return listed
+        return listed.filter(visibility=Challenge.Visibility.PUBLIC)
 
     def visible_to(self, account: Any) -> ChallengeQuerySet:
-        """Return those that exist for an account: unlisted ones for whoever knows the address."""
-        if account.is_authenticated and account.is_owner:
+        """Return those that exist for an account: unlisted ones for whoever knows the address.
+
+        No phase of a hidden challenge does.
+        """
+        if _is_owner(account):
             return self
-        return self.exclude(visibility=Challenge.Visibility.HIDDEN)
+        hidden = Challenge.Visibility.HIDDEN
+        return self.exclude(Q(visibility=hidden) | Q(phase_of__visibility=hidden))
 
 
 class Challenge(models.Model):
-    """A set of images with hidden references, and the rules for scoring on it."""
+    """A set of images with hidden references, and the rules for scoring on it.
+
+    A phase is a challenge within another one, its main challenge, with images, references, dates
+    and limits of its own. Teams are those of the main challenge, and probes count for all phases
+    together. The main challenge is the first phase.
+    """
 
     class Visibility(models.TextChoices):
         """Who finds a challenge."""
@@ -96,11 +111,14 @@ class Challenge(models.Model):
         APPROVED = "approved", "Teams that the owner has approved or invited"
         OPEN = "open", "Every team"
 
-    slug = models.SlugField(max_length=60, unique=True)
+    slug = models.SlugField(max_length=LONGEST_SLUG, unique=True)
     title = models.CharField(max_length=120)
     description = models.TextField(blank=True, max_length=20_000)
     metrics = models.JSONField()
     """Names, in the order of the columns; the first one ranks."""
+    language = models.CharField(max_length=10, blank=True, default="")
+    """A code such as `zh`, which chooses the tokenizer and the metrics' settings; empty: as for
+    English."""
     frequencies = models.CharField(max_length=60, default="references")
     opens = models.DateTimeField(null=True, blank=True)
     closes = models.DateTimeField(null=True, blank=True)
@@ -126,8 +144,46 @@ class Challenge(models.Model):
     compared_version = models.PositiveIntegerField(default=0)
     """The version whose best submissions have been tested against the others."""
     created = models.DateTimeField(auto_now_add=True)
+    phase_of = models.ForeignKey(
+        "self", models.CASCADE, null=True, blank=True, related_name="phases"
+    )
+    """The main challenge; None for a main challenge."""
+    phase = models.SlugField(max_length=LONGEST_PHASE, blank=True, default="")
+    """Its name among the phases; empty where there are none."""
+    sharing: models.ManyToManyField[Challenge, models.Model] = models.ManyToManyField(
+        "self", blank=True
+    )
+    """Phases with references that this one has too; see `phases`."""
 
     objects = ChallengeQuerySet.as_manager()
+
+    class Meta:
+        """Phases of a challenge differ in name."""
+
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["phase_of", "phase"], name="phase_name"),
+        ]
+
+    @property
+    def main(self) -> Challenge:
+        """The challenge that has the teams and the rules for entry: itself, if it is no phase."""
+        return self.phase_of or self
+
+    @property
+    def family(self) -> ChallengeQuerySet:
+        """All phases, the main challenge first."""
+        number = self.phase_of_id or self.pk
+        return Challenge.objects.filter(Q(pk=number) | Q(phase_of=number)).order_by("pk")
+
+    @property
+    def full_title(self) -> str:
+        """The title of the main challenge and, where there are several, the phase's name."""
+        return f"{self.main.title}: {self.phase}" if self.phase else self.main.title
+
+    @property
+    def labelled_metrics(self) -> dict[str, Metric]:
+        """The metrics by label, with the settings of the challenge's language."""
+        return get_metrics(self.metrics, language=self.language or None)
 
     @property
     def images(self) -> list[ImageId]:
@@ -162,18 +218,35 @@ class Challenge(models.Model):
         """Whether teams see no scores now."""
         return self.scores_hidden and (self.closes is None or timezone.now() < self.closes)
 
+    @property
+    def shows_all_digits(self) -> bool:
+        """Whether teams see digits that are not significant; phases with its references too."""
+        return self.exact_scores and not self.sharing.filter(exact_scores=False).exists()
+
+    @property
+    def opens_images(self) -> bool:
+        """Whether teams see scores of single images; phases with its references too."""
+        return self.image_scores_open and not self.sharing.filter(image_scores_open=False).exists()
+
     def shows_leaderboard_to(self, account: Any) -> bool:
         """Tell whether an account sees how the others do."""
         return _is_owner(account) or (self.leaderboard_open and not self.hides_scores)
 
-    def admits(self, team: Any) -> bool:
-        """Tell whether a team may submit, as far as the owner has decided."""
-        approved = self.teams.filter(team=team, state=Participation.State.APPROVED)
-        return self.entry == self.Entry.OPEN or _is_owner(team) or approved.exists()
+    def admits(self, account: Any) -> bool:
+        """Tell whether an account may submit for its team, as far as the owner has decided.
+
+        Who was refused does not come back in another team.
+        """
+        main = self.main
+        decided = dict(main.teams.values_list("team", "state").filter(team__in=_sides(account)))
+        if Participation.State.REFUSED in decided.values():
+            return False
+        approved = decided.get(team_of(account).pk) == Participation.State.APPROVED
+        return main.entry == self.Entry.OPEN or _is_owner(account) or approved
 
     def precision(self, account: Any, slice: str = "") -> Precision:
         """Return how many digits of scores an account sees, of all images or those of a slice."""
-        if self.exact_scores or _is_owner(account):
+        if self.shows_all_digits or _is_owner(account):
             return EXACT
         slices = self.slices if slice else None
         images = self.images if slices is None else slices.members[slice]
@@ -186,6 +259,51 @@ class Challenge(models.Model):
 
 def _is_owner(account: Any) -> bool:
     return bool(account.is_authenticated and account.is_owner)
+
+
+def _sides(account: Any) -> set[int]:
+    """Return the keys of an account and of its team."""
+    return {account.pk, team_of(account).pk}
+
+
+def team_of(account: Any) -> Account:
+    """Return the team for which an account acts: the one that it has joined, or its own."""
+    membership: Membership | None = getattr(account, "membership", None)
+    team: Account = membership.team if membership else account
+    return team
+
+
+def may_submit(account: Any) -> bool:
+    """Tell whether an account's team lets it submit."""
+    membership: Membership | None = getattr(account, "membership", None)
+    return membership is None or membership.may_submit
+
+
+class Membership(models.Model):
+    """An account that has joined the team of another one.
+
+    An account is in one team: in several, it would have the submissions of each.
+    """
+
+    team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="members")
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, models.CASCADE, related_name="membership"
+    )
+    may_submit = models.BooleanField(default=True)
+    joined = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        """In the order in which they joined."""
+
+        ordering: ClassVar[list[str]] = ["joined", "pk"]
+
+
+class TeamInvite(models.Model):
+    """A link by which one account can join a team; the database holds its key's digest alone."""
+
+    team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="invites")
+    digest = models.CharField(max_length=64, unique=True)
+    expires = models.DateTimeField()
 
 
 class Participation(models.Model):
@@ -238,14 +356,21 @@ class SubmissionQuerySet(models.QuerySet["Submission"]):
     """Submissions as people may see them."""
 
     def visible_to(self, account: Any) -> SubmissionQuerySet:
-        """Return one's own, and all of them to the owner; leaderboards show more."""
-        if _is_owner(account):
-            return self
-        return self.filter(team=account.pk) if account.is_authenticated else self.none()
+        """Return those of one's team, and all of them to the owner; leaderboards show more."""
+        return self if _is_owner(account) else self.of(account)
 
-    def counted(self, team: Account, challenge: Challenge) -> SubmissionQuerySet:
-        """Return what counts towards a team's limits: all but what failed here."""
-        mine = self.filter(team=team, challenge=challenge)
+    def of(self, account: Any) -> SubmissionQuerySet:
+        """Return those of an account's team, and its own from before it joined."""
+        return self.filter(team__in=_sides(account)) if account.is_authenticated else self.none()
+
+    def counted(self, account: Account, challenges: Iterable[Challenge]) -> SubmissionQuerySet:
+        """Return what counts towards limits: all but what failed here.
+
+        Both what its team has submitted and what the account has, for whichever team.
+        """
+        mine = self.filter(
+            Q(team=team_of(account)) | Q(author=account), challenge__in=list(challenges)
+        )
         return mine.exclude(state=Submission.State.FAILED)
 
 
@@ -280,6 +405,16 @@ class Submission(models.Model):
 
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="submissions")
     team = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="submissions")
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+    """The account that sent it."""
+    is_private = models.BooleanField(default=False)
+    """Whether its team keeps it off the leaderboard."""
+    is_chosen = models.BooleanField(default=False)
+    """Whether its team has it ranked, be it the best or not."""
+    withdrawn = models.DateTimeField(null=True)
+    """It still counts, and others are still compared with it."""
     title = models.CharField(max_length=120)
     created = models.DateTimeField(default=timezone.now)
     packed_captions = models.BinaryField()
@@ -292,6 +427,8 @@ class Submission(models.Model):
     steps_done = models.PositiveSmallIntegerField(default=0)
     steps = models.PositiveSmallIntegerField(default=0)
     scored = models.DateTimeField(null=True)
+    warnings = models.JSONField(default=list, blank=True)
+    """What the tokenizer cannot cope with in its captions, a sentence each."""
     packed_prints = models.BinaryField(null=True)
     """By which others are compared with it, see `probes`."""
     probe = models.CharField(max_length=10, choices=Probe.choices, blank=True, default="")
@@ -306,6 +443,11 @@ class Submission(models.Model):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["state", "queued"], name="submission_state"),
             models.Index(fields=["challenge", "team", "created"], name="submission_team"),
+        ]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["challenge", "team"], condition=Q(is_chosen=True), name="chosen_once"
+            ),
         ]
 
     @property
@@ -323,6 +465,10 @@ class Submission(models.Model):
     def waits_for_owner(self) -> bool:
         """Whether the owner has yet to decide on its scores; its team cannot submit meanwhile."""
         return self.probe == self.Probe.WITHHELD
+
+    def belongs_to(self, account: Any) -> bool:
+        """Tell whether it is one of an account's team."""
+        return bool(account.is_authenticated) and self.team_id in _sides(account)
 
     def shows_scores_to(self, account: Any) -> bool:
         """Tell whether an account that sees the submission sees its scores."""
@@ -388,3 +534,38 @@ class Difference(models.Model):
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.UniqueConstraint(fields=["one", "other"], name="tested_once"),
         ]
+
+
+class ChallengeFile(models.Model):
+    """A file that teams download, such as captions to learn from."""
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="files")
+    name = models.CharField(max_length=120)
+    about = models.CharField(max_length=300, blank=True, default="")
+    for_teams = models.BooleanField(default=False)
+    """Whether only teams that take part may have it."""
+    size = models.PositiveBigIntegerField()
+    content = models.BinaryField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        """In the order in which they came."""
+
+        ordering: ClassVar[list[str]] = ["pk"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["challenge", "name"], name="file_name"),
+        ]
+
+
+class Announcement(models.Model):
+    """News of a challenge, in Markdown."""
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="announcements")
+    title = models.CharField(max_length=120)
+    text = models.TextField(max_length=20_000, blank=True, default="")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        """The newest first."""
+
+        ordering: ClassVar[list[str]] = ["-created", "-pk"]

@@ -9,7 +9,7 @@ do not help. Captions alone would not do: nonsense can be changed everywhere wit
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from zlib import crc32
 
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.app.challenges.models import Challenge, Submission
+from cidery.app.challenges.phases import match_images
 from cidery.statistics import Floats
 
 FEW = 0.05
@@ -66,17 +67,25 @@ class Prints:
         zeros = (self.scores == 0).mean(axis=1)
         return bool(zeros.min(initial=1.0) > NONSENSE)
 
+    def take(self, places: NDArray[np.int64]) -> Prints:
+        """Return the prints of some of the images."""
+        return Prints(self.captions[places], self.scores[:, places])
+
     def count_changes(self, other: Prints) -> int | None:
-        """Return on how many images scores differ, by the column where fewest do.
+        """Return on how many images captions or scores differ, by the column where fewest do.
 
         None for the same captions: they tell nothing that is not known.
         """
-        if np.array_equal(self.captions, other.captions) or self.scores.shape != other.scores.shape:
+        if np.array_equal(self.captions, other.captions):
             return None
+        # Where the other phase has other metrics, what is left are the captions.
+        changed = int((self.captions != other.captions).sum())
+        if self.scores.shape != other.scores.shape:
+            return changed
         differ = (self.scores != other.scores).sum(axis=1)
         # Where neither scores anything, there is nothing to tell from.
         empty = ~(self.scores.any(axis=1) | other.scores.any(axis=1))
-        return int(differ[~empty].min(initial=len(self.captions))) if not empty.all() else 0
+        return int(differ[~empty].min(initial=changed)) if not empty.all() else 0
 
 
 def _hash_scores(scores: Floats) -> NDArray[np.uint16]:
@@ -92,39 +101,72 @@ def few_images(count: int) -> int:
 
 
 class Detector:
-    """Compares a submission with all others of its challenge, then with those that came since."""
+    """Compares a submission with all others, then with those that came since.
+
+    The others are those of its phase and of phases with the same references, on the images that
+    these have in common. Each slice is looked at like the whole: its score is shown, too.
+    """
 
     def __init__(self, submission: Submission, prints: Prints) -> None:
         self.submission, self.prints = submission, prints
         self.seen: set[int] = set()
+        challenge = submission.challenge
+        slices = challenge.slices
+        self.slices = dict(slices.members) if slices else {}
+        self.matched = {
+            other.pk: match_images(challenge.images, other.images)
+            for other in challenge.sharing.all()
+        }
+        self.parts = list(self._parts(prints))
         self.reason = self._find_reason()
 
     def _find_reason(self) -> str:
-        total = len(self.prints.captions)
-        if self.prints.is_nonsense:
-            return f"scores nothing on more than {NONSENSE:.0%} of the {total} images"
+        for where, prints in self.parts:
+            if prints.is_nonsense:
+                total = len(prints.captions)
+                return f"scores nothing on more than {NONSENSE:.0%} of the {total} images{where}"
         return ""
+
+    def _parts(self, prints: Prints) -> Iterator[tuple[str, Prints]]:
+        """Yield the prints of all images, then those of each slice."""
+        yield "", prints
+        for name, places in self.slices.items():
+            yield f" of {name}", prints.take(places)
 
     def look(self) -> None:
         """Compare with the submissions that were not compared yet."""
-        others = Submission.objects.filter(challenge=self.submission.challenge_id)
+        phases = [self.submission.challenge_id, *self.matched]
+        others = Submission.objects.filter(challenge__in=phases)
         others = others.exclude(pk__in=[*self.seen, self.submission.pk])
-        stored = others.exclude(packed_prints=None).values_list("pk", "packed_prints")
-        total = len(self.prints.captions)
-        for number, packed in stored.iterator(chunk_size=50):
+        stored = others.exclude(packed_prints=None)
+        found = stored.values_list("pk", "challenge", "packed_prints")
+        for number, challenge, packed in found.iterator(chunk_size=50):
             self.seen.add(number)
             if self.reason or packed is None:
                 continue
-            changes = self.prints.count_changes(Prints.unpack(packed))
-            if changes is not None and changes < few_images(total):
-                self.reason = f"differs from submission {number} on {changes} of {total} images"
+            prints = Prints.unpack(packed)
+            if challenge in self.matched:
+                ours, theirs = self.matched[challenge]
+                pairs = [("", self.prints.take(ours), prints.take(theirs))]
+            else:
+                both = zip(self.parts, self._parts(prints), strict=True)
+                pairs = [(where, one, other) for (where, one), (_, other) in both]
+            for where, one, other in pairs:
+                total, changes = len(one.captions), one.count_changes(other)
+                if changes is not None and changes < few_images(total):
+                    self.reason = (
+                        f"differs from submission {number} on {changes} of {total} images{where}"
+                    )
+                    break
 
     def judge(self, challenge: Challenge) -> Mapping[str, str]:
-        """Return what to store; whoever calls it holds the challenge's lock."""
+        """Return what to store; whoever calls it holds the lock of the main challenge."""
         self.look()
         if not self.reason:
             return {}
-        shown = challenge.submissions.filter(probe=Submission.Probe.SHOWN).count()
-        free = shown < challenge.probes_shown
+        shown = Submission.objects.filter(
+            challenge__in=challenge.family, probe=Submission.Probe.SHOWN
+        ).count()
+        free = shown < challenge.main.probes_shown
         probe = Submission.Probe.SHOWN if free else Submission.Probe.WITHHELD
         return {"probe": probe, "probe_reason": self.reason}

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 from django.db.models import Q
 
 from cidery.app.challenges.models import Challenge, Difference, Score, Submission
 from cidery.app.challenges.precision import EXACT, Precision
 from cidery.errors import SettingError
-from cidery.metrics import get_metrics
 from cidery.scoring.comparison import compare_rows
 from cidery.scoring.scorer import pool_counted
 from cidery.scoring.slices import slice_resampling
@@ -24,8 +23,14 @@ LEVEL = 0.05
 MOST_TESTED = 30
 """Scores compared with a column's best: with a thousand permutations p is at least 0.001, and
 Holm's correction for many more of them would call everything tied."""
-Column: TypeAlias = tuple[str, str]
-"""A set of references and a metric."""
+
+
+class Column(NamedTuple):
+    """A set of references, a metric, and the images: all of them, or those of a slice."""
+
+    reference_set: str
+    metric: str
+    slice: str = ""
 
 
 class Mark(str, Enum):
@@ -49,6 +54,7 @@ class Cell:
     low: float
     high: float
     mark: Mark
+    decimals: int
     p: float | None = None
     """Of the difference from the best, Holm-corrected for the column, where it was tested."""
 
@@ -74,16 +80,33 @@ class Leaderboard:
     columns: Sequence[Column]
     sort: Column
     descending: bool
-    slice: str = ""
-    """Whose images the scores are of; empty: all."""
-    precision: Precision = EXACT
+    slice: str
+    """Whose images the scores are of, where they are not in the columns; empty: all."""
+    precisions: Mapping[str, Precision]
+    """By slice."""
     entries: Sequence[Entry] = field(default_factory=list)
 
+    def key(self, column: Column) -> str:
+        """Return what a column is called in addresses and files."""
+        slice = column.slice if column.slice != self.slice else ""
+        return ".".join(filter(None, (column.reference_set, column.metric, slice)))
 
-def challenge_columns(challenge: Challenge) -> list[Column]:
+
+def challenge_columns(challenge: Challenge, slice: str = "") -> list[Column]:
     """Return the columns of a challenge's leaderboard; the first one ranks."""
-    labels = list(get_metrics(challenge.metrics))
-    return [(s.name, label) for s in challenge.reference_sets.all() for label in labels]
+    labels = list(challenge.labelled_metrics)
+    names = [found.name for found in challenge.reference_sets.defer("packed_references")]
+    return [Column(name, label, slice) for name in names for label in labels]
+
+
+def every_column(challenge: Challenge, metric: str = "") -> list[Column]:
+    """Return the columns of all images and of every slice, side by side; of one metric or all."""
+    columns = challenge_columns(challenge)
+    if metric and metric not in {column.metric for column in columns}:
+        raise SettingError(f"there is no metric {metric!r}")
+    slices = ["", *list_slices(challenge)]
+    chosen = [column for column in columns if metric in ("", column.metric)]
+    return [column._replace(slice=slice) for column in chosen for slice in slices]
 
 
 def list_slices(challenge: Challenge) -> list[str]:
@@ -94,10 +117,11 @@ def list_slices(challenge: Challenge) -> list[str]:
 
 def rank(
     challenge: Challenge,
-    sort: Column | None = None,
+    sort: str = "",
     *,
     descending: bool = True,
     slice: str = "",
+    columns: Sequence[Column] = (),
     account: Any = None,
 ) -> Leaderboard:
     """Return each team's best submission by the first column of all images, sorted by any.
@@ -105,60 +129,102 @@ def rank(
     In a slice the same submissions are ranked by the slice's scores. Scores are rounded as the
     account sees them, all digits without one, before they are compared: equal ones share a rank,
     and an order tells nothing that the scores do not.
+
+    Args:
+        challenge: whose leaderboard it is.
+        sort: the key of a column; by default the one that ranks.
+        descending: the largest first.
+        slice: whose images the scores are of; empty: all.
+        columns: other columns, such as those of all slices side by side.
+        account: who looks.
     """
     if slice and slice not in list_slices(challenge):
         raise SettingError(f"there is no slice {slice!r}")
-    columns = challenge_columns(challenge)
-    chosen = sort or columns[0]
-    if chosen not in columns:
-        raise SettingError(f"there is no column {'.'.join(chosen)!r} to sort by")
-    precision = EXACT if account is None else challenge.precision(account, slice)
-    best = find_best(challenge)
-    table = _read_scores(best, slice)
+    ranking, *others = challenge_columns(challenge, slice)
+    columns = list(columns or (ranking, *others))
+    precisions = {
+        name: EXACT if account is None else challenge.precision(account, name)
+        for name in {slice, *(column.slice for column in columns)}
+    }
+    board = Leaderboard(columns, ranking, descending, slice, precisions)
+    keys = {board.key(column): column for column in (*columns, ranking)}
+    if sort and sort not in keys:
+        raise SettingError(f"there is no column {sort!r} to sort by")
+    chosen = keys[sort] if sort else ranking
+    table = _read_scores(find_best(challenge), precisions)
     if not table:
-        return Leaderboard(columns, chosen, descending, slice, precision)
-    shown = {n: {c: precision.round(s.value) for c, s in row.items()} for n, row in table.items()}
-    ranked = sorted((scores[columns[0]] for scores in shown.values()), reverse=True)
-    places = {number: 1 + ranked.index(scores[columns[0]]) for number, scores in shown.items()}
+        return replace(board, sort=chosen)
+    shown = {
+        number: {column: precisions[column.slice].round(s.value) for column, s in row.items()}
+        for number, row in table.items()
+    }
+    ranked = sorted((scores[ranking] for scores in shown.values()), reverse=True)
+    places = {number: 1 + ranked.index(scores[ranking]) for number, scores in shown.items()}
     by_column = {c: {n: scores[c] for n, scores in table.items()} for c in columns}
     tested = _find_tested(min(found.values(), key=_from_the_top) for found in by_column.values())
     cells = {number: dict[Column, Cell]() for number in table}
     for column, scores in by_column.items():
-        for number, cell in _judge_column(scores, tested, precision):
+        for number, cell in _judge_column(scores, tested, precisions[column.slice]):
             cells[number][column] = cell
     sign = -1 if descending else 1
     order = sorted(table, key=lambda number: (sign * shown[number][chosen], places[number], number))
-    entries = [Entry(places[n], table[n][columns[0]].submission, cells[n]) for n in order]
-    return Leaderboard(columns, chosen, descending, slice, precision, entries)
+    entries = [Entry(places[n], table[n][ranking].submission, cells[n]) for n in order]
+    return replace(board, sort=chosen, entries=entries)
+
+
+FIELDS = ("rank", "team", "submission", "title", "created")
+
+
+def name_fields(board: Leaderboard) -> list[str]:
+    """Return the names of a record's fields."""
+    suffixes = ("", ".low", ".high", ".mark")
+    return [*FIELDS, *(f"{board.key(c)}{s}" for c in board.columns for s in suffixes)]
+
+
+def list_records(board: Leaderboard) -> list[dict[str, Any]]:
+    """Return a record for each line of a leaderboard."""
+    names = name_fields(board)
+    records = []
+    for entry in board.entries:
+        made = entry.submission
+        values = [entry.rank, made.team.name, made.pk, made.title, made.created.isoformat()]
+        for column in board.columns:
+            cell = entry.cells[column]
+            values += [cell.value, cell.low, cell.high, cell.mark.value]
+        records.append(dict(zip(names, values, strict=True)))
+    return records
 
 
 def find_best(challenge: Challenge) -> list[int]:
     """Return each team's best submission by the first column as it is shown; of equals, the first.
 
-    Submissions that are being scored again have the scores that they had.
+    Where a team has chosen another one, it is that. Private ones and those that were withdrawn are
+    left out. Submissions that are being scored again have the scores that they had.
     """
-    reference_set, metric = challenge_columns(challenge)[0]
+    reference_set, metric, _ = challenge_columns(challenge)[0]
     ranking = (
         Score.objects.filter(
             submission__challenge=challenge,
             submission__team__is_active=True,
+            submission__is_private=False,
+            submission__withdrawn=None,
             reference_set__name=reference_set,
             metric=metric,
             slice="",
         )
         .exclude(submission__state=Submission.State.FAILED)
         .exclude(submission__probe__in=Submission.HIDDEN_PROBES)
-        .values_list("submission__team_id", "submission_id", "value")
+        .values_list("submission__team_id", "submission_id", "value", "submission__is_chosen")
     )
-    precision = EXACT if challenge.exact_scores else Precision.of_images(len(challenge.images))
-    found = sorted(ranking, key=lambda row: (precision.round(row[2]), -row[1]))
-    return list({team: submission for team, submission, _ in found}.values())  # the last stays
+    precision = EXACT if challenge.shows_all_digits else Precision.of_images(len(challenge.images))
+    found = sorted(ranking, key=lambda row: (row[3], precision.round(row[2]), -row[1]))
+    return list({team: submission for team, submission, *_ in found}.values())  # the last stays
 
 
-def _read_scores(submissions: list[int], slice: str = "") -> dict[int, dict[Column, Score]]:
-    """Return the scores of submissions in a slice."""
+def _read_scores(submissions: list[int], slices: Collection[str]) -> dict[int, dict[Column, Score]]:
+    """Return the scores of submissions in some slices."""
     scores = (
-        Score.objects.filter(submission__in=submissions, slice=slice)
+        Score.objects.filter(submission__in=submissions, slice__in=list(slices))
         .select_related("submission__team", "reference_set")
         .defer(
             "submission__packed_captions",
@@ -168,7 +234,7 @@ def _read_scores(submissions: list[int], slice: str = "") -> dict[int, dict[Colu
     )
     table: dict[int, dict[Column, Score]] = {}
     for score in scores:
-        column = (score.reference_set.name, score.metric)
+        column = Column(score.reference_set.name, score.metric, score.slice)
         table.setdefault(score.submission_id, {})[column] = score
     return table
 
@@ -195,7 +261,10 @@ def _judge_column(
         value, low, high = map(precision.round, (score.value, score.low, score.high))
         mark = Mark.BEST if value == top else marks[score.pk]
         p = adjusted.get(score.pk)
-        yield number, Cell(value, low, high, mark, p if p is None else precision.round(p))
+        yield (
+            number,
+            Cell(value, low, high, mark, precision.shown, p if p is None else precision.round(p)),
+        )
 
 
 def _from_the_top(score: Score) -> tuple[float, int]:
@@ -214,10 +283,9 @@ def _tested_against(best: Score, others: Iterable[Score]) -> dict[int, float]:
 
 def compare_with_best(challenge: Challenge) -> None:
     """Test every column's best against the other teams' best submissions, and store it."""
-    columns = challenge_columns(challenge)
     for slice in ("", *list_slices(challenge)):
-        table = _read_scores(find_best(challenge), slice)
-        for column in columns if table else ():
+        table = _read_scores(find_best(challenge), [slice])
+        for column in challenge_columns(challenge, slice) if table else ():
             best, *others = sorted((found[column] for found in table.values()), key=_from_the_top)
             for other in others[:MOST_TESTED]:
                 find_difference(best, other)
@@ -238,7 +306,7 @@ def find_difference(score: Score, another: Score) -> Difference:
         return known
     one, other = sorted((score, another), key=lambda s: s.pk)
     challenge = one.submission.challenge
-    metric = get_metrics(challenge.metrics)[one.metric]
+    metric = challenge.labelled_metrics[one.metric]
     sides = {
         str(s.pk): Resampling(s.rows.array, partial(pool_counted, metric)) for s in (one, other)
     }
@@ -267,7 +335,6 @@ class Contrast:
     """How the first of two submissions differs from the second in one column."""
 
     column: Column
-    slice: str
     first: float
     second: float
     difference: float
@@ -373,8 +440,7 @@ def _turn(pair: tuple[Score, Score], stored: Difference, p: float) -> Contrast:
     first, second = pair
     turned = stored.one_id != first.pk
     return Contrast(
-        column=(first.reference_set.name, first.metric),
-        slice=first.slice,
+        column=Column(first.reference_set.name, first.metric, first.slice),
         first=first.value,
         second=second.value,
         difference=-stored.difference if turned else stored.difference,

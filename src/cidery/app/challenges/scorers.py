@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from cidery.app.challenges.models import HiddenReferences
 from cidery.captions.corpus import Corpus, ImageId
+from cidery.captions.languages import choose_tokenizer
 from cidery.errors import UnreliableWarning
 from cidery.metrics import Metric
 from cidery.scoring.scorer import Scorer
@@ -20,13 +21,19 @@ MOST_SCORERS = 32
 
 
 def build_scorer(
-    references: Mapping[ImageId, Sequence[str]], metrics: Mapping[str, Metric], frequencies: str
+    references: Mapping[ImageId, Sequence[str]],
+    metrics: Mapping[str, Metric],
+    frequencies: str,
+    language: str = "",
 ) -> Scorer:
     """Make references ready for metrics; a set too small for good weights is the owner's choice."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)
         corpus = Corpus.from_references(references)
-        return Scorer.build(corpus, metrics, frequencies=frequencies, threads=1)
+        tokenizer = choose_tokenizer(None, language or None)
+        return Scorer.build(
+            corpus, metrics, tokenizer=tokenizer, frequencies=frequencies, threads=1
+        )
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class ScorerKey:
     """A digest of the images' ids and of the references themselves."""
     metrics: Labelled
     frequencies: str
+    language: str
 
     @classmethod
     def of(cls, references: HiddenReferences, metrics: Labelled) -> ScorerKey:
@@ -44,7 +52,7 @@ class ScorerKey:
         challenge = references.challenge
         stored = (challenge.packed_images, references.packed_references)
         digests = b"".join(sha256(packed).digest() for packed in stored)
-        return cls(digests, metrics, challenge.frequencies)
+        return cls(digests, metrics, challenge.frequencies, challenge.language)
 
 
 @dataclass
@@ -63,7 +71,9 @@ class ScorerCache:
         if key not in self._scorers:
             challenge = references.challenge
             by_image = dict(zip(challenge.images, references.references, strict=True))
-            self._scorers[key] = build_scorer(by_image, dict(metrics), challenge.frequencies)
+            self._scorers[key] = build_scorer(
+                by_image, dict(metrics), challenge.frequencies, challenge.language
+            )
         self._scorers.move_to_end(key)
         while len(self._scorers) > self.most:
             self._scorers.popitem(last=False)

@@ -25,8 +25,9 @@ from cidery.app.challenges.models import (
 )
 from cidery.app.challenges.probes import Detector, Prints
 from cidery.app.challenges.scorers import Labelled, ScorerCache
+from cidery.captions.writing import find_problems
 from cidery.errors import CideryError
-from cidery.metrics import Metric, get_metrics
+from cidery.metrics import Metric
 from cidery.scoring.slices import take_slice
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats, Interval
@@ -90,15 +91,16 @@ def score_submission(number: int, scorers: ScorerCache) -> None:
     claim = Claim.take(number)
     if claim is None:
         return
-    submission = Submission.objects.select_related("challenge", "team").get(pk=number)
+    submission = Submission.objects.select_related("challenge__phase_of", "team").get(pk=number)
     try:
         measured = _measure(submission, claim, scorers)
+        told = _find_problems(submission, scorers)
         prints = Prints.of(submission.captions, _scores_of_images(measured))
         is_new = submission.packed_prints is None and not submission.team.is_owner
         detector = Detector(submission, prints) if is_new else None
         if detector:
             detector.look()  # most of the work, before others must wait
-        _write_scores(submission, claim, measured, prints, detector)
+        _write_scores(submission, claim, measured, prints, detector, told)
     except LostClaimError:
         log.info("submission %d has gone to another worker", number)
     except CideryError as error:
@@ -134,10 +136,18 @@ def _measure(submission: Submission, claim: Claim, scorers: ScorerCache) -> list
     return measured
 
 
+def _find_problems(submission: Submission, scorers: ScorerCache) -> list[str]:
+    """Return what the tokenizer cannot cope with, without the advice, which is for the owner."""
+    reference_set, metrics = next(_steps(submission.challenge))
+    tokenizer = scorers.get(reference_set, metrics).references.tokenizer
+    found = find_problems({"captions": submission.captions}, tokenizer)
+    return [problem.partition("; ")[0].removeprefix("captions: ") for problem in found]
+
+
 def _steps(challenge: Challenge) -> Iterator[tuple[HiddenReferences, Labelled]]:
     """Yield sets of references with metrics that share their work."""
     families: dict[Hashable, list[tuple[str, Metric]]] = defaultdict(list)
-    for label, metric in get_metrics(challenge.metrics).items():
+    for label, metric in challenge.labelled_metrics.items():
         families[metric.row_key].append((label, metric))
     for reference_set in challenge.reference_sets.all():
         for metrics in families.values():
@@ -156,16 +166,18 @@ def _write_scores(
     measured: list[Measured],
     prints: Prints,
     detector: Detector | None,
+    told: list[str],
 ) -> None:
     """Write everything or nothing; the claim decides, and a constraint stands behind it.
 
     Scores of an earlier time are replaced. A submission that was scored before is no probe now.
     """
     with transaction.atomic():
-        # Of two at once that are alike, the second must see the first.
-        challenge = Challenge.objects.select_for_update().get(pk=submission.challenge_id)
-        found_out = detector.judge(challenge) if detector else {}
-        claim.finish(Submission.State.SCORED, packed_prints=prints.pack(), **found_out)
+        # Of two at once that are alike, the second must see the first, in whichever phase.
+        main = Challenge.objects.select_for_update().get(pk=submission.challenge.main.pk)
+        found_out = detector.judge(main) if detector else {}
+        kept = {"packed_prints": prints.pack(), "warnings": told}
+        claim.finish(Submission.State.SCORED, **kept, **found_out)
         submission.scores.all().delete()
         submission.rows.all().delete()
         for found in measured:

@@ -4,16 +4,42 @@ from __future__ import annotations
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from cidery.app.challenges.models import Challenge, Participation, Submission
+from cidery.app.challenges.models import (
+    Announcement,
+    Challenge,
+    ChallengeFile,
+    Membership,
+    Participation,
+    Submission,
+)
 from cidery.app.challenges.ranking import Mark
-from cidery.metrics import get_metrics
+from cidery.app.web.roles import Role
+
+
+class PhaseData(serializers.ModelSerializer[Challenge]):
+    """A phase of a challenge, which is a challenge with an address of its own."""
+
+    class Meta:
+        """What helps to choose."""
+
+        model = Challenge
+        fields = ("slug", "phase", "opens", "closes", "is_open", "is_to_come")
 
 
 class ChallengeData(serializers.ModelSerializer[Challenge]):
-    """A challenge, as everyone may see it."""
+    """A challenge, or a phase of one, as everyone may see it."""
 
+    title = serializers.CharField(source="full_title")
+    main = serializers.CharField(
+        source="main.slug", help_text="Of a phase, the challenge that has the teams."
+    )
+    entry = serializers.CharField(source="main.entry")
+    exact_scores = serializers.BooleanField(source="shows_all_digits")
+    image_scores_open = serializers.BooleanField(source="opens_images")
+    phases = serializers.SerializerMethodField(help_text="All of them, where there are several.")
     metrics = serializers.SerializerMethodField()
     reference_sets: serializers.SlugRelatedField[Any] = serializers.SlugRelatedField(
         slug_field="name", many=True, read_only=True
@@ -31,11 +57,17 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
 
         model = Challenge
         fields = (
-            *("slug", "title", "description", "metrics", "frequencies", "reference_sets"),
-            *("image_count", "opens", "closes", "is_open", "is_to_come", "per_day", "in_all"),
+            *("slug", "title", "description", "metrics", "language", "frequencies"),
+            *("reference_sets", "image_count", "opens", "closes", "is_open", "is_to_come"),
+            *("per_day", "in_all"),
             *("visibility", "entry", "leaderboard_open", "image_scores_open", "scores_hidden"),
-            *("hides_scores", "exact_scores", "slices_by", "slices"),
+            *("hides_scores", "exact_scores", "slices_by", "slices", "main", "phase", "phases"),
         )
+
+    @extend_schema_field(PhaseData(many=True))
+    def get_phases(self, challenge: Challenge) -> Any:
+        """Return the phases that one may see."""
+        return list_phases(challenge, self.context["request"].user)
 
     def get_slices(self, challenge: Challenge) -> dict[str, int]:
         """Return the number of images by slice."""
@@ -44,21 +76,39 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
 
     def get_metrics(self, challenge: Challenge) -> list[str]:
         """Return the metrics' names, families spelt out."""
-        return list(get_metrics(challenge.metrics))
+        return list(challenge.labelled_metrics)
 
     def get_image_count(self, challenge: Challenge) -> int:
         """Return the number of images."""
         return len(challenge.images)
 
 
+def list_phases(challenge: Challenge, account: Any) -> Any:
+    """Return the phases that an account may see, where there are several."""
+    if not challenge.phase:
+        return []
+    found = challenge.family.visible_to(account).defer("packed_images", "packed_slices")
+    return PhaseData(found, many=True).data
+
+
 class ListedChallenge(serializers.ModelSerializer[Challenge]):
     """A challenge in the list."""
+
+    phases = serializers.SerializerMethodField(help_text="All of them, where there are several.")
+
+    @extend_schema_field(PhaseData(many=True))
+    def get_phases(self, challenge: Challenge) -> Any:
+        """Return the phases that one may see."""
+        return list_phases(challenge, self.context["request"].user)
 
     class Meta:
         """What helps to choose."""
 
         model = Challenge
-        fields = ("slug", "title", "opens", "closes", "is_open", "is_to_come", "visibility")
+        fields = (
+            *("slug", "title", "opens", "closes", "is_open", "is_to_come", "visibility"),
+            "phases",
+        )
 
 
 class ChallengesData(serializers.Serializer[Any]):
@@ -72,7 +122,17 @@ class ColumnData(serializers.Serializer[Any]):
 
     reference_set = serializers.CharField()
     metric = serializers.CharField()
+    slice = serializers.CharField(help_text="Whose images its scores are of; empty: all.")
     key = serializers.CharField(help_text="For `sort`.")
+    decimals = serializers.IntegerField(help_text="To which its scores are written.")
+    title = serializers.CharField(help_text="Below the title of its group.")
+
+
+class ColumnGroup(serializers.Serializer[Any]):
+    """Columns that are side by side under a common title."""
+
+    title = serializers.CharField()
+    count = serializers.IntegerField(help_text="Of its columns.")
 
 
 class CellData(serializers.Serializer[Any]):
@@ -86,6 +146,7 @@ class CellData(serializers.Serializer[Any]):
         help_text="tied: no significant difference from the best was found.",
     )
     p = serializers.FloatField(allow_null=True)
+    decimals = serializers.IntegerField(help_text="To which it is written.")
 
 
 class EntryData(serializers.Serializer[Any]):
@@ -99,27 +160,90 @@ class EntryData(serializers.Serializer[Any]):
     cells = CellData(source="scores", many=True, help_text="In the order of the columns.")
 
 
+class ChartData(serializers.Serializer[Any]):
+    """The chart of a leaderboard."""
+
+    text = serializers.CharField(help_text="What it says.")
+    width = serializers.IntegerField()
+    height = serializers.IntegerField()
+
+
 class LeaderboardData(serializers.Serializer[Any]):
     """Teams by score."""
 
     columns = ColumnData(many=True)
+    groups = ColumnGroup(many=True, help_text="Of the columns, where there are several.")
     sort = serializers.CharField()
     descending = serializers.BooleanField()
     slice = serializers.CharField(help_text="Whose images the scores are of; empty: all.")
-    decimals = serializers.IntegerField(
-        source="precision.shown", help_text="To which scores are written."
+    by_slice = serializers.CharField(
+        help_text="The metric whose scores in all slices are the columns, if it is so."
     )
+    decimals = serializers.IntegerField(help_text="To which scores of these images are written.")
     entries = EntryData(many=True)
+    chart = ChartData()
+
+
+class QuotaData(serializers.Serializer[Any]):
+    """How many submissions your team may make, and how many are left."""
+
+    per_day = serializers.IntegerField()
+    in_all = serializers.IntegerField()
+    left_today = serializers.IntegerField()
+    left = serializers.IntegerField()
+    shared_with = serializers.CharField(
+        help_text="Phases with the same references, whose submissions count too."
+    )
+
+
+class AnnouncementData(serializers.ModelSerializer[Announcement]):
+    """News of a challenge."""
+
+    class Meta:
+        """The text is Markdown."""
+
+        model = Announcement
+        fields = ("id", "title", "text", "created")
+
+
+class FileData(serializers.ModelSerializer[ChallengeFile]):
+    """A file to download, from …/files/ID."""
+
+    title = serializers.CharField(source="name")
+
+    class Meta:
+        """All but what is in it."""
+
+        model = ChallengeFile
+        fields = ("id", "title", "about", "for_teams", "size", "created")
 
 
 class ChallengePageData(serializers.Serializer[Any]):
     """A challenge with its leaderboard."""
 
     challenge = ChallengeData()
+    team = serializers.CharField(help_text="For which you act; empty for strangers.")
+    quota = QuotaData(allow_null=True)
+    announcements = AnnouncementData(many=True, help_text="The newest ones.")
+    files = FileData(many=True, help_text="To download.")
     participation = serializers.CharField(
         help_text="Where teams need approval: asked, approved or refused; empty before one asks."
     )
     leaderboard = LeaderboardData(allow_null=True)
+
+
+class AnnouncementsData(serializers.Serializer[Any]):
+    """All news of a challenge."""
+
+    challenge = ChallengeData()
+    announcements = AnnouncementData(many=True)
+
+
+class FilesData(serializers.Serializer[Any]):
+    """A challenge's files."""
+
+    challenge = ChallengeData()
+    files = FileData(many=True)
 
 
 class ImagesData(serializers.Serializer[Any]):
@@ -151,6 +275,15 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
 
     challenge = serializers.CharField(source="challenge.slug")
     team = serializers.CharField(source="team.name")
+    author = serializers.SerializerMethodField(
+        help_text="The account that sent it; shown to its team and the owner."
+    )
+
+    def get_author(self, submission: Submission) -> str:
+        """Return the name to those whom it concerns."""
+        account = self.context["request"].user
+        seen = submission.belongs_to(account) or Role.OWNER.admits(account)
+        return submission.author.name if seen and submission.author else ""
 
     class Meta:
         """Its captions stay inside."""
@@ -158,7 +291,8 @@ class SubmissionData(serializers.ModelSerializer[Submission]):
         model = Submission
         fields: tuple[str, ...] = (
             *("id", "challenge", "team", "title", "created", "state", "steps_done", "steps"),
-            *("scored", "is_withheld", "waits_for_owner"),
+            *("scored", "is_withheld", "waits_for_owner", "author", "is_private", "is_chosen"),
+            "withdrawn",
         )
 
 
@@ -179,8 +313,15 @@ class SubmissionPageData(serializers.Serializer[Any]):
     scores = ScoreData(many=True)
     slice_scores = SliceScoreData(many=True)
     shows_images = serializers.BooleanField(help_text="Whether you may see single images' scores.")
+    can_change = serializers.BooleanField(
+        help_text="Whether you may have it ranked, keep it private or withdraw it."
+    )
     hides_scores = serializers.BooleanField(
         help_text="Whether its scores are hidden: until the challenge closes, or for the owner."
+    )
+    warnings = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What the tokenizer cannot cope with in the captions; for team and owner.",
     )
 
 
@@ -199,7 +340,37 @@ class TeamData(serializers.ModelSerializer[Participation]):
 
     def get_submissions(self, found: Participation) -> int:
         """Return how many submissions it has made."""
-        return found.challenge.submissions.filter(team=found.team_id).count()
+        made = Submission.objects.filter(challenge__in=found.challenge.family)
+        return made.filter(team=found.team_id).count()
+
+
+class MemberData(serializers.ModelSerializer[Membership]):
+    """Someone in a team."""
+
+    name = serializers.CharField(source="account.name")
+
+    class Meta:
+        """What the others in the team see."""
+
+        model = Membership
+        fields = ("name", "may_submit", "joined")
+
+
+class OwnTeam(serializers.Serializer[Any]):
+    """The team for which you act."""
+
+    team = serializers.CharField()
+    is_mine = serializers.BooleanField(help_text="Whether you made it, and invite people to it.")
+    members = MemberData(many=True)
+    link = serializers.CharField(
+        required=False, help_text="An invite that was just made; it works once, for a week."
+    )
+
+
+class InvitedTeam(serializers.Serializer[Any]):
+    """The team of an invite."""
+
+    team = serializers.CharField(source="team.name")
 
 
 class TeamsData(serializers.Serializer[Any]):
@@ -217,7 +388,9 @@ class SubmissionsData(serializers.Serializer[Any]):
     participation = serializers.CharField(
         help_text="Where teams need approval: asked, approved or refused; empty before one asks."
     )
-    admitted = serializers.BooleanField(help_text="Whether you may submit.")
+    admitted = serializers.BooleanField(help_text="Whether your team may submit.")
+    may_submit = serializers.BooleanField(help_text="Whether your team lets you submit.")
+    quota = QuotaData(allow_null=True)
     submissions = SubmissionData(many=True)
 
 
@@ -252,7 +425,7 @@ class ContrastData(serializers.Serializer[Any]):
 
     reference_set = serializers.SerializerMethodField()
     metric = serializers.SerializerMethodField()
-    slice = serializers.CharField(help_text="Empty: all images.")
+    slice = serializers.CharField(source="column.slice", help_text="Empty: all images.")
     first = serializers.FloatField()
     second = serializers.FloatField()
     difference = serializers.FloatField()

@@ -5,9 +5,10 @@ from __future__ import annotations
 from django.conf import settings
 from django.core.cache import cache
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
+from django.urls import reverse
 
-from cidery.app.challenges.models import Challenge, Submission
+from cidery.app.challenges.models import Announcement, Challenge, Participation, Submission
 from cidery.app.challenges.ranking import compare_with_best, find_difference, pair_scores
 from cidery.app.challenges.scorers import ScorerCache
 from cidery.app.challenges.scoring import (
@@ -15,6 +16,8 @@ from cidery.app.challenges.scoring import (
     find_waiting,
     score_submission,
 )
+from cidery.app.web.mail import address_of, send
+from cidery.app.web.models import Account
 from cidery.app.web.queue import queue, sweep
 
 SCORERS = ScorerCache()
@@ -63,6 +66,37 @@ def _comparison_key(first: Submission, second: Submission) -> str:
 def queue_scoring(submission: Submission) -> None:
     """Queue a submission once the transaction that stores it is committed."""
     transaction.on_commit(lambda: score(submission.pk), robust=True)
+
+
+@queue.task()  # type: ignore[untyped-decorator]
+def mail_announcement(announcement: int) -> None:
+    """Mail an announcement to the teams that take part."""
+    for found in Announcement.objects.filter(pk=announcement).select_related("challenge"):
+        path = reverse("announcements", kwargs={"challenge": found.challenge.slug})
+        for address in list_addresses(found.challenge):
+            send(address, f"{found.challenge.title}: {found.title}", found.text, path)
+
+
+@queue.task()  # type: ignore[untyped-decorator]
+def mail_decision(participation: int) -> None:
+    """Mail a team that the owner has decided on it."""
+    for found in Participation.objects.filter(pk=participation).select_related("challenge", "team"):
+        approved = found.state == Participation.State.APPROVED
+        text = "Your team may submit now." if approved else "Your team may not submit."
+        for address in address_of(found.team):
+            send(address, found.challenge.title, text, found.challenge.get_absolute_url())
+
+
+def list_addresses(challenge: Challenge) -> list[str]:
+    """Return the addresses of the teams that take part, members included; each once."""
+    approved = challenge.teams.filter(state=Participation.State.APPROVED)
+    submitted = Submission.objects.filter(challenge__in=challenge.family)
+    teams = {*approved.values_list("team", flat=True), *submitted.values_list("team", flat=True)}
+    refused = challenge.teams.filter(state=Participation.State.REFUSED)
+    teams -= set(refused.values_list("team", flat=True))
+    people = Account.objects.filter(Q(pk__in=teams) | Q(membership__team__in=teams))
+    active = people.filter(is_active=True).order_by("pk")
+    return list(dict.fromkeys(a for account in active for a in address_of(account)))
 
 
 @sweep

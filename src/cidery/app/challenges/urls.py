@@ -7,6 +7,8 @@ from cidery.app.challenges.pages import (
     charts,
     comparisons,
     exploring,
+    members,
+    news,
     owner,
     submissions,
 )
@@ -21,6 +23,24 @@ urlpatterns: list[URLPattern] = [
         owner.ChallengeSettings.as_view(),
         name="settings",
     ),
+    path(
+        "challenges/<slug:challenge>/announcements",
+        news.Announcements.as_view(),
+        name="announcements",
+    ),
+    path(
+        "challenges/<slug:challenge>/announcements/<int:announcement>/delete",
+        news.DeleteAnnouncement.as_view(),
+        name="delete-announcement",
+    ),
+    path("challenges/<slug:challenge>/files", news.Files.as_view(), name="files"),
+    path("challenges/<slug:challenge>/files/<int:file>", news.Download.as_view(), name="file"),
+    path(
+        "challenges/<slug:challenge>/files/<int:file>/delete",
+        news.DeleteFile.as_view(),
+        name="delete-file",
+    ),
+    path("challenges/<slug:challenge>/new-phase", owner.NewPhase.as_view(), name="new-phase"),
     path("challenges/<slug:challenge>/rescore", owner.Rescore.as_view(), name="rescore"),
     path(
         "challenges/<slug:challenge>/submissions",
@@ -33,6 +53,11 @@ urlpatterns: list[URLPattern] = [
         submissions.TakePart.as_view(),
         name="take-part",
     ),
+    path(
+        "challenges/<slug:challenge>/leaderboard.csv",
+        challenges.LeaderboardFile.as_view(),
+        name="leaderboard-file",
+    ),
     path("challenges/<slug:challenge>/chart", charts.Chart.as_view(), name="chart"),
     path(
         "challenges/<slug:challenge>/compare",
@@ -40,6 +65,9 @@ urlpatterns: list[URLPattern] = [
         name="compare",
     ),
     path("submissions/<int:submission>", submissions.SubmissionPage.as_view(), name="submission"),
+    path("team", members.Team.as_view(), name="team"),
+    path("join-team/<slug:key>", members.JoinTeam.as_view(), name="join-team"),
+    path("submissions/<int:submission>/standing", submissions.Standing.as_view(), name="standing"),
     path("submissions/<int:submission>/decision", owner.Decision.as_view(), name="decision"),
     path(
         "submissions/<int:submission>/images",

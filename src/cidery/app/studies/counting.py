@@ -1,26 +1,29 @@
 """Counting: from answers to judgments, agreement, winners and what is known of each judge.
 
-An answer counts if its judge is not excluded, its item is not an attention check, and, for
-sentences, if no reviewer has rejected it. Everything here is computed again from the
-answers that count.
+An answer counts if its judge is not excluded, its item is neither an attention check nor training,
+it was given neither in the pilot nor too fast, and, for sentences, if no reviewer has rejected it.
+Everything here is computed again from the answers that count.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from django.db.models import Count as Counted
 from django.db.models import F, QuerySet
 
 from cidery.app.studies.items import Content
 from cidery.app.studies.models import Assignment, Item, Judge, Study
+from cidery.app.studies.quality import find_flags
 from cidery.meta import Agreement, Dataset, evaluate
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
@@ -28,13 +31,20 @@ from cidery.statistics import Floats, Interval
 from cidery.statistics.reliability import fleiss_kappa, krippendorff_alpha
 
 ANSWERED = Assignment.State.ANSWERED
+Key: TypeAlias = tuple[int, int]
+"""An item, and the place of a set in it; 0 where there is nothing to tell apart."""
 
 
 def counted_answers(study: Study) -> QuerySet[Assignment]:
     """Return the answers that count, in the order of items and of time."""
     return (
         Assignment.objects.filter(
-            study=study, state=ANSWERED, judge__excluded=False, item__known_answer=None
+            study=study,
+            state=ANSWERED,
+            pilot=False,
+            too_fast=False,
+            judge__excluded=False,
+            item__known_answer=None,
         )
         .exclude(review=Assignment.Review.REJECTED)
         .order_by("item__number", "answered", "pk")
@@ -75,6 +85,34 @@ class JudgeSummary:
     median_seconds: float | None
     with_majority: float | None
     """Share of answers that are the item's majority, of pairs that have one."""
+    flags: list[str]
+    """What an owner should look at."""
+
+
+def _take_apart(content: Content) -> list[Content]:
+    """Return an item's sets, each as a line of judgments has it; anything else as it is."""
+    if "sets" not in content:
+        return [content]
+    names = content.get("systems") or [f"set {n}" for n in range(1, len(content["sets"]) + 1)]
+    return [
+        {"image": content["image"], "captions": captions, "system": name}
+        for captions, name in zip(content["sets"], names, strict=True)
+    ]
+
+
+def _list_values(
+    value: float | None, ratings: dict[str, float] | None
+) -> Iterator[tuple[int, float]]:
+    """Yield the place of each set that was rated, and its rating; or the one answer there is."""
+    if ratings:
+        yield from ((int(place), one) for place, one in ratings.items())
+    elif value is not None:
+        yield 0, value
+
+
+def _shorten(answers: list[float]) -> list[float] | list[int]:
+    whole = all(answer.is_integer() for answer in answers)
+    return list(map(int, answers)) if whole else answers
 
 
 def _win(content: Content, votes: int) -> Winner:
@@ -83,25 +121,46 @@ def _win(content: Content, votes: int) -> Winner:
 
 
 class Count:
-    """A study's answers, read once and counted in every way."""
+    """A study's answers, read once and counted in every way.
 
-    def __init__(self, study: Study) -> None:
+    Of several questions one is counted, the first by default; only `judgments` has all.
+    """
+
+    def __init__(self, study: Study, question: str = "") -> None:
         self.study = study
+        self.question = question
 
     @cached_property
-    def items(self) -> dict[int, Content]:
-        """Item key -> content, without attention checks."""
+    def items(self) -> dict[Key, Content]:
+        """Key -> content, without attention checks; each of several sets has one of its own."""
         found = Item.objects.filter(study=self.study, known_answer=None).order_by("number")
-        return dict(found.values_list("pk", "content"))
+        return {
+            (item, place): content
+            for item, whole in found.values_list("pk", "content")
+            for place, content in enumerate(_take_apart(whole))
+        }
 
     @cached_property
-    def values(self) -> dict[int, list[float]]:
-        """Item key -> the answers that count."""
-        grouped: dict[int, list[float]] = defaultdict(list)
-        for item, value in counted_answers(self.study).values_list("item_id", "value"):
-            if value is not None:
-                grouped[item].append(value)
+    def values(self) -> dict[Key, list[float]]:
+        """Key -> the answers that count."""
+        return self._group(self.question)
+
+    def _group(self, question: str) -> dict[Key, list[float]]:
+        grouped: dict[Key, list[float]] = defaultdict(list)
+        for item, value, ratings in self._answers:
+            if ratings is None or not self.study.questions:
+                for place, one in _list_values(value, ratings):
+                    grouped[item, place].append(one)
+            else:
+                name = question or self.study.questions[0]["name"]
+                if name in ratings:
+                    grouped[item, 0].append(ratings[name])
         return grouped
+
+    @cached_property
+    def _answers(self) -> list[tuple[int, float | None, dict[str, float] | None]]:
+        answers: Any = counted_answers(self.study)
+        return list(answers.values_list("item_id", "value", "ratings"))
 
     @cached_property
     def ratings(self) -> Floats:
@@ -118,11 +177,12 @@ class Count:
         if self.study.design != Study.Design.TRIPLET:
             for image, references in self.study.references.items():
                 yield {"image": image, "references": references}
+        names = [question["name"] for question in self.study.questions]
+        by_question = {name: self._group(name) for name in names}
         for item, content in self.items.items():
             if item in self.values:
-                answers = self.values[item]
-                whole = all(answer.is_integer() for answer in answers)
-                yield {**content, key: list(map(int, answers)) if whole else answers}
+                told = {name: _shorten(found.get(item, [])) for name, found in by_question.items()}
+                yield {**content, key: told or _shorten(self.values[item])}
 
     def dataset(self) -> Dataset:
         """Return the judgments as `cidery meta` reads them."""
@@ -165,8 +225,8 @@ class Count:
         return bool(self.ratings.shape[1] > 1)
 
     @cached_property
-    def majorities(self) -> dict[int, float]:
-        """Item key -> the sign of its votes."""
+    def majorities(self) -> dict[Key, float]:
+        """Key -> the sign of its votes."""
         return {item: float(np.sign(sum(values))) for item, values in self.values.items()}
 
     @cached_property
@@ -182,8 +242,16 @@ class Count:
     def judges(self) -> list[JudgeSummary]:
         """Return how each judge does, excluded ones too."""
         rows = Assignment.objects.filter(study=self.study, state=ANSWERED).values_list(
-            "judge_id", "item_id", "value", "given", "answered", "item__known_answer"
+            "judge_id",
+            "item_id",
+            "value",
+            "given",
+            "answered",
+            "item__known_answer",
+            "swapped",
+            "too_fast",
         )
+        rows = rows.filter(item__training=False)
         answers: dict[int, list[Any]] = defaultdict(list)
         for judge, *row in rows:
             answers[judge].append(row)
@@ -195,13 +263,15 @@ class Count:
         ]
 
     def _summarize(self, judge: Judge, rows: list[Any]) -> JudgeSummary:
-        checks = [(value, known) for _, value, _, _, known in rows if known is not None]
+        checks = [(value, known) for _, value, _, _, known, *_ in rows if known is not None]
         decided = [
-            value == self.majorities[item]
-            for item, value, _, _, known in rows
-            if known is None and self.study.is_pairwise and self.majorities.get(item)
+            value == self.majorities[item, 0]
+            for item, value, _, _, known, *_ in rows
+            if known is None and self.study.is_pairwise and self.majorities.get((item, 0))
         ]
-        spans = [(answered - given).total_seconds() for _, _, given, answered, _ in rows]
+        spans = [(answered - given).total_seconds() for _, _, given, answered, *_ in rows]
+        right = sum(value == known for value, known in checks)
+        sides = [(-value if swapped else value) for _, value, *_, swapped, _ in rows if value]
         return JudgeSummary(
             id=judge.pk,
             worker=judge.worker,
@@ -211,15 +281,37 @@ class Count:
             codes=[visit.code for visit in judge.visits.all() if visit.code],
             answers=len(rows) - len(checks),
             checks=len(checks),
-            checks_right=sum(value == known for value, known in checks),
+            checks_right=right,
             median_seconds=median(spans) if spans else None,
             with_majority=sum(decided) / len(decided) if decided else None,
+            flags=list(
+                find_flags(spans, right, len(checks), sides, sum(fast for *_, fast in rows))
+            ),
         )
+
+
+def count_choices(study: Study) -> dict[str, int]:
+    """Return how often judges said so instead of an answer: tie, neither, skip, broken."""
+    told = Assignment.objects.filter(study=study, pilot=False, judge__excluded=False)
+    found = told.exclude(choice="").values_list("choice").annotate(count=Counted("pk"))
+    return dict(found.order_by("choice"))
+
+
+def find_broken(study: Study) -> dict[str, int]:
+    """Return images that judges could not see, with how many have said so."""
+    told = Assignment.objects.filter(study=study, choice=Assignment.Choice.BROKEN)
+    images: Any = told.values_list("item__content__image", flat=True)
+    return dict(Tally(images).most_common())
 
 
 def check_accuracy(study: Study) -> tuple[int, int]:
     """Return how many attention checks were answered right, and how many in all."""
     checks = Assignment.objects.filter(
-        study=study, state=ANSWERED, judge__excluded=False, item__known_answer__isnull=False
+        study=study,
+        state=ANSWERED,
+        pilot=False,
+        judge__excluded=False,
+        item__known_answer__isnull=False,
+        item__training=False,
     )
     return checks.filter(value=F("item__known_answer")).count(), checks.count()

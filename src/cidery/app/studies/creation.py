@@ -11,7 +11,7 @@ import numpy as np
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from cidery.app.studies.definition import Definition, StudyFields
+from cidery.app.studies.definition import Definition, Lesson, StudyFields
 from cidery.app.studies.items import (
     Content,
     Design,
@@ -32,21 +32,28 @@ def create_study(definition: Definition) -> Study:
     """Create a study with its items, attention checks and free slots, in shuffled order."""
     with transaction.atomic():
         study = Study(**definition.fields)
+        study.translate_defaults()
         study.references = definition.used_references()
         study.item_count = len(definition.items)
         study.check_count = len(definition.checks)
-        _save(study)
-        items = _add_items(study, definition.items, definition.checks)
-        orders = shuffle_slots(len(items), study.judges_each, study.seed)
-        Assignment.objects.bulk_create(
-            [
-                Assignment(study=study, item=item, slot=slot, order=orders[slot][number])
-                for slot in range(study.judges_each)
-                for number, item in enumerate(items)
-            ],
-            batch_size=BATCH,
-        )
+        study.training_count = len(definition.training)
+        save_new(study)
+        items = _add_items(study, definition.items, definition.checks, definition.training)
+        add_slots(study, items)
     return study
+
+
+def add_slots(study: Study, items: Sequence[Item]) -> None:
+    """Give every item a free slot for each of its judges, in shuffled order."""
+    orders = shuffle_slots(len(items), study.judges_each, study.seed)
+    Assignment.objects.bulk_create(
+        [
+            Assignment(study=study, item=item, slot=slot, order=orders[slot][number])
+            for slot in range(study.judges_each)
+            for number, item in enumerate(items)
+        ],
+        batch_size=BATCH,
+    )
 
 
 def add_references(study: Study, source: Readable) -> int:
@@ -70,7 +77,8 @@ def add_references(study: Study, source: Readable) -> int:
     return len(locked.references)
 
 
-def _save(study: Study) -> None:
+def save_new(study: Study) -> None:
+    """Store a new study, or say that there is one of its name."""
     try:
         study.save()
     except IntegrityError:  # between the check of the fields and now
@@ -88,9 +96,12 @@ def shuffle_slots(items: int, judges: int, seed: int) -> list[list[int]]:
 
 
 def _add_items(
-    study: Study, contents: Sequence[Content], checks: Sequence[tuple[Content, float]] = ()
+    study: Study,
+    contents: Sequence[Content],
+    checks: Sequence[tuple[Content, float]] = (),
+    training: Sequence[Lesson] = (),
 ) -> list[Item]:
-    """Store items and attention checks, and return the items.
+    """Store items, attention checks and training, and return the items.
 
     They get their keys, which stand in the addresses of images, in random order: were the last ones
     the checks, judges could tell them.
@@ -102,6 +113,17 @@ def _add_items(
     mixed = items + [
         Item(study=study, number=study.item_count + number, content=content, known_answer=answer)
         for number, (content, answer) in enumerate(checks, start=1)
+    ]
+    mixed += [
+        Item(
+            study=study,
+            number=study.item_count + len(checks) + number,
+            content=lesson.content,
+            known_answer=lesson.answer,
+            training=True,
+            explanation=lesson.why,
+        )
+        for number, lesson in enumerate(training, start=1)
     ]
     secrets.SystemRandom().shuffle(mixed)
     Item.objects.bulk_create(mixed, batch_size=BATCH)
@@ -125,12 +147,12 @@ def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> St
         raise FormatError(f"{path}: there are no judgments in it")
     design = _guess_design(judged[0])
     answers = [_get_some(design, record) for record in judged]
-    fields = _check_fields(name, title or name, design, max(map(len, answers)))
+    fields = check_fields(name, title or name, design, max(map(len, answers)))
     contents = [check_content(design, record) for record in judged]
     with transaction.atomic():
         study = Study(**fields, references=references, item_count=len(contents))
         study.state, study.closed = Study.State.CLOSED, timezone.now()
-        _save(study)
+        save_new(study)
         _add_answers(study, _add_items(study, contents), answers)
     return study
 
@@ -150,7 +172,8 @@ def _get_some(design: Design, record: Record) -> list[float]:
     return answers
 
 
-def _check_fields(name: str, title: str, design: Design, judges: int) -> dict[str, Any]:
+def check_fields(name: str, title: str, design: str, judges: int) -> dict[str, Any]:
+    """Return the fields of a new study, or say what is wrong with them."""
     given = {"name": name, "title": title, "design": design, "judges_each": judges}
     form = StudyFields(data=given)
     if not form.is_valid():

@@ -14,6 +14,7 @@ from rest_framework import serializers
 
 from cidery.app.studies.images import find_image
 from cidery.app.studies.items import (
+    LONGEST_TEXT,
     UNSTORABLE,
     Content,
     Design,
@@ -36,6 +37,7 @@ SITE = re.compile(
     r"|http://(localhost|127\.0\.0\.1)(:[0-9]{1,5})?"
 )
 """One that may show a study in a frame; without https only on this machine, to try it."""
+MOST_QUESTIONS = 10
 ABOUT_IMAGES = (Study.Design.PAIRWISE, Study.Design.RATING, Study.Design.COLLECTION)
 """Designs whose own question names the image."""
 
@@ -54,22 +56,46 @@ class ExampleData(serializers.Serializer[Any]):
     why = serializers.CharField(max_length=500, allow_blank=True, required=False, default="")
 
 
+class QuestionData(serializers.Serializer[Any]):
+    """One of several questions about an item."""
+
+    name = serializers.RegexField(
+        r"\A[A-Za-z][A-Za-z0-9_-]{0,39}\Z",
+        help_text="In exports: letters, digits, hyphens.",
+        error_messages={"invalid": "A name has letters, digits and hyphens, such as fluency."},
+    )
+    text = serializers.CharField(max_length=500, help_text="What judges read.")
+
+
 class StudyFields(serializers.ModelSerializer[Study]):
     """What a study asks, of whom and how."""
 
     examples = ExampleData(many=True, required=False)
+    questions = QuestionData(many=True, required=False)
 
     class Meta:
         """All that an owner chooses."""
 
         model = Study
         fields: ClassVar[list[str]] = [
-            "name", "title", "design", "question", "instructions", "consent", "judges_each",
-            "timeout_minutes", "items_per_judge", "check_every", "images", "scale_low",
+            "name", "title", "design", "language", "question", "instructions", "consent", "contact",
+            "judges_each",
+            "timeout_minutes", "items_per_judge", "check_every", "fewest_checks_right",
+            "checks_before", "fewest_seconds", "images", "scale_low",
             "scale_high", "scale_step", "scale_low_label", "scale_high_label", "fewest_words",
             "most_words", "forbidden", "examples", "completion_code", "completion_url", "frames",
-            "seed",
+            "questions", "allow_ties", "allow_neither", "allow_skip", "ask_comment", "seed",
+            "state",
         ]  # fmt: skip
+
+    def validate_questions(self, value: list[dict[str, str]]) -> list[dict[str, str]]:
+        """Answers are told apart by the names of their questions."""
+        names = [question["name"] for question in value]
+        if len(set(names)) < len(names):
+            raise serializers.ValidationError("Two questions have the same name.")
+        if len(names) > MOST_QUESTIONS:
+            raise serializers.ValidationError(f"There are at most {MOST_QUESTIONS} questions.")
+        return value
 
     def validate_images(self, value: str) -> str:
         """Images are named by their id; only who runs the server may point at its files."""
@@ -101,7 +127,9 @@ class StudyFields(serializers.ModelSerializer[Study]):
         study = scale_of(attrs)
         width = study.scale_high - study.scale_low
         if not 0 < width < math.inf:
-            raise serializers.ValidationError({"scale_high": "It must lie above scale_low."})
+            raise serializers.ValidationError(
+                {"scale_high": "It must lie above the lowest number."}
+            )
         if not 1 <= width / study.scale_step <= MOST_STEPS - 1:
             raise serializers.ValidationError(
                 {"scale_step": f"The scale must have 2 to {MOST_STEPS} steps."}
@@ -109,12 +137,18 @@ class StudyFields(serializers.ModelSerializer[Study]):
         steps = width / study.scale_step
         if abs(steps - round(steps)) > 1e-6:  # the highest button would be another number
             raise serializers.ValidationError(
-                {"scale_step": "It must divide the scale: scale_high is one of the steps."}
+                {"scale_step": "It must divide the scale: the highest number is one of the steps."}
             )
         if len(study.labels) <= round(steps):
             raise serializers.ValidationError({"scale_step": "The steps must differ from another."})
         if study.fewest_words > study.most_words:
-            raise serializers.ValidationError({"most_words": "It must not be below fewest_words."})
+            raise serializers.ValidationError(
+                {"most_words": "It must not be below the fewest words."}
+            )
+        if attrs.get("questions") and attrs.get("design") != Study.Design.RATING:
+            raise serializers.ValidationError(
+                {"questions": "Only ratings have several questions; make a study for each."}
+            )
         return attrs
 
 
@@ -123,6 +157,11 @@ class SourceFields(serializers.Serializer[Any]):
 
     sets = serializers.BooleanField(
         required=False, default=False, help_text="Rate all captions of an image as a set."
+    )
+    together = serializers.BooleanField(
+        required=False,
+        default=False,
+        help_text="Ratings: show the sets of captions of all systems side by side.",
     )
     references_each = serializers.IntegerField(
         required=False,
@@ -156,11 +195,21 @@ class StudyFile(StudyFields):
 
     items = FileSources()
     checks = serializers.ListField(child=serializers.DictField(), required=False, default=list)
+    training = serializers.ListField(child=serializers.DictField(), required=False, default=list)
 
     class Meta(StudyFields.Meta):
         """The study's own fields, and where its items come from."""
 
-        fields: ClassVar[list[str]] = [*StudyFields.Meta.fields, "items", "checks"]
+        fields: ClassVar[list[str]] = [*StudyFields.Meta.fields, "items", "checks", "training"]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """An item that comes first, whose right answer judges are told afterwards."""
+
+    content: Content
+    answer: float
+    why: str
 
 
 @dataclass(frozen=True)
@@ -173,6 +222,7 @@ class Definition:
     checks: Sequence[tuple[Content, float]] = ()
     """Items with their right answers."""
     references: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    training: Sequence[Lesson] = ()
 
     def __post_init__(self) -> None:
         if not self.items:
@@ -185,6 +235,8 @@ class Definition:
                 "the question is about an image, and no images are shown: give images, or a "
                 "question that can be answered without them"
             )
+        if self.fields.get("questions") and any("sets" in item for item in self.items):
+            raise FormatError("sets side by side are rated by one question, not by several")
         if len(self.items) > MOST_ITEMS:
             raise FormatError(f"the study has {len(self.items)} items, more than {MOST_ITEMS}")
         for image, captions in self.references.items():
@@ -197,7 +249,8 @@ class Definition:
         study = Study(images=self.fields.get("images", ""))
         if not study.has_local_images:
             return
-        contents = (*self.items, *(content for content, _ in self.checks))
+        known = (content for content, _ in self.checks)
+        contents = (*self.items, *known, *(lesson.content for lesson in self.training))
         names = dict.fromkeys(content["image"] for content in contents)
         missing = [name for name in names if find_image(study, name) is None]
         if missing:
@@ -227,14 +280,15 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
         raise FormatError(f"{path}, {first_error(form.errors)}")
     values = dict(form.validated_data)
     folder = Path(path).absolute().parent
-    sources, checks = values.pop("items"), values.pop("checks")
+    sources, checks, training = (values.pop(name) for name in ("items", "checks", "training"))
     if values.get("images") and not values["images"].startswith(WEB):
         values["images"] = str(folder / values["images"])
     design = values["design"]
     items, references = _read_sources(design, sources, folder, values.get("seed", 0))
     checked = read_checks(values, checks, str(path))
+    lessons = read_training(values, training, str(path))
     try:
-        made = Definition(values, items, checked, references)
+        made = Definition(values, items, checked, references, lessons)
         made.check_images()
     except FormatError as error:
         raise FormatError(f"{path}: {error}") from None
@@ -265,6 +319,7 @@ def _read_sources(
         design,
         read,
         sets=sources["sets"],
+        together=sources["together"],
         references_each=sources["references_each"],
         sample=sources["sample"],
         seed=seed,
@@ -276,21 +331,38 @@ def read_checks(
     fields: Mapping[str, Any], checks: list[dict[str, Any]], source: str
 ) -> list[tuple[Content, float]]:
     """Return attention checks: items, each with the `vote` or `rating` that is right."""
+    records = [Record(check, f"{source}, check {n}") for n, check in enumerate(checks, start=1)]
+    return [_read_known(fields, record, "an attention check") for record in records]
+
+
+def read_training(
+    fields: Mapping[str, Any], lessons: list[dict[str, Any]], source: str
+) -> list[Lesson]:
+    """Return items to learn by, each with its right `vote` or `rating`, and in `why` the reason."""
     found = []
-    for number, check in enumerate(checks, start=1):
-        record = Record(check, f"{source}, check {number}")
-        content = check_content(fields["design"], record)
-        answers = get_answers(fields["design"], record)
-        if len(answers) != 1 or (answers[0] == 0 and "vote" in record):
-            record.refuse("an attention check has one right answer, a 'vote' (1, -1) or a 'rating'")
-        steps = scale_of(fields).labels
-        if fields["design"] == Study.Design.RATING and answers[0] not in steps.values():
-            record.refuse(
-                f"the rating {write_number(answers[0])} is no step of the scale, which has "
-                f"{', '.join(steps)}"
-            )
-        found.append((content, answers[0]))
+    for number, lesson in enumerate(lessons, start=1):
+        record = Record(lesson, f"{source}, training {number}")
+        why = record.text("why") if "why" in record else ""
+        if len(why) > LONGEST_TEXT or not is_storable(why):
+            record.refuse(f"'why' is too long, or holds {UNSTORABLE}")
+        found.append(Lesson(*_read_known(fields, record, "a training item"), why))
     return found
+
+
+def _read_known(fields: Mapping[str, Any], record: Record, what: str) -> tuple[Content, float]:
+    content = check_content(fields["design"], record)
+    if "sets" in content:
+        record.refuse(f"{what} cannot show sets side by side, which have no single right answer")
+    answers = get_answers(fields["design"], record)
+    if len(answers) != 1 or (answers[0] == 0 and "vote" in record):
+        record.refuse(f"{what} has one right answer, a 'vote' (1, -1) or a 'rating'")
+    steps = scale_of(fields).labels
+    if fields["design"] == Study.Design.RATING and answers[0] not in steps.values():
+        record.refuse(
+            f"the rating {write_number(answers[0])} is no step of the scale, which has "
+            f"{', '.join(steps)}"
+        )
+    return content, answers[0]
 
 
 def read_json_lines(text: str, source: str) -> list[dict[str, Any]]:

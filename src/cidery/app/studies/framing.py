@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 
 from django.core.signing import BadSignature, Signer
 from django.urls import reverse
+from django.utils.translation import override
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -64,11 +65,23 @@ class FramedPage(Page):
     """Where the page's forms may lead, besides here."""
 
     @cached_property
+    def _settings(self) -> tuple[str, str]:
+        """The sites that may show the study, and its language."""
+        found = Study.objects.filter(name=self.kwargs["name"]).values_list("frames", "language")
+        return found.first() or ("", "en")
+
+    @property
     def sites(self) -> list[str]:
         """The sites that may show this page."""
-        name = self.kwargs["name"]
-        frames = Study.objects.filter(name=name).values_list("frames", flat=True).first()
-        return (frames or "").split()
+        return self._settings[0].split()
+
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Answer in the language of the study."""
+        self.kwargs = kwargs
+        with override(self._settings[1]):
+            response: Any = super().dispatch(request, *args, **kwargs)
+            # It would be rendered later, in the language of the installation.
+            return response.render() if hasattr(response, "render") else response
 
     @property
     def is_framed(self) -> bool:

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from django.db import transaction
 from django.urls import reverse
+from django.utils import timezone
 
 from cidery.app.studies.models import Assignment, Invite, Judge, Study
 
@@ -103,12 +104,27 @@ def join_study(
     assignment = "" if invite.personal else assignment
     with transaction.atomic():
         judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
+        _keep_consent(judge)
         visit, _ = judge.visits.get_or_create(
             assignment=assignment, defaults={"submit_to": submit_to}
         )
+        if visit.stopped:
+            visit.stopped = None
+            visit.save(update_fields=["stopped"])
         if judge.visit_id != visit.pk:
             judge.visit = visit
             judge.save(update_fields=["visit"])
             # What was left unanswered is this visit's work.
-            judge.assignments.filter(state=Assignment.State.GIVEN).update(visit=visit)
+            left = judge.assignments.filter(state=Assignment.State.GIVEN, item__training=False)
+            left.update(visit=visit)
     return judge
+
+
+def _keep_consent(judge: Judge) -> None:
+    """Keep when someone agreed, and to what."""
+    study = judge.study
+    study.consent_texts.get_or_create(
+        version=study.consent_version, defaults={"text": study.consent}
+    )
+    judge.consented, judge.consent_version = timezone.now(), study.consent_version
+    judge.save(update_fields=["consented", "consent_version"])

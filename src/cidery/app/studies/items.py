@@ -6,6 +6,7 @@ items with the answers added:
     triplet     {"image": …, "pair": [B, C], "reference": A, "systems": […]}
     pairwise    {"image": …, "pair": [B, C], "systems": […]}
     rating      {"image": …, "caption": …, "system": …}  or  {"image": …, "captions": […]}
+                or several sets side by side, {"image": …, "sets": [[…], …], "systems": […]}
     collection  {"image": …}
 """
 
@@ -30,6 +31,8 @@ Content: TypeAlias = dict[str, Any]
 UNSTORABLE = "a NUL or half a surrogate pair, which databases refuse"
 LONGEST_TEXT = 2000
 """Characters of a sentence; a judge reads one in seconds."""
+MOST_SETS = 12
+"""Side by side; more cannot be compared."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +64,7 @@ def make_items(
     sources: Sources,
     *,
     sets: bool = False,
+    together: bool = False,
     references_each: int | None = None,
     sample: int | None = None,
     seed: int = 0,
@@ -71,6 +75,7 @@ def make_items(
         design: what is asked.
         sources: of captions.
         sets: rate all captions that a system has for an image together, as a set.
+        together: show the sets of all systems side by side.
         references_each: triplets: so many references of each image, the first; all by default.
         sample: so many images, drawn by the seed; all by default.
         seed: of the sample.
@@ -83,7 +88,7 @@ def make_items(
     if design == "collection":
         return [{"image": image} for image in images]
     if design == "rating":
-        return list(_rated(sources, images, sets))
+        return list(_side_by_side(sources, images) if together else _rated(sources, images, sets))
     pairs = list(_pairs(sources, images))
     if design == "pairwise":
         return pairs
@@ -129,10 +134,24 @@ def _rated(sources: Sources, images: Iterable[str], sets: bool) -> Iterator[Cont
         for system, captions in sources.results.items():
             found = captions.get(image, [])
             if sets and len(found) > 1:
-                yield {"image": image, "captions": list(found)}
+                yield {"image": image, "captions": list(found), "system": system}
             elif not sets:
                 for caption in found:
                     yield {"image": image, "caption": caption, "system": system}
+
+
+def _side_by_side(sources: Sources, images: Iterable[str]) -> Iterator[Content]:
+    """Yield the sets of all systems, of images where at least two systems have one."""
+    if len(sources.results) > MOST_SETS:
+        raise InputError(
+            f"at most {MOST_SETS} sets are shown side by side, not those of {len(sources.results)} "
+            "systems"
+        )
+    for image in images:
+        sets = {s: list(found.get(image, ())) for s, found in sources.results.items()}
+        sets = {system: captions for system, captions in sets.items() if len(captions) > 1}
+        if len(sets) > 1:
+            yield {"image": image, "sets": list(sets.values()), "systems": list(sets)}
 
 
 def read_items(path: str | os.PathLike[str]) -> list[Record]:
@@ -151,12 +170,17 @@ def check_content(design: Design, record: Record) -> Content:
         if design == "triplet":
             content["reference"] = record.text("reference")
     elif design == "rating":
-        if "captions" in record:
+        if "sets" in record:
+            content["sets"] = _check_sets(record)
+        elif "captions" in record:
             content["captions"] = record.texts("captions", fewest=2)
         else:
             content["caption"] = record.text("caption")
     if "systems" in record:
         content["systems"] = record.texts("systems", fewest=2)
+        named = content.get("sets") or content.get("pair") or content["systems"]
+        if len(content["systems"]) != len(named):
+            record.refuse(f"expected {len(named)} systems, found {len(content['systems'])}")
     for key in ("system", "kind"):
         if key in record:
             content[key] = record.text(key)
@@ -168,6 +192,13 @@ def check_content(design: Design, record: Record) -> Content:
     return content
 
 
+def _check_sets(record: Record) -> list[list[str]]:
+    given = record.content["sets"]
+    if not isinstance(given, list) or not 2 <= len(given) <= MOST_SETS:
+        record.refuse(f"expected a list of 2 to {MOST_SETS} sets of captions in 'sets'")
+    return [Record({"set": one}, record.place).texts("set", fewest=2) for one in given]
+
+
 def is_storable(text: str) -> bool:
     """Tell whether databases take a text: without NUL, and without halves of characters."""
     return "\0" not in text and not any("\ud800" <= character <= "\udfff" for character in text)
@@ -176,7 +207,8 @@ def is_storable(text: str) -> bool:
 def texts_of(content: Content) -> Iterator[str]:
     """Yield every text of an item."""
     for value in content.values():
-        yield from [value] if isinstance(value, str) else value
+        for part in [value] if isinstance(value, str) else value:
+            yield from [part] if isinstance(part, str) else part
 
 
 def get_answers(design: Design, record: Record) -> list[float]:

@@ -12,23 +12,39 @@ from typing import ClassVar
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
+from django.utils.translation import gettext, override
+from django.utils.translation import gettext_noop as _
 
 from cidery.app.studies.items import Content
 from cidery.app.studies.sentences import SentenceRules
 
+UPLOADED = "uploads:"
+"""How `Study.images` begins where images were uploaded."""
 MOST_STEPS = 21
 """Of a scale: each is a button."""
+LANGUAGES = (("en", "English"), ("de", "Deutsch"))
+"""Of judges' pages."""
 QUESTIONS: dict[str, str] = {
-    "triplet": "Which of the two sentences, B or C, is more similar to A?",
-    "pairwise": "Which sentence describes the image better?",
-    "rating": "How good is this description of the image?",
-    "collection": "Describe the image in one sentence.",
+    "triplet": _("Which of the two sentences, B or C, is more similar to A?"),
+    "pairwise": _("Which sentence describes the image better?"),
+    "rating": _("How good is this description of the image?"),
+    "collection": _("Describe the image in one sentence."),
 }
-INSTRUCTIONS = "Read carefully and answer by your own judgment. There is no time limit."
-CONSENT = (
+SET_QUESTION = _("How diverse are these captions of the image: how much do they differ?")
+SETS_QUESTION = _("How diverse is each set of captions: how much do its captions differ?")
+INSTRUCTIONS = _("Read carefully and answer by your own judgment. There is no time limit.")
+CONSENT = _(
     "I take part of my own free will and may stop at any time. My answers are kept and may be "
     "published without my name."
 )
+WORST, BEST = _("worst"), _("best")
+DEFAULTS = {
+    "instructions": INSTRUCTIONS,
+    "consent": CONSENT,
+    "scale_low_label": WORST,
+    "scale_high_label": BEST,
+}
+"""What studies say where their owners have written nothing else."""
 
 
 def write_number(step: float) -> str:
@@ -43,6 +59,8 @@ class Study(models.Model):
     class State(models.TextChoices):
         """Whether judges are given items."""
 
+        PILOT = "pilot"
+        """Judges are given items, to try the study; what they answer will not count."""
         OPEN = "open"
         CLOSED = "closed"
 
@@ -68,11 +86,23 @@ class Study(models.Model):
     )
     title = models.CharField(max_length=200, help_text="What judges see above everything.")
     design = models.CharField(max_length=20, choices=Design.choices)
+    language = models.CharField(
+        max_length=10, choices=LANGUAGES, default="en", help_text="Of what judges see."
+    )
     question = models.CharField(
         max_length=500, blank=True, help_text="Empty: the default of the design."
     )
     instructions = models.TextField(max_length=10_000, default=INSTRUCTIONS)
     consent = models.TextField(max_length=10_000, default=CONSENT)
+    consent_version = models.PositiveIntegerField(default=1)
+    """Raised whenever the text of the consent changes."""
+    contact = models.CharField(
+        max_length=300,
+        blank=True,
+        help_text="Whom judges can ask, shown on all their pages: a name and an address.",
+    )
+    withdrawn = models.PositiveIntegerField(default=0)
+    """People whose answers were erased, at their own wish or by the owner."""
     judges_each = models.PositiveSmallIntegerField(
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
@@ -94,6 +124,25 @@ class Study(models.Model):
         validators=[MinValueValidator(2), MaxValueValidator(1000)],
         help_text="One of this many items is an attention check, while there are any left.",
     )
+    fewest_checks_right = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(1)],
+        help_text="Exclude judges with a smaller share of checks right, such as 0.7; empty: "
+        "exclude none.",
+    )
+    checks_before = models.PositiveSmallIntegerField(
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
+        help_text="So many checks must be answered before anyone is excluded for them.",
+    )
+    fewest_seconds = models.FloatField(
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(0), MaxValueValidator(3600)],
+        help_text="Answers that are given faster do not count, and others are asked; empty: all "
+        "count.",
+    )
     images = models.CharField(
         max_length=500,
         blank=True,
@@ -102,8 +151,8 @@ class Study(models.Model):
     scale_low = models.FloatField(default=1, help_text="Lowest step, for ratings.")
     scale_high = models.FloatField(default=5)
     scale_step = models.FloatField(default=1, validators=[MinValueValidator(1e-6)])
-    scale_low_label = models.CharField(max_length=60, blank=True, default="worst")
-    scale_high_label = models.CharField(max_length=60, blank=True, default="best")
+    scale_low_label = models.CharField(max_length=60, blank=True, default=WORST)
+    scale_high_label = models.CharField(max_length=60, blank=True, default=BEST)
     fewest_words = models.PositiveSmallIntegerField(
         default=8, validators=[MaxValueValidator(1000)], help_text="For collected sentences."
     )
@@ -129,6 +178,23 @@ class Study(models.Model):
         blank=True,
         help_text="Sites that may show the study in a frame, one a line: https://*.mturk.com",
     )
+    questions = models.JSONField(
+        default=list,
+        blank=True,
+        help_text='Of ratings, if several: [{"name": "fluency", "text": "How fluent is it?"}]',
+    )
+    allow_ties = models.BooleanField(
+        default=False, help_text="Of two sentences: offer the answer that both are equally good."
+    )
+    allow_neither = models.BooleanField(
+        default=False, help_text="Of two sentences: offer the answer that neither fits."
+    )
+    allow_skip = models.BooleanField(
+        default=False, help_text="Let judges skip an item; it goes to someone else."
+    )
+    ask_comment = models.BooleanField(
+        default=False, help_text="Let judges write a comment on each item."
+    )
     seed = models.BigIntegerField(
         default=0, validators=[MinValueValidator(0), MaxValueValidator(2**62)]
     )
@@ -138,6 +204,9 @@ class Study(models.Model):
     item_count = models.PositiveIntegerField(default=0)
     """Without attention checks."""
     check_count = models.PositiveIntegerField(default=0)
+    training_count = models.PositiveIntegerField(default=0)
+    revision = models.PositiveIntegerField(default=0)
+    """How often it was changed, so that every process knows when to read it again."""
     created = models.DateTimeField(auto_now_add=True)
     closed = models.DateTimeField(null=True, blank=True)
 
@@ -152,12 +221,29 @@ class Study(models.Model):
     @property
     def asked(self) -> str:
         """The question, the usual one if there is no other."""
-        return self.question or QUESTIONS[self.design]
+        return self.question or self.translate(QUESTIONS[self.design])
+
+    def translate(self, text: str) -> str:
+        """Return one of the texts above in the language of the study."""
+        with override(self.language):
+            return gettext(text) if text else ""
+
+    def translate_defaults(self) -> None:
+        """Say in the language of the study what the owner has left as it was."""
+        for name, text in DEFAULTS.items():
+            if getattr(self, name) == text:
+                setattr(self, name, self.translate(text))
+
+    def ask_about(self, content: Content) -> str:
+        """Return the question that fits an item, where the owner has written none."""
+        if self.question or ("captions" not in content and "sets" not in content):
+            return self.asked
+        return self.translate(SETS_QUESTION if "sets" in content else SET_QUESTION)
 
     @property
     def is_open(self) -> bool:
-        """Whether judges are given items."""
-        return self.state == self.State.OPEN
+        """Whether judges are given items, to try the study or to answer it."""
+        return self.state != self.State.CLOSED
 
     @property
     def is_pairwise(self) -> bool:
@@ -210,6 +296,23 @@ class Study(models.Model):
         """Whether its images are files of this machine."""
         return bool(self.images) and not self.images.startswith(("https://", "http://"))
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether some answers do not count by themselves."""
+        return bool(self.fewest_seconds) or self.fewest_checks_right is not None
+
+    @property
+    def choices(self) -> list[str]:
+        """What judges may answer instead of an answer."""
+        pairs = self.is_pairwise
+        offered = {
+            "tie": pairs and self.allow_ties,
+            "neither": pairs and self.allow_neither,
+            "skip": self.allow_skip,
+            "broken": bool(self.images),
+        }
+        return [name for name, is_offered in offered.items() if is_offered]
+
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""
         return self.images.replace("{image}", content["image"])
@@ -222,6 +325,10 @@ class Item(models.Model):
     number = models.PositiveIntegerField()
     content = models.JSONField()
     known_answer = models.FloatField(null=True)
+    training = models.BooleanField(default=False)
+    """Whether it comes first, with its answer told afterwards."""
+    explanation = models.TextField(blank=True)
+    """Of the right answer, for training."""
 
     class Meta:
         """In the order in which they were given."""
@@ -249,6 +356,24 @@ class Invite(models.Model):
         return self.label
 
 
+class ConsentText(models.Model):
+    """What judges have agreed to, in each version that there was."""
+
+    study = models.ForeignKey(Study, models.CASCADE, related_name="consent_texts")
+    version = models.PositiveIntegerField()
+    text = models.TextField()
+
+    class Meta:
+        """A version is one text."""
+
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(fields=["study", "version"], name="consent_version"),
+        ]
+
+    def __str__(self) -> str:
+        return f"version {self.version}"
+
+
 class Judge(models.Model):
     """Someone who agreed to answer in one study."""
 
@@ -260,6 +385,10 @@ class Judge(models.Model):
     )
     """The present one."""
     joined = models.DateTimeField(auto_now_add=True)
+    consented = models.DateTimeField(null=True)
+    """When they agreed, the last time."""
+    consent_version = models.PositiveIntegerField(null=True)
+    """To which text."""
     excluded = models.BooleanField(default=False)
     reason = models.CharField(max_length=200, blank=True)
 
@@ -284,6 +413,8 @@ class Visit(models.Model):
     started = models.DateTimeField(auto_now_add=True)
     finished = models.DateTimeField(null=True)
     """When the work was done: there was nothing left to do, and something had been done."""
+    stopped = models.DateTimeField(null=True)
+    """When the judge stopped before that; until they come back, they are given nothing."""
     code = models.CharField(max_length=60, blank=True)
     """What the judge was told then; empty before."""
     submit_to = models.CharField(max_length=200, blank=True)
@@ -313,6 +444,16 @@ class Assignment(models.Model):
         RETURNED = "returned"
         """Waited too long; its slot went to someone else."""
 
+    class Choice(models.TextChoices):
+        """What a judge said instead of an answer, or of a vote for neither sentence."""
+
+        NONE = ""
+        TIE = "tie"
+        NEITHER = "neither"
+        SKIP = "skip"
+        BROKEN = "broken"
+        """The image is not there, or cannot be seen."""
+
     class Review(models.TextChoices):
         """Of a collected sentence."""
 
@@ -338,7 +479,15 @@ class Assignment(models.Model):
     given = models.DateTimeField(null=True)
     answered = models.DateTimeField(null=True)
     value = models.FloatField(null=True)
-    """1 for the first sentence of a pair, -1 for the second; or the rating."""
+    """1 for the first sentence of a pair, -1 for the second, 0 for neither; or the rating."""
+    ratings = models.JSONField(null=True)
+    """Several ratings: question -> rating, or place of a set -> rating."""
+    choice = models.CharField(max_length=10, choices=Choice.choices, blank=True)
+    comment = models.TextField(blank=True)
+    pilot = models.BooleanField(default=False)
+    """Whether it was answered in the pilot, and so does not count."""
+    too_fast = models.BooleanField(default=False)
+    """Whether it was answered faster than the study allows, and so does not count."""
     sentence = models.TextField(blank=True)
     review = models.CharField(max_length=10, choices=Review.choices, blank=True)
     reason = models.CharField(max_length=500, blank=True)

@@ -8,6 +8,7 @@ from django.utils import timezone
 from cidery.app.studies.models import Assignment, Study
 from cidery.app.studies.queries import lock_judge
 from cidery.app.studies.slots import ANSWERED, FREE, vacate
+from cidery.errors import SettingError
 
 
 def exclude_judge(judge_key: int, reason: str = "") -> None:
@@ -28,7 +29,7 @@ def restore_judge(judge_key: int) -> None:
         mine = {
             one.item_id: one
             for one in judge.assignments.filter(
-                state=ANSWERED, slot=None, item__known_answer=None
+                state=ANSWERED, slot=None, pilot=False, too_fast=False, item__known_answer=None
             ).exclude(review=Assignment.Review.REJECTED)
         }
         free = Assignment.objects.filter(study=judge.study, state=FREE, item__in=mine.keys())
@@ -54,7 +55,18 @@ def review_sentence(assignment_key: int, *, accept: bool, reason: str = "") -> N
 
 
 def set_state(study: Study, state: Study.State) -> None:
-    """Open or close a study."""
-    study.state = state
-    study.closed = timezone.now() if state == Study.State.CLOSED else None
-    study.save(update_fields=["state", "closed"])
+    """Open or close a study, or let judges try it first.
+
+    What was answered in a pilot stays, but counts no longer when it ends; others are asked instead.
+    """
+    with transaction.atomic():
+        answers = Assignment.objects.filter(study=study, state=ANSWERED, pilot=False)
+        if study.state == Study.State.PILOT and state != Study.State.PILOT:
+            tried = list(answers.select_for_update())
+            vacate(tried)
+            Assignment.objects.filter(pk__in=[one.pk for one in tried]).update(pilot=True)
+        elif state == Study.State.PILOT and study.state != state and answers.exists():
+            raise SettingError("a pilot comes before the first answer that counts; copy the study")
+        study.state = state
+        study.closed = timezone.now() if state == Study.State.CLOSED else None
+        study.save(update_fields=["state", "closed"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import secrets
 from copy import copy
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any
@@ -19,26 +20,39 @@ from django.utils import timezone as clock
 
 from cidery.app.studies.models import Assignment, Item, Judge, Study, Visit
 
+
+@dataclass(frozen=True)
+class Answer:
+    """What a judge says of an item."""
+
+    value: float
+    """A rating; or 1 for the sentence that was shown first, -1 for the other, 0 for neither."""
+    ratings: dict[str, float] | None = None
+    """Several, by question or by set."""
+    choice: str = ""
+    comment: str = ""
+
+
 LOCK_JUDGE = """
-SELECT j.id, j.study_id, j.worker, j.excluded, s.state, v.id, v.assignment, v.finished, v.code,
-    v.submit_to
+SELECT j.id, j.study_id, j.worker, j.excluded, s.state, s.revision, v.id, v.assignment,
+    v.finished, v.code, v.submit_to, v.stopped
 FROM studies_judge j JOIN studies_study s ON s.id = j.study_id
 LEFT JOIN studies_visit v ON v.id = j.visit_id
 WHERE j.id = %s"""
 MARK_ANSWERED = """
 UPDATE studies_assignment
 SET state = 'answered', answered = CASE WHEN given > %s THEN given ELSE %s END,
-    value = CASE WHEN swapped THEN -%s ELSE %s END
+    value = CASE WHEN swapped THEN %s ELSE %s END, ratings = %s, choice = %s, comment = %s
 WHERE ticket = %s AND judge_id = %s AND state = 'given'"""
 COUNT_ANSWERED = """
 SELECT count(*), count(CASE WHEN visit_id = %s THEN 1 END)
 FROM studies_assignment WHERE judge_id = %s AND state = 'answered'"""
 FIND_GIVEN = """
-SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content
+SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content, i.training
 FROM studies_assignment a JOIN studies_item i ON i.id = a.item_id
 WHERE a.judge_id = %s AND a.state = 'given' ORDER BY a.given DESC, a.id DESC LIMIT 1"""
 FIND_FREE = """
-SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content
+SELECT a.id, a.ticket, a.item_id, a.swapped, a.sentence, i.content, i.training
 FROM studies_assignment a JOIN studies_item i ON i.id = a.item_id
 WHERE a.study_id = %s AND a.state = 'free' AND NOT EXISTS (
     SELECT 1 FROM studies_assignment seen
@@ -66,8 +80,8 @@ def _now() -> Any:
 
 
 @lru_cache(maxsize=256)
-def _definition(study_key: int) -> Study:
-    """Return a study for all but its state: nothing else changes once it is made."""
+def _definition(study_key: int, revision: int) -> Study:  # noqa: ARG001
+    """Return a study for all but its state: anything else that changes makes a new revision."""
     return Study.objects.defer("references").get(pk=study_key)
 
 
@@ -76,14 +90,15 @@ def lock_judge(key: int) -> Judge:
     row = _execute(_locking(LOCK_JUDGE, "FOR UPDATE OF j"), key).fetchone()
     if row is None:
         raise Judge.DoesNotExist
-    number, study, worker, excluded, state, visit, *about = row
+    number, study, worker, excluded, state, revision, visit, *about = row
     judge = Judge(id=number, study_id=study, worker=worker, excluded=bool(excluded))
-    judge.study = copy(_definition(study))
+    judge.study = copy(_definition(study, revision))
     judge.study.state = state
     if visit is not None:
-        assignment, finished, code, submit_to = about
+        assignment, finished, code, submit_to, stopped = about
         judge.visit = Visit(id=visit, assignment=assignment, code=code, submit_to=submit_to)
         judge.visit.judge, judge.visit.finished = judge, _read_time(finished)
+        judge.visit.stopped = _read_time(stopped)
     return judge
 
 
@@ -98,14 +113,16 @@ def draw_ticket() -> int:
     return 1 + secrets.randbits(52)
 
 
-def mark_answered(judge: Judge, ticket: int, value: float) -> bool:
+def mark_answered(judge: Judge, ticket: int, answer: Answer) -> bool:
     """Keep an answer as the item has it, whichever side was shown first; tell if it was open.
 
     Where another machine, whose clock is ahead, gave the item, it took no time.
     """
     now = _now()
-    values = (now, now, value, value, ticket, judge.pk)
-    return bool(_execute(MARK_ANSWERED, *values).rowcount)
+    ratings = None if answer.ratings is None else json.dumps(answer.ratings)
+    # 0 - 0 is 0, and not the -0 that a tie would else become.
+    values = (now, now, 0 - answer.value, answer.value, ratings, answer.choice, answer.comment)
+    return bool(_execute(MARK_ANSWERED, *values, ticket, judge.pk).rowcount)
 
 
 def count_answered(judge: Judge) -> tuple[int, int]:
@@ -128,10 +145,11 @@ def find_free(judge: Judge) -> Assignment | None:
 def _read_assignment(judge: Judge, row: Any) -> Assignment | None:
     if row is None:
         return None
-    key, ticket, item, swapped, sentence, content = row
+    key, ticket, item, swapped, sentence, content, training = row
     found = Assignment(id=key, study=judge.study, swapped=bool(swapped), sentence=sentence)
     found.ticket = ticket
     found.item = Item(id=item, study=judge.study, content=json.loads(content))
+    found.item.training = bool(training)
     return found
 
 

@@ -7,7 +7,15 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from django.conf import settings
+from django.utils.translation import gettext
+
+from cidery.captions.scripts import WITHOUT_BLANKS, find_script
+
 _LINK = re.compile(r"https?://|www\.|\S+@\S+\.\S+", flags=re.IGNORECASE)
+IDEOGRAPHIC = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi", "Nushu", "Tangut")
+LETTERS_OF_IDEOGRAPHS, LETTERS_OF_WORDS = 1.5, 4.0
+"""Letters of a word where no blanks separate words: in Chinese and Japanese, in Thai and others."""
 FEWEST_LETTERS = 0.6
 """The share of letters below which a text is not taken as a sentence."""
 
@@ -15,7 +23,38 @@ FEWEST_LETTERS = 0.6
 def fold(sentence: str) -> str:
     """Return a sentence without capitals, punctuation and spare blanks, for comparing."""
     plain = unicodedata.normalize("NFKC", sentence).casefold()
-    return " ".join(re.findall(r"\w+", plain))
+    # Marks belong to their letters: Hindi and Thai write vowels with them.
+    kept = (c if unicodedata.category(c)[0] in "LMN" else " " for c in plain)
+    return " ".join("".join(kept).split())
+
+
+def count_words(folded: str) -> int:
+    """Count words, where blanks do not tell them by their usual length: 1.5 ideographs, 4 letters.
+
+    ```python
+    count_words("一只狗在海滩上奔跑")  # 6
+    ```
+    """
+    if folded.isascii():
+        return len(folded.split())
+    words = 0.0
+    for word in folded.split():
+        scripts = [find_script(character) for character in word if character.isalpha()]
+        uncut = [script for script in scripts if script in WITHOUT_BLANKS]
+        wide = sum(script in IDEOGRAPHIC for script in uncut)
+        others = len(scripts) > len(uncut) or not scripts
+        words += wide / LETTERS_OF_IDEOGRAPHS + (len(uncut) - wide) / LETTERS_OF_WORDS + others
+    return round(words)
+
+
+def _(message: str) -> str:
+    """Mark a message for translators; Django's own function would need its settings."""
+    return message
+
+
+def _tell(message: str, **values: object) -> str:
+    """Return a message in the judge's language, where pages are shown at all."""
+    return (gettext(message) if settings.configured else message).format(**values)
 
 
 @dataclass(frozen=True)
@@ -40,22 +79,28 @@ class SentenceRules:
             known: sentences of the same image, or by the same person, that it may not repeat.
         """
         folded = fold(sentence)
-        count = len(folded.split())
+        count = count_words(folded)
         if count < self.fewest_words:
-            return f"too short: {count} words, at least {self.fewest_words} are needed"
+            short = _("too short: {count} words, at least {fewest} are needed")
+            return _tell(short, count=count, fewest=self.fewest_words)
         if count > self.most_words:
-            return f"too long: {count} words, at most {self.most_words} are allowed"
+            long = _("too long: {count} words, at most {most} are allowed")
+            return _tell(long, count=count, most=self.most_words)
         if _LINK.search(sentence):
-            return "links and addresses are not part of a description"
-        letters = sum(character.isalpha() for character in sentence)
+            return _tell(_("links and addresses are not part of a description"))
+        # Vowels of Thai and Hindi are marks, not letters.
+        letters = sum(unicodedata.category(character)[0] in "LM" for character in sentence)
         if letters < FEWEST_LETTERS * len(sentence.replace(" ", "")):
-            return "this does not look like a sentence: too few of its characters are letters"
-        if len(set(folded.split())) <= count // 3:
-            return "this does not look like a sentence: it repeats the same words"
+            return _tell(
+                _("this does not look like a sentence: too few of its characters are letters")
+            )
+        words = folded.split()
+        if len(set(words)) <= len(words) // 3:
+            return _tell(_("this does not look like a sentence: it repeats the same words"))
         if folded in {fold(other) for other in known}:
-            return "this sentence was given before; please write another one"
+            return _tell(_("this sentence was given before; please write another one"))
         found = next((word for word in self.forbidden if self._has(folded, word)), None)
-        return f"please describe it without {found!r}" if found else ""
+        return _tell(_("please describe it without {phrase}"), phrase=repr(found)) if found else ""
 
     @staticmethod
     def _has(folded: str, phrase: str) -> bool:

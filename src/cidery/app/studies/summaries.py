@@ -7,7 +7,13 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from cidery.app.studies.counting import Count, JudgeSummary, check_accuracy
+from cidery.app.studies.counting import (
+    Count,
+    JudgeSummary,
+    check_accuracy,
+    count_choices,
+    find_broken,
+)
 from cidery.app.studies.models import Assignment, Study
 from cidery.app.studies.slots import count_slots
 from cidery.errors import InputError
@@ -61,6 +67,12 @@ class Summary(ShortSummary):
     checks: int
     pending: int
     """Sentences that wait for a reviewer."""
+    withdrawn: int
+    """People whose answers were erased."""
+    choices: dict[str, int]
+    """How often judges said tie, neither, skip or broken instead of an answer."""
+    broken: dict[str, int]
+    """Images that judges could not see, with how many said so."""
     judges: list[JudgeSummary]
 
 
@@ -100,6 +112,9 @@ def summarize(study: Study) -> Summary:
         checks_right=right,
         checks=checks,
         pending=pending.count(),
+        withdrawn=study.withdrawn,
+        choices=count_choices(study),
+        broken=find_broken(study),
         judges=count.judges(),
     )
 

@@ -11,12 +11,14 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from cidery.errors import MissingExtraError, SettingError
 
 DATABASE_SCHEMES = ("sqlite", "postgres", "postgresql")
 QUEUE_SCHEMES = ("redis", "rediss", "postgres", "postgresql")
+MAIL_SCHEMES = {"smtp": 587, "smtps": 465, "smtp+plain": 25}
+"""With their ports."""
 KEY_FILE = "secret-key"
 DATABASE_FILE = "cidery.sqlite3"
 QUEUE_FILE = "queue.sqlite3"
@@ -43,6 +45,11 @@ class Environment:
     """CIDERY_PROXIES: how many reverse proxies are in front of the app."""
     rates: str = ""
     """CIDERY_RATES: limits other than the usual ones, `sign-in=10/min,submit=60/hour`."""
+    mail: str = ""
+    """CIDERY_MAIL: `smtp://user:password@host:587` (STARTTLS), `smtps://…:465`, or
+    `smtp+plain://host:25` for a server on the same machine; by default messages go to the log."""
+    mail_from: str = "cidery@localhost"
+    """CIDERY_MAIL_FROM: the sender's address."""
     lease: int = 60
     """CIDERY_LEASE: after so many seconds without progress a worker's job goes to another."""
 
@@ -50,6 +57,7 @@ class Environment:
         _check_scheme("database", self.database, DATABASE_SCHEMES)
         _check_scheme("queue", self.queue, QUEUE_SCHEMES)
         _check_scheme("url", self.url, ("http", "https"))
+        _check_scheme("mail", self.mail, tuple(MAIL_SCHEMES))
 
     @classmethod
     def read(cls) -> Environment:
@@ -67,6 +75,8 @@ class Environment:
                 url=given.get("url", "").rstrip("/"),
                 proxies=int(given.get("proxies", cls.proxies)),
                 rates=given.get("rates", ""),
+                mail=given.get("mail", ""),
+                mail_from=given.get("mail_from", cls.mail_from),
                 lease=int(given.get("lease", cls.lease)),
             )
         except ValueError as error:
@@ -102,6 +112,22 @@ class Environment:
     def https(self) -> bool:
         """Whether people reach the app by https."""
         return self.url.startswith("https://")
+
+    def mail_settings(self) -> dict[str, str | int | bool]:
+        """Return Django's settings for e-mail."""
+        server = urlsplit(self.mail)
+        backend = "smtp" if self.mail else "console"
+        return {
+            "EMAIL_BACKEND": f"django.core.mail.backends.{backend}.EmailBackend",
+            "EMAIL_HOST": server.hostname or "localhost",
+            "EMAIL_PORT": server.port or MAIL_SCHEMES.get(server.scheme, 25),
+            "EMAIL_HOST_USER": unquote(server.username or ""),
+            "EMAIL_HOST_PASSWORD": unquote(server.password or ""),
+            "EMAIL_USE_SSL": server.scheme == "smtps",
+            "EMAIL_USE_TLS": server.scheme == "smtp",
+            "EMAIL_TIMEOUT": 30,
+            "DEFAULT_FROM_EMAIL": self.mail_from,
+        }
 
     @property
     def database_file(self) -> Path | None:

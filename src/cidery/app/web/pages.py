@@ -8,7 +8,8 @@ is also in the JSON, and what the JSON may not show no template can leak.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -87,6 +88,43 @@ class Page(APIView):
 
     def _negotiated_html(self) -> bool:
         return hasattr(self.request, "accepted_renderer") and self.is_html
+
+
+@dataclass(frozen=True)
+class Group:
+    """Fields of a long form that belong together, as one step of it."""
+
+    title: str
+    rows: Sequence[Sequence[str]]
+    """Names of fields; those of a row stand side by side where there is room."""
+    about: str = ""
+    folded: bool = False
+    """Whether it is shown when it is asked for; its fields can stay as they are."""
+    only_for: str = ""
+    """For which choices, of the field that decides, there is something to fill in."""
+
+
+class GroupedForm(Serializer[Any]):
+    """A form that is shown in steps, all sent at once."""
+
+    groups: ClassVar[Sequence[Group]]
+    labels: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What fields are called, where their names do not say it."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        for name, label in self.labels.items():
+            if name in self.fields:
+                self.fields[name].label = label
+
+    def shown_groups(self) -> Iterator[dict[str, Any]]:
+        """Yield the steps with their fields, as templates show them; wrong ones are open."""
+        for group in self.groups:
+            names = [[name for name in row if name in self.fields] for row in group.rows]
+            rows = [[self[name] for name in row] for row in names if row]
+            if rows:
+                has_errors = any(field.errors for row in rows for field in row)
+                yield {"group": group, "rows": rows, "open": has_errors or not group.folded}
 
 
 class FormPage(Page):

@@ -25,7 +25,10 @@ APPEND_SLASH = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
-USE_I18N = False
+# Judges' pages are in the language of their study; all others are in English.
+USE_I18N = True
+LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+LOCALE_PATHS = [Path(__file__).parents[1] / "locale"]
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
@@ -67,6 +70,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.messages.context_processors.messages",
                 "cidery.app.web.navigation.add_app_links",
             ],
+            "builtins": ["cidery.app.web.templatetags.words"],
         },
     },
 ]
@@ -99,7 +103,7 @@ else:
 LEASE_SECONDS = ENVIRONMENT.lease
 
 AUTH_USER_MODEL = "web.Account"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["cidery.app.web.passwords.PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "CommonPasswordValidator")
@@ -139,6 +143,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": ["'none'"],
     }
 }
+
+globals().update(ENVIRONMENT.mail_settings())
 
 STATIC_URL = "/static/"
 # The explorer of images is that of reports.

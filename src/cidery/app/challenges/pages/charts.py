@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import io
 from typing import Any
 
 from django.http import HttpResponse, HttpResponseBase
 from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 
-from cidery.app.challenges.pages.challenges import ChallengePage, get_challenge
+from cidery.app.challenges.pages.challenges import (
+    CHART_WIDTH,
+    MOST_CHARTED,
+    ChallengePage,
+    chart_height,
+    get_challenge,
+)
 from cidery.app.challenges.ranking import Leaderboard, rank
+from cidery.app.web.drawing import ACCENT, FAINT, new_chart, to_svg
 from cidery.app.web.roles import Role
 from cidery.errors import SettingError
-from cidery.plots.figures import new_figure
 
-MOST_TEAMS = 30
-INK = "#8a8378"
-"""Grey enough to be read on light and dark paper."""
-ACCENT = "#c4681a"
 LONGEST_NAME = 28
 
 
@@ -45,9 +46,9 @@ class Chart(ChallengePage):
 def draw(leaderboard: Leaderboard) -> bytes:
     """Draw scores and intervals of the best teams, the best on top."""
     column = leaderboard.columns[0]
-    entries = leaderboard.entries[:MOST_TEAMS][::-1]
+    entries = leaderboard.entries[:MOST_CHARTED][::-1]
     scores = [entry.cells[column] for entry in entries]
-    with new_figure(8, 0.9 + 0.32 * max(len(entries), 1)) as figure:
+    with new_chart(CHART_WIDTH, chart_height(len(entries))) as figure:
         axes = figure.add_subplot()
         axes.errorbar(
             [score.value for score in scores],
@@ -58,23 +59,21 @@ def draw(leaderboard: Leaderboard) -> bytes:
             ],
             fmt="o",
             color=ACCENT,
-            ecolor=INK,
+            ecolor=FAINT,
             capsize=3,
         )
         names = [shorten(entry.submission.team.name) for entry in entries]
         # Names are people's: a dollar sign does not start a formula.
         axes.set_yticks(range(len(entries)), names, parse_math=False)
         where = f", {leaderboard.slice}" if leaderboard.slice else ""
-        axes.set_xlabel(f"{column[0]} {column[1]}{where}, 95 % interval", parse_math=False)
+        axes.set_xlabel(
+            f"{column.reference_set} {column.metric}{where}, 95 % interval", parse_math=False
+        )
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
-        axes.spines["bottom"].set_color(INK)
-        axes.tick_params(colors=INK, left=False)
-        axes.xaxis.label.set_color(INK)
-        axes.grid(axis="x", color=INK, alpha=0.25)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, format="svg", transparent=True)
-        return drawn.getvalue()
+        axes.tick_params(left=False)
+        axes.grid(axis="x")
+        return to_svg(figure)
 
 
 def shorten(name: str) -> str:

@@ -36,7 +36,7 @@ class CompareSubmissions(Page):
             submissions_seen_by(account, challenge)
             .filter(scores__isnull=False)
             .distinct()
-            .select_related("team", "challenge")
+            .select_related("team", "challenge", "author")
             .defer("packed_captions", "packed_prints")
         )
         if not Role.OWNER.admits(account):
@@ -66,7 +66,7 @@ class CompareSubmissions(Page):
             "second": second,
             "is_ready": contrasts is not None,
             "contrasts": [
-                found.rounded(challenge.precision(account, found.slice))
+                found.rounded(challenge.precision(account, found.column.slice))
                 for found in contrasts or ()
             ],
             "decimals": challenge.precision(account).shown,

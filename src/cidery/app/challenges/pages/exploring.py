@@ -54,7 +54,7 @@ class Explore(Page):
         visible = Submission.objects.visible_to(self.request.user).filter(
             challenge=submission.challenge, state=Submission.State.SCORED
         )
-        found = visible.exclude(pk=submission.pk).select_related("challenge", "team")
+        found = visible.exclude(pk=submission.pk).select_related("challenge", "team", "author")
         ordered = found.defer("packed_captions").order_by("-created")
         return [one for one in ordered if shows_images(one, self.request.user)]
 
@@ -63,13 +63,14 @@ class Explore(Page):
         slices = challenge.slices
         systems = {
             _name(one, submissions): {
-                **({"captions": one.captions} if one.team_id == self.request.user.pk else {}),
+                **({"captions": one.captions} if one.belongs_to(self.request.user) else {}),
                 "scores": {name: list_numbers(values) for name, values in list_columns(one)},
             }
             for one in submissions
         }
         return {
             "images": challenge.images,
+            "names": list(systems),
             "systems": systems,
             "slices": slices
             and {

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
-from cidery.app.challenges.creation import create_challenge
+from cidery.app.challenges.creation import add_phase, create_challenge
 from cidery.app.challenges.definition import NamedSlices, ReferencesByImage
 from cidery.app.challenges.forms import (
     NewChallengeForm,
+    NewPhaseForm,
     ProbeDecision,
     SettingsForm,
     TeamDecision,
@@ -48,31 +51,60 @@ class NewChallenge(FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Read the references and store the challenge."""
-        named = _read_slices(values)
-        sets: dict[str, ReferencesByImage] = {}
-        for field in ("references", "more_references"):
-            file, name = values.pop(field, None), values.pop(f"{field}_name", "")
-            if file is None:
-                continue
-            if name in sets or not name:
-                raise serializers.ValidationError(
-                    {f"{field}_name": ["Give each set its own name."]}
-                )
-            try:
-                sets[name] = read_references(file)
-            except CideryError as error:
-                raise serializers.ValidationError({field: [str(error)]}) from None
-        with warnings.catch_warnings(record=True) as told:
-            for category in _TOLD:
-                warnings.simplefilter("always", category)
-            try:
-                challenge = create_challenge(values, sets, named)
-            except CideryError as error:
-                raise serializers.ValidationError(str(error)) from None
-        notes = [f"{note.message}." for note in told if note.category in _TOLD]
+        challenge, notes = _make(values, create_challenge)
         return self.done(
             challenge, challenge, message=" ".join(["The challenge is ready.", *notes])
         )
+
+
+class NewPhase(FormPage):
+    """Adds a phase to a challenge: references, dates and limits of its own."""
+
+    role = Role.OWNER
+    template_name = "challenges/new_phase.html"
+    shows = ChallengeData
+    form = NewPhaseForm
+    accepts = ChallengeData
+    has_files = True
+
+    def show(self) -> Challenge:
+        """Return the main challenge."""
+        return get_challenge(self).main
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Read the references and store the phase."""
+        phase, notes = _make(values, partial(add_phase, self.show()))
+        shared = ", ".join(phase.sharing.order_by("pk").values_list("phase", flat=True))
+        told = f"It shares references with {shared}: their submissions count together."
+        return self.done(
+            phase,
+            phase,
+            message=" ".join(["The phase is ready.", *([told] if shared else []), *notes]),
+        )
+
+
+def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Challenge, list[str]]:
+    """Make a challenge or a phase from a form, and return it with what its owner is told."""
+    named = _read_slices(values)
+    sets: dict[str, ReferencesByImage] = {}
+    for field in ("references", "more_references"):
+        file, name = values.pop(field, None), values.pop(f"{field}_name", "")
+        if file is None:
+            continue
+        if name in sets or not name:
+            raise serializers.ValidationError({f"{field}_name": ["Give each set its own name."]})
+        try:
+            sets[name] = read_references(file)
+        except CideryError as error:
+            raise serializers.ValidationError({field: [str(error)]}) from None
+    with warnings.catch_warnings(record=True) as told:
+        for category in _TOLD:
+            warnings.simplefilter("always", category)
+        try:
+            challenge = create(values, sets, named)
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+    return challenge, [f"{note.message}." for note in told if note.category in _TOLD]
 
 
 def _read_slices(values: dict[str, Any]) -> NamedSlices | None:
@@ -153,8 +185,9 @@ class Teams(FormPage):
 
     def show(self) -> Any:
         """Return those who wait first."""
-        challenge = get_challenge(self)
-        probes = challenge.submissions.exclude(probe="").select_related("team", "challenge")
+        challenge = get_challenge(self).main
+        probes = Submission.objects.filter(challenge__in=challenge.family).exclude(probe="")
+        probes = probes.select_related("team", "challenge", "author")
         return {
             "challenge": challenge,
             "teams": sorted(
@@ -166,7 +199,7 @@ class Teams(FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Approve or refuse a team."""
-        challenge = get_challenge(self)
+        challenge = get_challenge(self).main
         try:
             decide_on_team(challenge, values["team"], approve=values["action"] == "approve")
         except SettingError as error:
@@ -186,7 +219,7 @@ class Decision(FormPage):
 
     def show(self) -> Submission:
         """Return the submission."""
-        probes = Submission.objects.exclude(probe="").select_related("team", "challenge")
+        probes = Submission.objects.exclude(probe="").select_related("team", "challenge", "author")
         found = probes.defer("packed_captions", "packed_prints")
         return get_object_or_404(found, pk=self.kwargs["submission"])
 

@@ -8,12 +8,17 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from rest_framework import serializers
+from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound, PermissionDenied
 
-from cidery.app.challenges.forms import ImagesQuery, SubmissionForm
-from cidery.app.challenges.models import Challenge, Submission
-from cidery.app.challenges.pages.challenges import find_participation, get_challenge
+from cidery.app.challenges.forms import ImagesQuery, StandingForm, SubmissionForm
+from cidery.app.challenges.models import Challenge, Submission, may_submit, team_of
+from cidery.app.challenges.pages.challenges import (
+    describe,
+    find_participation,
+    get_challenge,
+    quota_for,
+)
 from cidery.app.challenges.ranking import find_best, list_scores
 from cidery.app.challenges.serializers import (
     ChallengePageData,
@@ -22,6 +27,7 @@ from cidery.app.challenges.serializers import (
     SubmissionPageData,
     SubmissionsData,
 )
+from cidery.app.challenges.standing import STANDINGS, change_standing
 from cidery.app.challenges.submissions import submit
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.limits import WriteLimit, reading_upload
@@ -29,7 +35,6 @@ from cidery.app.web.models import Account
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
 from cidery.errors import InputError
-from cidery.metrics import get_metrics
 from cidery.scoring.scorer import pool_counted
 from cidery.statistics import Floats
 
@@ -38,7 +43,7 @@ IMAGES_PER_PAGE = 100
 
 def get_submission(page: Page) -> Submission:
     """Return the submission of a page's address; those one may not see do not exist."""
-    related = Submission.objects.select_related("challenge", "team")
+    related = Submission.objects.select_related("challenge__phase_of", "team", "author")
     found = related.defer("packed_captions", "packed_prints")
     submission = get_object_or_404(found, pk=page.kwargs["submission"])
     seen = submissions_seen_by(page.request.user, submission.challenge)
@@ -71,14 +76,17 @@ class Submissions(FormPage):
     def show(self) -> Any:
         """Return the newest first."""
         challenge, account = get_challenge(self), self._account()
-        found = challenge.submissions.select_related("team", "challenge")
+        found = Submission.objects.filter(challenge=challenge)
+        found = found.select_related("team", "challenge", "author")
         found = found.defer("packed_captions", "packed_prints")
         if not account.is_owner:
-            found = found.filter(team=account)
+            found = found.of(account)
         return {
             "challenge": challenge,
             "participation": find_participation(self, challenge),
             "admitted": challenge.admits(account),
+            "may_submit": may_submit(account),
+            "quota": quota_for(account, challenge),
             "submissions": found.order_by("-created"),
         }
 
@@ -88,7 +96,13 @@ class Submissions(FormPage):
         account = self._account()
         try:
             with reading_upload(account):
-                submission = submit(account, challenge, values["title"], values["file"].read())
+                submission = submit(
+                    account,
+                    challenge,
+                    values["title"],
+                    values["file"].read(),
+                    private=values["private"],
+                )
         except InputError as error:
             raise serializers.ValidationError({"file": [str(error)]}) from None
         return self.done(submission, submission)
@@ -113,25 +127,66 @@ class SubmissionPage(Page):
         scores = list_scores(submission, account)
         return {
             "submission": submission,
-            "challenge_title": submission.challenge.title,
+            "challenge_title": submission.challenge.full_title,
             "scores": [score for score in scores if not score.slice],
             "slice_scores": [score for score in scores if score.slice],
             "shows_images": shows_images(submission, account),
+            "can_change": can_change(submission, account),
             "hides_scores": not submission.shows_scores_to(account),
+            "warnings": submission.warnings if is_own(submission, account) else [],
         }
+
+
+def can_change(submission: Submission, account: Any) -> bool:
+    """Tell whether an account may say what becomes of a submission: who may submit for its team."""
+    if not submission.belongs_to(account) or submission.withdrawn:
+        return False
+    return may_submit(account)
+
+
+class Standing(FormPage):
+    """Has a submission ranked, keeps it off the leaderboard, or withdraws it."""
+
+    role = Role.MEMBER
+    template_name = "challenges/standing.html"
+    shows = SubmissionData
+    form = StandingForm
+    accepts = SubmissionData
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Submission:
+        """Return the submission, to its team."""
+        submission = get_submission(self)
+        if not can_change(submission, self.request.user):
+            raise PermissionDenied("Only its team may change it, and not once it is withdrawn.")
+        return submission
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Change it, one after the other."""
+        try:
+            change_standing(self.show(), values["action"])
+        except InputError as error:
+            raise serializers.ValidationError({"action": [str(error)]}) from None
+        submission = get_submission(self)
+        return self.done(submission, submission, message=STANDINGS[values["action"]])
 
 
 def shows_images(submission: Submission, account: Any) -> bool:
     """Tell whether an account may see a submission's scores image by image."""
     if not account.is_authenticated or not submission.shows_scores_to(account):
         return False
-    is_theirs = submission.team_id == account.pk
-    return bool(account.is_owner or (submission.challenge.image_scores_open and is_theirs))
+    is_theirs = submission.belongs_to(account)
+    return bool(account.is_owner or (submission.challenge.opens_images and is_theirs))
+
+
+def is_own(submission: Submission, account: Any) -> bool:
+    """Tell whether an account is the submission's team or the owner."""
+    return bool(account.is_authenticated and (account.is_owner or submission.team_id == account.pk))
 
 
 def list_columns(submission: Submission) -> Iterator[tuple[str, Floats]]:
     """Yield the name of each column of scores, and every image's score."""
-    metrics = get_metrics(submission.challenge.metrics)
+    metrics = submission.challenge.labelled_metrics
     found = submission.scores.filter(slice="").select_related("reference_set", "rows")
     for score in found.defer("reference_set__packed_references"):
         values = pool_counted(metrics[score.metric], score.rows.array)
@@ -180,15 +235,13 @@ class TakePart(FormPage):
 
     def show(self) -> Any:
         """Return the challenge."""
-        challenge = get_challenge(self)
-        found = find_participation(self, challenge)
-        return {"challenge": challenge, "participation": found, "leaderboard": None}
+        return describe(self, get_challenge(self))
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
         """Keep the wish; once is enough."""
         challenge = get_challenge(self)
         account = self.request.user
         assert isinstance(account, Account)  # the role sees to it
-        challenge.teams.get_or_create(team=account)
+        challenge.main.teams.get_or_create(team=team_of(account))
         message = "The organisers will decide on your team."
         return self.done(challenge, message=message)

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, ClassVar
 
 from django.core.files.base import File
 from django.http import HttpResponseBase
 from rest_framework import serializers
+from rest_framework.fields import empty
+from rest_framework.request import Request
 
 from cidery.app.studies.creation import create_study
 from cidery.app.studies.definition import (
     Definition,
     ExampleData,
+    QuestionData,
     SourceFields,
     StudyFields,
     first_error,
     read_checks,
     read_json_lines,
+    read_training,
 )
-from cidery.app.studies.items import Sources, check_content, make_items
+from cidery.app.studies.images import drop_images, keep_images
+from cidery.app.studies.items import Content, Sources, check_content, make_items
+from cidery.app.studies.lines import read_example_lines, read_known_lines, read_question_lines
 from cidery.app.studies.models import Study
-from cidery.app.web.pages import FormPage, Page
+from cidery.app.studies.pages.judging import TaskData
+from cidery.app.studies.previewing import preview_task, read_filled
+from cidery.app.studies.wording import CAPTIONED, DESIGNS, GROUPS, LABELS, TEXT_STYLE, field_style
+from cidery.app.web.pages import FormPage, GroupedForm, Page
 from cidery.app.web.roles import Role
 from cidery.errors import CideryError
 from cidery.meta.datasets.files import Record
@@ -32,7 +42,9 @@ GZIP = b"\x1f\x8b"
 """How compressed files begin; a small one may unpack to anything."""
 LARGEST_FILE = 50 * 1024 * 1024
 FIRST = ("name", "title", "design")
-TEXT_STYLE = {"base_template": "textarea.html", "rows": 4}
+MOST_FILES = 100
+"""As Django takes in one request; more images come zipped."""
+IMAGE_STYLE = {"accept": "image/*,.zip"}
 FILE_STYLE = {"accept": ".json,.jsonl,.csv,.tsv"}
 
 
@@ -78,47 +90,116 @@ def check_file(file: File[Any]) -> None:
     file.seek(0)
 
 
-def _file(help_text: str) -> serializers.FileField:
+def _file(help_text: str, only_for: str = "") -> serializers.FileField:
     return serializers.FileField(
-        required=False, validators=[check_file], help_text=help_text, style=FILE_STYLE
+        required=False,
+        validators=[check_file],
+        help_text=help_text,
+        style=FILE_STYLE | {"for": only_for},
     )
 
 
-def _lines(help_text: str, longest: int = 1024 * 1024) -> serializers.CharField:
+class FilesField(serializers.ListField):
+    """Any number of files; a box that was left empty sends an empty text instead."""
+
+    def get_value(self, dictionary: Any) -> Any:
+        """Return the files, or that there are none."""
+        given = super().get_value(dictionary)
+        return [one for one in given if one != ""] or empty if isinstance(given, list) else given
+
+    def run_child_validation(self, data: Any) -> list[Any]:
+        """Say what is wrong with a file by its name."""
+        checked = []
+        for file in data:
+            try:
+                checked.append(self.child.run_validation(file))
+            except serializers.ValidationError as error:
+                told = [f"{getattr(file, 'name', file)}: {one}" for one in error.detail]
+                raise serializers.ValidationError(told) from None
+        return checked
+
+
+def _files(
+    help_text: str, style: dict[str, str], validators: Any = (), only_for: str = ""
+) -> FilesField:
+    return FilesField(
+        child=serializers.FileField(validators=list(validators)),
+        required=False,
+        max_length=MOST_FILES,
+        help_text=help_text,
+        style={"base_template": "files.html", "for": only_for, **style},
+    )
+
+
+def _lines(help_text: str, longest: int = 1024 * 1024, only_for: str = "") -> serializers.CharField:
     return serializers.CharField(
         required=False,
         allow_blank=True,
         max_length=longest,
-        style=TEXT_STYLE,
-        help_text=f"{help_text} JSON lines.",
+        style=TEXT_STYLE | {"for": only_for},
+        help_text=help_text,
     )
 
 
 def _styles() -> dict[str, dict[str, Any]]:
-    """Return how the fields with a default are typed, long texts in a box."""
-    names = [name for name in StudyFields.Meta.fields if name not in (*FIRST, "examples")]
-    long = ("instructions", "consent", "forbidden")
-    return {name: {"style": TEXT_STYLE} if name in long else {} for name in names}
+    """Return how the fields with a default are typed, long texts in a box, and what for."""
+    lines = ("examples", "questions")
+    names = [name for name in StudyFields.Meta.fields if name not in (*FIRST, *lines)]
+    return {name: {"style": field_style(name)} for name in names}
 
 
-class StudyForm(StudyFields, SourceFields):
+def check_new_name(value: str) -> str:
+    """Refuse the name that the address of the form for new studies has."""
+    if value == "new":
+        raise serializers.ValidationError("This name is reserved; choose another.")
+    return value
+
+
+class StudyForm(GroupedForm, StudyFields, SourceFields):
     """A study: what it asks, and the items to ask about."""
 
-    results_1 = _file("Captions of a system; its file's name becomes the system's.")
-    results_2 = _file("Captions of another system, for pairs and triplets.")
-    references = _file("Captions by people.")
-    items = _lines("Instead of files: lines of judgments without votes.", 4 * 1024 * 1024)
-    checks = _lines("Attention checks: items, each with the right vote or rating.")
+    groups = GROUPS
+    labels = LABELS
+
+    design = serializers.ChoiceField(
+        choices=DESIGNS, help_text="What follows depends on it; see the preview."
+    )
+    results_1 = _file(
+        "JSON or CSV, as metrics take it; the file's name becomes the system's.",
+        CAPTIONED,
+    )
+    results_2 = _file("Of another system, for the same images.", CAPTIONED)
+    results_more = _files("Any number of files.", FILE_STYLE, [check_file], CAPTIONED)
+    references = _file("By people. Needed for sentence A, and to compare metrics with your judges.")
+    image_files = _files(
+        "Images, or a zip archive of them, named by the ids of their captions.", IMAGE_STYLE
+    )
+    items = _lines(
+        "Lines of JSON, each an item of a file of judgments without its votes. Files of captions "
+        "are not needed then.",
+        4 * 1024 * 1024,
+    )
+    checks = _lines(
+        "A line each: image | better sentence | worse sentence. Of three sentences: image | "
+        "sentence A | closer sentence | other sentence. Of ratings: image | sentence | right "
+        "rating. Or lines of JSON."
+    )
+    training = _lines("They come first. As above, and after one more bar why the answer is right.")
+    questions: Any = _lines(
+        "If you ask several, a line each: fluency | How fluent is it?", only_for="rating"
+    )
     examples: Any = _lines(
-        'Of sentences: {"sentence": "A dog.", "accepted": false, "why": "too short"}'
+        "A line each: rejected | A dog. | too short. Or: accepted | and a good sentence.",
+        only_for="collection",
     )
 
     class Meta(StudyFields.Meta):
         """The study's own fields, and those of its items."""
 
         fields: ClassVar[list[str]] = [
-            *("name", "title", "design", "results_1", "results_2", "references", "items"),
-            *("sample", "references_each", "sets", "checks"),
+            *("name", "title", "design", "results_1", "results_2", "results_more", "references"),
+            *("image_files", "items"),
+            *("sample", "references_each", "sets", "together", "checks", "training"),
             *(name for name in StudyFields.Meta.fields if name not in FIRST),
         ]
         extra_kwargs: ClassVar[dict[str, Any]] = {
@@ -127,19 +208,37 @@ class StudyForm(StudyFields, SourceFields):
 
     def validate_examples(self, value: str) -> list[dict[str, Any]]:
         """Read the lines; each is an example."""
-        try:
-            examples = ExampleData(data=read_json_lines(value, "examples"), many=True)
-        except CideryError as error:
-            raise serializers.ValidationError(str(error)) from None
-        if not examples.is_valid():
-            raise serializers.ValidationError(first_error(examples.errors, "examples"))
-        return list(examples.validated_data)
+        return _check_lines(ExampleData, read_example_lines, value, "examples")
+
+    def validate_questions(self, value: Any) -> list[dict[str, Any]]:
+        """Read the lines; each is a question."""
+        read = _check_lines(QuestionData, read_question_lines, value, "questions")
+        return super().validate_questions(read)
 
     def validate_name(self, value: str) -> str:
         """Refuse the name that the address of this form has."""
-        if value == "new":
-            raise serializers.ValidationError("This name is reserved; choose another.")
-        return value
+        return check_new_name(value)
+
+
+def _check_lines(
+    kind: type[serializers.Serializer[Any]],
+    read_lines: Callable[[str, str], list[dict[str, Any]]],
+    text: str,
+    name: str,
+) -> list[Any]:
+    try:
+        read: Any = kind(data=read_lines(text, name), many=True)
+    except CideryError as error:
+        raise serializers.ValidationError(str(error)) from None
+    if not read.is_valid():
+        raise serializers.ValidationError(first_error(read.errors, name))
+    return list(read.validated_data)
+
+
+class NewStudyData(StudiesData):
+    """The studies of this installation, and a judge's page as the form stands."""
+
+    preview = TaskData(help_text="What a judge will see, of made-up sentences or of the first.")
 
 
 class NewStudy(FormPage):
@@ -147,20 +246,48 @@ class NewStudy(FormPage):
 
     role = Role.OWNER
     template_name = "studies/new.html"
-    shows = StudiesData
+    shows = NewStudyData
     form = StudyForm
     accepts = StudySummary
     has_files = True
+    has_preview = True
 
     def show(self) -> Any:
-        """Return the studies there are, whose names are taken."""
-        return {"studies": Study.objects.defer("references")}
+        """Return the studies there are, whose names are taken, and the preview."""
+        form = self.filled_form or self.make_form()
+        values = read_filled(form)
+        shown = preview_task(values, self._find_first(values))
+        return {"studies": Study.objects.defer("references"), "preview": shown}
+
+    def post(self, request: Request, **address: Any) -> HttpResponseBase:
+        """Take the form, or show what a judge will see."""
+        if not (self.is_html and "preview" in request.data):
+            return super().post(request, **address)
+        form = self.make_form(request.data)
+        form.is_valid()
+        # What is missing is not wrong yet; but with errors, forms show what was sent as it was.
+        form._errors = {"preview": []}  # type: ignore[attr-defined]
+        self.filled_form = form
+        return self.render()
+
+    def _find_first(self, values: dict[str, Any]) -> Content | None:
+        """Return the first item, where what there is makes one."""
+        if not (values.get("items") or values.get("references") or values.get("results_1")):
+            return None
+        try:
+            return _make_contents(values, _read_sources(values))[0]
+        except (serializers.ValidationError, CideryError, OSError, LookupError):
+            return None
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Make the items, then the study."""
         definition = _define(values)
         with blaming("name"):
-            study = create_study(definition)
+            try:
+                study = create_study(definition)
+            except BaseException:
+                drop_images(definition.fields.get("images", ""))
+                raise
         return self.done("study", study, message="The study is made.", name=study.name)
 
 
@@ -177,36 +304,54 @@ def _define(values: dict[str, Any]) -> Definition:
     fields = {name: values[name] for name in StudyFields.Meta.fields if name in values}
     design = fields["design"]
     with blaming("checks"):
-        checks = read_checks(fields, read_json_lines(values.get("checks", ""), "checks"), "checks")
+        lines = read_known_lines(design, values.get("checks", ""), "checks")
+        checks = read_checks(fields, lines, "checks")
+    with blaming("training"):
+        lines = read_known_lines(design, values.get("training", ""), "training")
+        lessons = read_training(fields, lines, "training")
     sources = _read_sources(values)
     with blaming("items"):
-        if values.get("items"):
-            lines = read_json_lines(values["items"], "items")
-        else:
-            lines = make_items(
-                design,
-                sources,
-                sets=values["sets"],
-                references_each=values["references_each"],
-                sample=values["sample"],
-                seed=values.get("seed", 0),
-            )
-        records = [Record(line, f"item {n}") for n, line in enumerate(lines, start=1)]
-        items = [check_content(design, record) for record in records]
-        return Definition(fields, items, checks, sources.references)
+        items = _make_contents(values, sources)
+    if values.get("image_files"):
+        known = [content for content, _ in checks] + [lesson.content for lesson in lessons]
+        with blaming("image_files"):
+            names = [content["image"] for content in (*items, *known)]
+            fields["images"] = keep_images(values["image_files"], names)
+    with blaming("items"):
+        return Definition(fields, items, checks, sources.references, lessons)
+
+
+def _make_contents(values: dict[str, Any], sources: Sources) -> list[Content]:
+    design = values["design"]
+    if values.get("items"):
+        lines = read_json_lines(values["items"], "items")
+    else:
+        lines = make_items(
+            design,
+            sources,
+            sets=values["sets"],
+            together=values["together"],
+            references_each=values["references_each"],
+            sample=values["sample"],
+            seed=values.get("seed", 0),
+        )
+    records = [Record(line, f"item {n}") for n, line in enumerate(lines, start=1)]
+    return [check_content(design, record) for record in records]
 
 
 def _read_sources(values: dict[str, Any]) -> Sources:
-    """Read the files; two of one name are two systems."""
+    """Read the files; several of one name are several systems."""
     results: dict[str, Mapping[str, Sequence[str]]] = {}
-    for field in ("results_1", "results_2"):
-        file = values.get(field)
+    given = [("results_1", values.get("results_1")), ("results_2", values.get("results_2"))]
+    given += [("results_more", file) for file in values.get("results_more") or ()]
+    for field, file in given:
         if not file:
             continue
         name = _name(file)
         with blaming(field):
             (captions,) = Sources.read({name: file}).results.values()
-        results[f"{name}-2" if name in results else name] = captions
+        others = (f"{name}-{n}" for n in count(2))
+        results[next(other for other in chain([name], others) if other not in results)] = captions
     with blaming("references"):
         references = Sources.read({}, values.get("references")).references
     return Sources(results, references)

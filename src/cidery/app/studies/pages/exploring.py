@@ -51,7 +51,7 @@ def describe_answers(study: Study) -> dict[str, Any]:
         image = content["image"]
         if image not in places:
             places[image] = len(places)
-            pictured.append(item)
+            pictured.append(item[0])
             references.append(list(study.references.get(image, ())))
         reference = content.get("reference")
         if reference is not None and reference not in references[places[image]]:
@@ -64,6 +64,7 @@ def describe_answers(study: Study) -> dict[str, Any]:
     return {
         "images": list(places),
         "references": references,
+        "names": list(answers),
         "systems": {name: _make_columns(rows, label) for name, rows in answers.items()},
         "thumbnails": _find_pictures(study, pictured),
     }

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.http import Http404, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers, status
 from rest_framework.exceptions import PermissionDenied, ValidationError
 
@@ -15,6 +19,7 @@ from cidery.app.studies.assignment import (
     RefusedAnswerError,
     Task,
     get_task,
+    shown_order,
     take_answer,
     undo_answer,
 )
@@ -34,16 +39,17 @@ from cidery.app.studies.invites import (
     read_submit_to,
     read_visit,
 )
-from cidery.app.studies.items import LONGEST_TEXT
-from cidery.app.studies.models import Assignment, Invite, Judge
+from cidery.app.studies.items import LONGEST_TEXT, is_storable
+from cidery.app.studies.leaving import forget_judge, go_on, stop_visit
+from cidery.app.studies.models import Assignment, Invite, Judge, Study
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.limits import WriteLimit
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
 
 COOKIE_AGE = 90 * 24 * 60 * 60
-NO_CONSENT = "You can take part only if you agree."
-NOT_JOINED = "Please open the link by which you were invited."
+NO_CONSENT = gettext_lazy("You can take part only if you agree.")
+NOT_JOINED = gettext_lazy("Please open the link by which you were invited.")
 
 
 def judge_cookie(study_name: str) -> str:
@@ -58,6 +64,7 @@ class JoinData(serializers.Serializer[Any]):
     asked = serializers.CharField()
     instructions = serializers.CharField()
     consent = serializers.CharField()
+    contact = serializers.CharField()
     is_open = serializers.BooleanField()
     is_preview = serializers.BooleanField()
     examples = ExampleData(many=True)
@@ -67,7 +74,8 @@ class JoinForm(serializers.Serializer[Any]):
     """Consent."""
 
     agree = serializers.BooleanField(
-        label="I have read this and agree to take part.", error_messages={"required": NO_CONSENT}
+        label=gettext_lazy("I have read this and agree to take part."),
+        error_messages={"required": NO_CONSENT},
     )
 
     def validate_agree(self, value: bool) -> bool:
@@ -90,12 +98,14 @@ class Join(FramedPage, FormPage):
     def show(self) -> Any:
         """Return what the study is about."""
         study = self._invite().study
-        _, assignment = read_visit(self.request.query_params)
+        first = study.items.filter(known_answer=None).first()
+        assignment = read_visit(self.request.query_params)[1]
         return {
             "title": study.title,
-            "asked": study.asked,
+            "asked": study.ask_about(first.content) if first else study.asked,
             "instructions": study.instructions,
             "consent": study.consent,
+            "contact": study.contact,
             "is_open": study.is_open,
             "is_preview": assignment == PREVIEW,
             "examples": study.examples,
@@ -106,7 +116,7 @@ class Join(FramedPage, FormPage):
         invite = self._invite()
         worker, assignment = read_visit(self.request.query_params)
         if not invite.study.is_open or assignment == PREVIEW:
-            raise ValidationError({"agree": ["The study takes no judges now."]})
+            raise ValidationError({"agree": [_("The study takes no judges now.")]})
         study = invite.study
         before = None if self.is_framed else find_judge_key(self)
         submit_to = read_submit_to(study, self.request.query_params)
@@ -143,6 +153,16 @@ class StepData(serializers.Serializer[Any]):
     )
 
 
+class PartData(serializers.Serializer[Any]):
+    """One of several ratings that are asked for."""
+
+    key = serializers.CharField(help_text="Its name in `answers`.")
+    text = serializers.CharField()
+    sentences = serializers.ListField(
+        child=serializers.CharField(), help_text="Of a set of captions; otherwise none."
+    )
+
+
 class TaskData(serializers.Serializer[Any]):
     """What a judge is asked now."""
 
@@ -150,12 +170,21 @@ class TaskData(serializers.Serializer[Any]):
     question = serializers.CharField()
     instructions = serializers.CharField()
     design = serializers.CharField()
-    state = serializers.CharField(help_text="task, done or closed.")
+    state = serializers.CharField(help_text="task, done, stopped or closed.")
+    contact = serializers.CharField(help_text="Whom to ask.")
     assignment = serializers.IntegerField(allow_null=True)
     image = serializers.CharField(help_text="Its address; empty where none is shown.")
     reference = serializers.CharField(help_text="Sentence A of a triplet.")
     sentences = serializers.ListField(child=serializers.CharField())
     steps = StepData(many=True)
+    parts = PartData(many=True, help_text="Where several ratings are asked for: `answers`.")
+    choices = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="What may be said instead of an answer: tie, neither, skip, broken.",
+    )
+    ask_comment = serializers.BooleanField()
+    is_training = serializers.BooleanField(help_text="It does not count, and is explained after.")
+    feedback = serializers.CharField(help_text="What the last training item should teach.")
     has_digits = serializers.BooleanField(
         help_text="Whether each step is a single digit, so that a key can answer."
     )
@@ -181,9 +210,38 @@ class AnswerForm(serializers.Serializer[Any]):
     assignment = serializers.IntegerField(min_value=1, max_value=2**62)
     answer = serializers.CharField(
         max_length=LONGEST_TEXT,
+        required=False,
+        allow_blank=True,
+        default="",
         help_text="1 or 2 for the sentence shown first or second, a step of the scale, or a "
         "sentence.",
     )
+    answers = serializers.DictField(
+        child=serializers.CharField(max_length=40),
+        required=False,
+        default=dict,
+        help_text="Where several ratings are asked for: a step of the scale for each part.",
+    )
+    choice = serializers.ChoiceField(
+        choices=[name for name in Assignment.Choice.values if name],
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Instead of an answer, where the study offers it.",
+    )
+    comment = serializers.CharField(
+        max_length=LONGEST_TEXT, required=False, allow_blank=True, default=""
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """An answer, several ratings, or a choice: one of them."""
+        if not (attrs["answer"] or attrs["answers"] or attrs["choice"]):
+            raise serializers.ValidationError({"answer": [_("Please answer.")]})
+        texts = (attrs["answer"], attrs["comment"])
+        if not all(map(is_storable, texts)):
+            unreadable = _("The text holds unreadable characters.")
+            raise serializers.ValidationError({"answer": [unreadable]})
+        return attrs
 
 
 class JudgePage(FramedPage, FormPage):
@@ -219,15 +277,14 @@ class JudgePage(FramedPage, FormPage):
         """Return the judge whom the cookie knows."""
         return read_judge_key(self)
 
-    def attempt(self, action: Any, *arguments: Any) -> Task:
+    def attempt(self, action: Any, *arguments: Any, **settings: Any) -> Any:
         """Do something for the judge, and say in the form why it could not be done."""
         try:
-            task: Task = action(*arguments)
+            return action(*arguments, **settings)
         except RefusedAnswerError as error:
             raise ValidationError({"answer": [str(error)]}) from None
         except Judge.DoesNotExist:
             raise PermissionDenied(NOT_JOINED) from None
-        return task
 
 
 def read_judge_key(page: Page) -> int:
@@ -255,7 +312,15 @@ class TaskPage(JudgePage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Take the answer; the next item comes with the same response."""
-        task = self.attempt(take_answer, self.judge_key(), values["assignment"], values["answer"])
+        task = self.attempt(
+            take_answer,
+            self.judge_key(),
+            values["assignment"],
+            values["answer"],
+            ratings=values["answers"],
+            choice=values["choice"],
+            comment=values["comment"],
+        )
         return self.go_on(task)
 
 
@@ -271,6 +336,55 @@ class Undo(JudgePage):
         return self.go_on(task)
 
 
+class LeaveForm(serializers.Serializer[Any]):
+    """How a judge leaves."""
+
+    action = serializers.ChoiceField(
+        choices=("stop", "go-on", "withdraw"),
+        help_text="stop keeps the answers, withdraw erases them and all that is known of you.",
+    )
+    sure = serializers.BooleanField(
+        required=False, default=False, help_text="Needed to withdraw: nothing brings answers back."
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Nobody withdraws by a slip."""
+        if attrs["action"] == "withdraw" and not attrs["sure"]:
+            unsure = _("Please confirm that all is to be erased.")
+            raise serializers.ValidationError({"sure": unsure})
+        return attrs
+
+
+class Leave(JudgePage):
+    """Lets a judge stop, or withdraw and erase everything."""
+
+    template_name = "studies/leave.html"
+    form = LeaveForm
+    has_left = False
+
+    def show(self) -> Any:
+        """Return what the judge has done so far; nothing of one who is no more."""
+        if self.has_left:
+            study = get_object_or_404(Study, name=self.kwargs["name"])
+            return describe_task(Task(Judge(study=study), 0, None, False)) | {"state": "withdrawn"}
+        return super().show()
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Do what the judge asks."""
+        judge = self.judge_key()
+        if values["action"] == "go-on":
+            self.attempt(go_on, judge)
+            return self.go_on(self.attempt(get_task, judge))
+        if values["action"] == "stop":
+            self.attempt(stop_visit, judge)
+            return self.go_on(self.attempt(get_task, judge))
+        self.attempt(forget_judge, judge)
+        self.has_left = True
+        response = self.render()
+        response.delete_cookie(judge_cookie(self.kwargs["name"]), samesite="Lax")
+        return response
+
+
 def describe_task(task: Task, token: str = "") -> dict[str, Any]:
     """Return what a judge may know of a task: not which system wrote what, nor which is a check."""
     study, assignment = task.study, task.assignment
@@ -281,21 +395,29 @@ def describe_task(task: Task, token: str = "") -> dict[str, Any]:
     if assignment and assignment.swapped:
         sentences = sentences[::-1]
     state = "task" if assignment else "done" if study.is_open else "closed"
+    if task.is_stopped and state != "closed":
+        state = "stopped"
     visit = task.judge.visit
     # Nothing is proved by coming when others have all items, or by having been excluded.
-    earned = state != "task" and visit and visit.code and not task.judge.excluded
+    earned = state not in ("task", "stopped") and visit and visit.code and not task.judge.excluded
     return {
         "title": study.title,
-        "question": study.asked,
+        "question": study.ask_about(content),
         "instructions": study.instructions,
         "design": study.design,
         "state": state,
+        "contact": study.contact,
         "assignment": assignment.ticket if assignment else None,
         "token": token,
         "image": image_address(assignment, token) if assignment else "",
         "reference": content.get("reference", ""),
         "sentences": sentences,
         "steps": _describe_scale(task) if study.design == study.Design.RATING else [],
+        "parts": list(_describe_parts(assignment)) if assignment else [],
+        "choices": study.choices,
+        "ask_comment": study.ask_comment,
+        "is_training": assignment is not None and assignment.item.training,
+        "feedback": task.feedback,
         "has_digits": all(len(label) == 1 for label in study.labels),
         "examples": study.examples,
         "draft": assignment.sentence if assignment else "",
@@ -307,6 +429,22 @@ def describe_task(task: Task, token: str = "") -> dict[str, Any]:
         "submit_to": visit.submit_to + SUBMIT_PATH if visit and earned and visit.submit_to else "",
         "site_assignment": visit.assignment if visit and earned else "",
     }
+
+
+def _describe_parts(assignment: Assignment) -> Iterator[dict[str, Any]]:
+    """Yield what is rated where it is more than one thing: questions, or sets in a drawn order."""
+    content = assignment.item.content
+    if "sets" in content:
+        for number, place in enumerate(shown_order(assignment), start=1):
+            sentences = content["sets"][place]
+            yield {
+                "key": str(number),
+                "text": _("Set {number}").format(number=number),
+                "sentences": sentences,
+            }
+    else:
+        for question in assignment.study.questions:
+            yield {"key": question["name"], "text": question["text"], "sentences": []}
 
 
 def _fill_in(address: str, code: str) -> str:

@@ -8,12 +8,16 @@ from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from rest_framework import serializers, status
 
+from cidery.app.studies.charts import describe_charts
 from cidery.app.studies.exporting import EXPORTS
 from cidery.app.studies.invites import make_links
+from cidery.app.studies.leaving import forget_judge
 from cidery.app.studies.models import Judge, Study
 from cidery.app.studies.moderation import exclude_judge, restore_judge, set_state
-from cidery.app.studies.pages.creating import StudySummary
+from cidery.app.studies.pages.creating import StudySummary, blaming
+from cidery.app.studies.quality import apply_to_study
 from cidery.app.studies.slots import count_slots
+from cidery.app.studies.standings import rank_systems
 from cidery.app.studies.summaries import summarize
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
@@ -55,6 +59,65 @@ class JudgeData(serializers.Serializer[Any]):
     checks_right = serializers.IntegerField()
     median_seconds = serializers.FloatField(allow_null=True)
     with_majority = serializers.FloatField(allow_null=True)
+    flags = serializers.ListField(
+        child=serializers.CharField(), help_text="What is suspicious, such as median 0.4 s."
+    )
+
+
+class StandingData(serializers.Serializer[Any]):
+    """How one system does."""
+
+    system = serializers.CharField()
+    value = serializers.FloatField(help_text="Share of pairs won, or mean rating.")
+    low = serializers.FloatField(help_text="Of an interval that holds at all times.")
+    high = serializers.FloatField()
+    fixed_low = serializers.FloatField(
+        help_text="Of an interval for a number of answers that was fixed before."
+    )
+    fixed_high = serializers.FloatField()
+    judged = serializers.IntegerField(help_text="Items with an answer.")
+
+
+class ContestData(serializers.Serializer[Any]):
+    """Two systems compared."""
+
+    first = serializers.CharField()
+    second = serializers.CharField()
+    value = serializers.FloatField(help_text="Share of wins of the first, or difference of means.")
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    p = serializers.FloatField(help_text="Valid at all times; Holm-corrected.")
+    fixed_low = serializers.FloatField()
+    fixed_high = serializers.FloatField()
+    fixed_p = serializers.FloatField()
+    judged = serializers.IntegerField()
+    decided = serializers.BooleanField()
+    ahead = serializers.CharField()
+    needed = serializers.IntegerField(
+        allow_null=True,
+        help_text="Answers that would decide it as it looks now; none if it is decided, or if all "
+        "that there can be do not suffice.",
+    )
+
+
+class StandingsData(serializers.Serializer[Any]):
+    """Results by system."""
+
+    question = serializers.CharField()
+    kind = serializers.CharField(help_text="wins or mean.")
+    metric = serializers.CharField(help_text="Whose scores helped; people: none.")
+    systems = StandingData(many=True)
+    contests = ContestData(many=True)
+    judged = serializers.IntegerField()
+    items = serializers.IntegerField()
+    saved = serializers.FloatField(help_text="Share of answers that the metric's scores replace.")
+    signature = serializers.CharField()
+    confidence = serializers.FloatField()
+    leader = serializers.CharField()
+    needed = serializers.IntegerField(help_text="More answers that are worth asking for.")
+    verdict = serializers.ListField(
+        child=serializers.CharField(), help_text="Who leads, how sure, what more would bring."
+    )
 
 
 class ExportData(serializers.Serializer[Any]):
@@ -84,9 +147,22 @@ class StudyData(serializers.Serializer[Any]):
     checks_right = serializers.IntegerField()
     checks = serializers.IntegerField()
     pending = serializers.IntegerField(help_text="Sentences to review.")
+    choices = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="How often judges said tie, neither, skip or broken instead of an answer.",
+    )
+    broken = serializers.DictField(
+        child=serializers.IntegerField(),
+        help_text="Images that judges could not see, with how many said so.",
+    )
+    withdrawn = serializers.IntegerField(help_text="People whose answers were erased.")
     judges = JudgeData(many=True)
+    results = StandingsData(allow_null=True, help_text="Systems compared, as far as it is known.")
+    results_problem = serializers.CharField(help_text="Why there are none, if so.")
     exports = ExportData(many=True)
-    charts = serializers.ListField(child=serializers.CharField())
+    charts = serializers.DictField(
+        child=serializers.CharField(), help_text="Name of a chart -> what it says."
+    )
 
 
 class ProgressData(serializers.Serializer[Any]):
@@ -119,21 +195,19 @@ class StudyPage(StudyOwnerPage):
     def show(self) -> Any:
         """Count everything."""
         study = self.study()
-        files = {"exports": exports_of(study), "charts": charts_of(study)}
-        return summarize(study).to_dict() | files
+        summary = summarize(study)
+        files = {"exports": exports_of(study), "charts": describe_charts(study, summary)}
+        found = rank_systems(study)
+        results = {"results": found.best and found.best.to_dict(), "results_problem": found.problem}
+        return summary.to_dict() | results | files
 
 
 def exports_of(study: Study) -> list[dict[str, str]]:
     """Return the formats that fit a study."""
-    judgments = () if study.is_collection else ("jsonl", "csv")
+    judgments = () if study.is_collection else ("results", "jsonl", "csv")
     sentences = ("coco",) if study.is_collection else ()
-    fitting = (*judgments, "answers", "codes", *sentences)
+    fitting = (*judgments, "answers", "codes", "consents", *sentences)
     return [{"kind": kind, "file": EXPORTS[kind][0]} for kind in fitting]
-
-
-def charts_of(study: Study) -> list[str]:
-    """Return the charts that fit a study."""
-    return ["progress", "times", "judges"] + ([] if study.is_collection else ["answers"])
 
 
 class StateForm(serializers.Serializer[Any]):
@@ -158,9 +232,71 @@ class StudyState(StudyOwnerPage, FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Open or close it."""
         study = self.study()
-        set_state(study, Study.State(values["state"]))
-        message = f"The study is {study.state} now."
+        with blaming("state"):
+            set_state(study, Study.State(values["state"]))
+        message = f"The study is {'a pilot' if study.state == 'pilot' else study.state} now."
         return self.done("study", study, message=message, name=study.name)
+
+
+class QualityForm(serializers.ModelSerializer[Study]):
+    """Which answers do not count."""
+
+    class Meta:
+        """The rules; they apply to all answers, earlier ones too."""
+
+        model = Study
+        fields: ClassVar[list[str]] = ["fewest_checks_right", "checks_before", "fewest_seconds"]
+
+
+class QualityData(QualityForm):
+    """Which answers do not count, and how many."""
+
+    study = StudySummary(source="*")
+    excluded = serializers.SerializerMethodField(help_text="Judges, by rule or by the owner.")
+    too_fast = serializers.SerializerMethodField(help_text="Answers.")
+
+    class Meta(QualityForm.Meta):
+        """The rules and what they leave out."""
+
+        fields: ClassVar[list[str]] = [*QualityForm.Meta.fields, "study", "excluded", "too_fast"]
+
+    def get_excluded(self, study: Study) -> int:
+        """Count judges whose answers do not count."""
+        return study.judges.filter(excluded=True).count()
+
+    def get_too_fast(self, study: Study) -> int:
+        """Count answers that were too fast."""
+        return study.assignments.filter(too_fast=True).count()
+
+
+class Quality(StudyOwnerPage, FormPage):
+    """Sets the rules by which answers do not count, and applies them to all answers."""
+
+    template_name = "studies/quality.html"
+    shows = QualityData
+    form = QualityForm
+    accepts = QualityData
+    accepted_status = status.HTTP_200_OK
+
+    def show(self) -> Any:
+        """Return the study."""
+        return self.study()
+
+    def make_form(self, data: Any = None) -> serializers.Serializer[Any]:
+        """Return the form with the present rules in it."""
+        if data is None:
+            return self.form(self.study())
+        return self.form(self.study(), data=data, partial=not self.is_html)
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Keep the rules and count again."""
+        study = self.study()
+        for name, value in values.items():
+            setattr(study, name, value)
+        study.revision += 1
+        study.save(update_fields=[*values, "revision"])
+        apply_to_study(study)
+        return self.done("study", study, message="The rules are applied.", name=study.name)
 
 
 class InviteForm(serializers.Serializer[Any]):
@@ -224,6 +360,18 @@ class Invites(StudyOwnerPage, FormPage):
         return self.render(status.HTTP_201_CREATED)
 
 
+class EraseJudgeForm(serializers.Serializer[Any]):
+    """Confirmation."""
+
+    sure = serializers.BooleanField(label="Erase this person's answers for good.")
+
+    def validate_sure(self, value: bool) -> bool:
+        """Nobody is erased by a slip."""
+        if not value:
+            raise serializers.ValidationError("Please confirm.")
+        return value
+
+
 class JudgeForm(serializers.Serializer[Any]):
     """Whether a judge's answers count."""
 
@@ -272,3 +420,21 @@ class JudgeState(StudyOwnerPage, FormPage):
             restore_judge(judge.pk)
         message = f"{judge.worker} is {'excluded' if values['excluded'] else 'restored'}."
         return self.done("study", self.show(), message=message, name=self.kwargs["name"])
+
+
+class EraseJudge(StudyOwnerPage, FormPage):
+    """Erases a person from a study, with all they have said."""
+
+    template_name = "studies/erase_judge.html"
+    shows = JudgeStateData
+    form = EraseJudgeForm
+
+    def show(self) -> Any:
+        """Return the judge."""
+        judges = Judge.objects.select_related("study")
+        return get_object_or_404(judges, study__name=self.kwargs["name"], pk=self.kwargs["judge"])
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
+        """Erase them."""
+        forget_judge(self.show().pk)
+        return self.done("study", message="The person is erased.", name=self.kwargs["name"])

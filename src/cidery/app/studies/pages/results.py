@@ -1,4 +1,4 @@
-"""The results of a study: winners of pairs, and how metrics agree with people."""
+"""The results of a study: systems compared, winners of pairs, how metrics agree with people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from rest_framework import serializers, status
 from cidery.app.studies.counting import Count
 from cidery.app.studies.creation import add_references
 from cidery.app.studies.pages.creating import FILE_STYLE, StudySummary, blaming, check_file
-from cidery.app.studies.pages.managing import StudyOwnerPage
+from cidery.app.studies.pages.managing import StandingsData, StudyOwnerPage
+from cidery.app.studies.standings import METRIC, rank_systems
 from cidery.app.web.pages import FormPage
 from cidery.errors import CideryError
 
@@ -18,6 +19,43 @@ SHOWN_WINNERS = 500
 NO_REFERENCES = (
     "The study has no references, which metrics compare with: add them, and metrics are judged."
 )
+
+
+class ResultsData(serializers.Serializer[Any]):
+    """Results by system."""
+
+    study = StudySummary()
+    metric = serializers.CharField(help_text="Whose scores were asked for.")
+    standings = StandingsData(
+        many=True, help_text="From answers alone (people), then with the metric's scores."
+    )
+    problem = serializers.CharField(help_text="Why something is missing, if it is.")
+
+
+class ResultsQuery(serializers.Serializer[Any]):
+    """Which metric's scores help."""
+
+    metric = serializers.CharField(required=False, default=METRIC, max_length=200)
+
+
+class StudyResults(StudyOwnerPage):
+    """Shows how systems compare, with intervals that hold while one looks; `?metric=cider-d`."""
+
+    template_name = "studies/results.html"
+    shows = ResultsData
+    queries = ResultsQuery
+
+    def show(self) -> Any:
+        """Estimate everything from the answers that count."""
+        study, metric = self.study(), self.read_query()["metric"]
+        found = rank_systems(study, metric)
+        standings = [one.to_dict() for one in found.standings]
+        return {
+            "study": study,
+            "metric": metric,
+            "standings": standings,
+            "problem": found.problem,
+        }
 
 
 class WinnerData(serializers.Serializer[Any]):

@@ -22,13 +22,24 @@
   };
 
   const image = document.getElementById("image");
-  const missing = () => tell("The image does not load. Please reload the page, or tell who invited you.");
+  const missing = () => tell(task.dataset.missing);
   if (image) {
     if (image.complete && !image.naturalWidth) missing();
     image.addEventListener("error", missing);
   }
 
   const fill = (shown) => {
+    // What has another shape than the page that is here comes from the server.
+    const differs = task.querySelector("#practice, #feedback, .part");
+    if (shown.parts.length || shown.feedback || shown.is_training || differs) {
+      location.reload();
+      return;
+    }
+    const comment = document.getElementById("comment");
+    if (comment) {
+      comment.value = "";
+      comment.closest("details").open = false;
+    }
     assignment.value = shown.assignment;
     if (image) image.src = shown.image;
     const reference = document.getElementById("reference");
@@ -41,6 +52,7 @@
       list.replaceChildren(...shown.sentences.map((sentence) => {
         const line = document.createElement("li");
         line.className = "sentence";
+        line.dir = "auto";
         line.textContent = sentence;
         return line;
       }));
@@ -48,7 +60,8 @@
     const sentence = document.getElementById("sentence");
     if (sentence) sentence.value = shown.draft;
     document.getElementById("progress").value = shown.answered;
-    document.getElementById("count").textContent = `${shown.answered} of ${shown.goal}`;
+    document.getElementById("count").textContent = task.dataset.count
+      .replace("{answered}", shown.answered).replace("{goal}", shown.goal);
     undoForm.querySelector("button").disabled = !shown.can_undo;
     // Screen readers begin with the question again; a writer goes on writing.
     (sentence || document.getElementById("question")).focus();
@@ -76,7 +89,7 @@
         tell(told.detail);
       }
     } catch {
-      tell("The answer did not get through. Please try again.");
+      tell(task.dataset.lost);
     } finally {
       waiting = false;
       task.removeAttribute("aria-busy");
@@ -84,11 +97,18 @@
   };
 
   answerForm.addEventListener("submit", (event) => {
+    const choice = event.submitter && event.submitter.name === "choice" ? event.submitter.value : "";
+    // Several ratings are sent as a form.
+    if (!choice && answerForm.querySelector(".part")) return;
     event.preventDefault();
-    // The value of the pressed button is the text on it.
-    const pressed = event.submitter && event.submitter.name === "answer";
-    const answer = pressed ? event.submitter.value : answerForm.elements.answer.value;
-    send(task.dataset.answer, {assignment: Number(assignment.value), answer});
+    const content = {assignment: Number(assignment.value), choice};
+    if (answerForm.elements.comment) content.comment = answerForm.elements.comment.value;
+    if (!choice) {
+      // The value of the pressed button is the text on it.
+      const pressed = event.submitter && event.submitter.name === "answer";
+      content.answer = pressed ? event.submitter.value : answerForm.elements.answer.value;
+    }
+    send(task.dataset.answer, content);
   });
   undoForm.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -97,9 +117,11 @@
   document.addEventListener("keydown", (event) => {
     const writing = event.target instanceof HTMLTextAreaElement;
     if (writing) {
-      if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) answerForm.requestSubmit();
+      const sends = event.target.id === "sentence" && event.key === "Enter" && (event.ctrlKey || event.metaKey);
+      if (sends) answerForm.requestSubmit();
       return;
     }
+    if (event.target instanceof HTMLInputElement) return;
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
     if (event.key === "u" || event.key === "U") {
       const takeBack = undoForm.querySelector("button");

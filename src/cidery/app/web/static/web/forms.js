@@ -1,9 +1,34 @@
-// Sends a form with files and shows what is wrong in place, so that chosen files stay chosen.
+// Sends a form with files and shows what is wrong in place, so that chosen files stay chosen; shows
+// its preview as it is filled in.
 // Without it the page comes back whole, and files must be chosen again.
 "use strict";
 for (const form of document.querySelectorAll("form[data-keep]")) {
+  const preview = document.getElementById("preview");
+  let asked = 0;
+  const refresh = async (content) => {
+    const number = (asked += 1);
+    content.set("preview", "true");
+    const answer = await fetch(form.action, {method: "POST", body: content});
+    const told = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const fresh = told.getElementById("preview");
+    // An older answer that comes late is not shown.
+    if (fresh && number === asked) preview.replaceChildren(...fresh.childNodes);
+  };
+  if (preview) {
+    form.addEventListener("change", (event) => {
+      if (event.target.type === "file") return;
+      const content = new FormData(form);
+      for (const file of form.querySelectorAll("input[type=file]")) content.delete(file.name);
+      refresh(content).catch(() => {});
+    });
+  }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
+    if (preview && event.submitter && event.submitter.name === "preview") {
+      await refresh(new FormData(form)).catch(() => {});
+      preview.focus();
+      return;
+    }
     const buttons = form.querySelectorAll("button");
     buttons.forEach((button) => { button.disabled = true; });
     form.setAttribute("aria-busy", "true");
@@ -33,6 +58,7 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
           else old.removeAttribute(name);
         }
       }
+      for (const wrong of form.querySelectorAll("details:has([data-problem])")) wrong.open = true;
       const first = form.querySelector("[aria-invalid]") || form.querySelector("[data-problem]");
       if (first) first.focus();
     } catch {

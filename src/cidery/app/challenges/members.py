@@ -1,0 +1,83 @@
+"""Teams of several people: who belongs to one, by invites that work once."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+from hashlib import sha256
+
+from django.db import transaction
+from django.utils import timezone
+
+from cidery.app.challenges.models import Membership, TeamInvite
+from cidery.app.web.models import Account
+from cidery.errors import InputError
+
+MOST_MEMBERS = 30
+MOST_INVITES = 30
+"""Of one team, that wait to be used."""
+LIFE = timedelta(days=7)
+
+
+def make_invite(team: Account) -> str:
+    """Return the key of a new invite to a team, which works once within a week.
+
+    Raises:
+        InputError: an account that has joined another team, or an owner's, has no team of its own.
+    """
+    if team.is_owner or hasattr(team, "membership"):
+        raise InputError("Only the account that made a team invites people to it.")
+    waiting = team.invites.filter(expires__gt=timezone.now()).count()
+    if waiting >= MOST_INVITES or team.members.count() >= MOST_MEMBERS:
+        raise InputError(f"A team has at most {MOST_MEMBERS} members and {MOST_INVITES} invites.")
+    key = secrets.token_urlsafe(24)
+    team.invites.create(digest=_digest(key), expires=timezone.now() + LIFE)
+    return key
+
+
+def find_invite(key: str) -> TeamInvite | None:
+    """Return the invite of a key, if it can still be used."""
+    found = TeamInvite.objects.filter(digest=_digest(key), expires__gt=timezone.now())
+    return found.filter(team__is_active=True).select_related("team").first()
+
+
+def _digest(key: str) -> str:
+    return sha256(key.encode()).hexdigest()
+
+
+def join_team(account: Account, invite: TeamInvite) -> Membership:
+    """Let an account join the team of an invite, which is used up.
+
+    Raises:
+        InputError: why it cannot.
+    """
+    if account.is_owner:
+        raise InputError("The owner of the installation joins no team.")
+    if account == invite.team:
+        raise InputError("This is your own team; the link is for others.")
+    with transaction.atomic():
+        # Both, in one order: of two that join each other at once, one is refused.
+        numbers = (account.pk, invite.team_id)
+        locked = Account.objects.select_for_update().filter(pk__in=numbers).order_by("pk")
+        found = {one.pk: one for one in locked}
+        account, team = found[account.pk], found[invite.team_id]
+        if hasattr(account, "membership"):
+            raise InputError(f"You are in the team {account.membership.team.name}; leave it first.")
+        if account.members.exists():
+            raise InputError("Your own team has members; who has a team cannot join another.")
+        if hasattr(team, "membership"):
+            raise InputError("This team has joined another one.")
+        if team.members.count() >= MOST_MEMBERS:
+            raise InputError(f"The team has {MOST_MEMBERS} members already.")
+        if not TeamInvite.objects.filter(pk=invite.pk).delete()[0]:
+            raise InputError("The link has been used.")
+        account.invites.all().delete()
+        return Membership.objects.create(team=team, account=account)
+
+
+def find_member(team: Account, name: str) -> Membership:
+    """Return a member of a team by name."""
+    found = team.members.filter(account__name=name).first()
+    if found is None:
+        raise InputError(f"There is no member {name!r}.")
+    return found

@@ -1,0 +1,35 @@
+"""How numbers of studies are written on pages, and the buttons of a scale arranged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import ceil
+
+from django import template
+
+from cidery.scoring.comparison import format_p
+
+register = template.Library()
+
+LONG_LABEL = 4
+"""Characters; a longer number needs twice the room."""
+
+
+@register.filter
+def amount(value: float, kind: str) -> str:
+    """Write a share of wins as percent, anything else as a number."""
+    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%" if kind == "wins" else f"{value:.2f}"
+
+
+@register.filter
+def p_value(p: float) -> str:
+    """Write a p-value for people."""
+    return format_p(p)
+
+
+@register.filter
+def columns(steps: Sequence[Mapping[str, str]], most: int) -> int:
+    """Return how many buttons of a scale a row has, so that all rows are about as long."""
+    if any(len(step["value"]) > LONG_LABEL for step in steps):
+        most = max(2, most // 2)
+    return ceil(len(steps) / ceil(len(steps) / most))
