@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import json
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import cidery
 from cidery.captions.description import COCO_DEVIATION, FLICKR30K_DEVIATION, PRACEGOVER_DEVIATION
-from cidery.errors import MismatchError
+from cidery.cli import main
+from cidery.errors import InputError, MismatchError, SettingError
 from support.example import Example
 
 
@@ -80,7 +83,9 @@ def test_the_papers_table() -> None:
 @pytest.mark.parametrize(
     ("lengths", "per_image", "advice"),
     [
-        ([5, 60], 1, "and there is one reference per image: prefer cider-r"),
+        ([5, 60], 1, "and there is one reference per image: prefer cider-r, which agrees"),
+        ([10, 31], 1, "report cider-r beside cider-d"),
+        ([10, 32], 1, "prefer cider-r"),
         (
             [10, 10],
             1,
@@ -117,3 +122,47 @@ def test_advice_on_few_images_copies_and_empty_captions() -> None:
 def test_messages_name_the_references() -> None:
     with pytest.raises(MismatchError, match=r"refs\.json"):
         cidery.describe({"a": []}, references_name="refs.json")
+
+
+class TestFilters:
+    """The subsets of the CIDEr-R paper."""
+
+    LONG: ClassVar[dict[str, list[str]]] = {
+        str(count): ["a dog", " ".join(["word"] * count)] for count in range(2, 12)
+    }
+
+    def test_at_most_so_many_words(self) -> None:
+        assert list(cidery.filter_references(self.LONG, most_words=4)) == ["2", "3", "4"]
+        kept = cidery.filter_references({"a": ["um café.", "uma xícara de café"]}, most_words=4)
+        assert kept == {"a": ["um café.", "uma xícara de café"]}
+
+    def test_outer_quartiles(self) -> None:
+        kept = cidery.filter_references(self.LONG, outer_quartiles=True, single="longest")
+        assert list(kept) == ["2", "3", "4", "9", "10", "11"]
+        assert all(len(group) == 1 for group in kept.values())
+        lengths = [len(group[0].split()) for group in kept.values()]
+        assert np.std(lengths) > np.std(range(2, 12))
+
+    def test_single_references(self) -> None:
+        told = {"a": ["a dog", "a big dog", "the big dog"]}
+        assert cidery.filter_references(told, single="longest") == {"a": ["a big dog"]}
+        assert cidery.filter_references(told, single="first") == {"a": ["a dog"]}
+
+    def test_what_cannot_be(self) -> None:
+        with pytest.raises(InputError, match="no image of 10 is left"):
+            cidery.filter_references(self.LONG, most_words=1)
+        with pytest.raises(SettingError, match="must be at least 1"):
+            cidery.filter_references(self.LONG, most_words=0)
+        with pytest.raises(SettingError, match="'longest' or 'first'"):
+            cidery.filter_references(self.LONG, single="last")  # type: ignore[arg-type]
+
+    def test_command(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        source, target = tmp_path / "all.json", tmp_path / "kept.jsonl"
+        source.write_text(json.dumps(self.LONG))
+        assert (
+            main(["stats", str(source), "--most-words", "3", "-o", str(target), "-f", "json"]) == 0
+        )
+        assert json.loads(capsys.readouterr().out)["images"] == 2
+        kept = cidery.read_references(target)
+        assert kept == cidery.filter_references(self.LONG, most_words=3)
+        assert main(["stats", str(source), str(target), "-o", str(tmp_path / "x.jsonl")]) != 0

@@ -381,8 +381,7 @@ def test_unrecognised_files_name_the_known_formats(tmp_path: Path, content: byte
     message = complaint(save(tmp_path / "a.txt", content))
     assert message.startswith("a.txt: the format is not recognised; understood are COCO")
     assert message.endswith(
-        "; give the file the suffix of its format (.json, .jsonl, .ndjson, .csv, .tsv), or name "
-        "the format with format= in Python"
+        "; give the file the suffix of its format (.json, .jsonl, .ndjson, .csv, .tsv)"
     )
 
 

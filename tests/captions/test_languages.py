@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import pickle
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -16,6 +21,7 @@ from cidery.captions.cleaning import clean_caption
 from cidery.captions.languages import LANGUAGES, choose_tokenizer, get_language
 from cidery.captions.segmenters import SEGMENTERS
 from cidery.captions.tokenizers import get_stemmer, get_tokenizer
+from cidery.cli import main
 from cidery.errors import (
     DataError,
     LanguageWarning,
@@ -23,6 +29,7 @@ from cidery.errors import (
     SettingError,
     UnreliableWarning,
 )
+from cidery.store import report_to
 
 CUT = {
     "jieba": ("一个男人正在攀登雪山。", ["一个", "男人", "正在", "攀登", "雪山"]),
@@ -30,14 +37,22 @@ CUT = {
         "男の人がスケートボードに乗る。",
         ["男", "の", "人", "が", "スケートボード", "に", "乗る"],
     ),
+    "sudachi": (
+        "男の人がスケートボードに乗る。",
+        ["男", "の", "人", "が", "スケートボード", "に", "乗る"],
+    ),
     "janome": ("犬が走る。", ["犬", "が", "走る"]),
     "kiwi": ("개가 달린다.", ["개", "가", "달리", "ᆫ다"]),
     "pythainlp": ("หมาวิ่งบนชายหาด", ["หมา", "วิ่ง", "บน", "ชายหาด"]),
     "pyvi": ("Một sinh viên đang học.", ["một", "sinh_viên", "đang", "học"]),
+    "underthesea": ("Một sinh viên đang học.", ["một", "sinh_viên", "đang", "học"]),
     "uax29": ("L'homme a 3.5 m, naïve!", ["l'homme", "a", "3.5", "m", "naïve"]),
 }
 SLOW = ("janome", "kiwi", "pyvi")
-"""They take seconds to load. `CUT` is of Janome 0.5, kiwipiepy 0.24 and pyvi 0.1."""
+"""They take seconds to load.
+
+`CUT` is of Janome 0.5, kiwipiepy 0.24, pyvi 0.1, SudachiPy 0.7 and underthesea 9.5.
+"""
 
 
 NAMES = ["bleu", "rouge-l", "cider:idf=no"]
@@ -190,3 +205,186 @@ def test_nothing_is_loaded_before_it_is_asked_for() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+GERMAN = {
+    "beach": ["zwei Hunde rennen am Strand entlang", "Hunde laufen über den Strand"],
+    "bus": ["ein roter Bus hält an der Straße", "ein Bus in der Stadt"],
+}
+SAID = {"beach": "Zwei Hunde laufen am Strand", "bus": "ein roter Bus"}
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+class TestLanguageEverywhere:
+    """The same scores and signatures wherever a language can be given."""
+
+    @pytest.fixture
+    def table(self) -> cidery.ScoreTable:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UnreliableWarning)
+            return cidery.score(SAID, GERMAN, ["cider", "rouge-l"], language="de")
+
+    def test_rewards(self, table: cidery.ScoreTable) -> None:
+        reward = cidery.Reward(GERMAN, "cider", language="de")
+        assert reward.signatures["cider"] == table.signatures["cider"]
+        values = reward(list(SAID), list(SAID.values()))
+        assert values.tolist() == table.each["cider"].tolist()
+        copied = pickle.loads(pickle.dumps(reward))
+        assert copied(list(SAID), list(SAID.values())).tolist() == values.tolist()
+        with pytest.warns(LanguageWarning, match='pass language="zh"'):
+            cidery.Reward({"a": ["一个男人正在攀登雪山"], "b": ["一名男子在爬雪山"]})
+
+    def test_explanations(self, table: cidery.ScoreTable) -> None:
+        found = cidery.explain_captions(SAID, GERMAN, metrics=["cider"], language="de")
+        assert [one["cider"].score for one in found] == pytest.approx(table.each["cider"])
+        assert found[0].signatures["cider"] == table.signatures["cider"]
+        alone = cidery.explain(SAID["bus"], GERMAN["bus"], language="de")
+        assert list(alone) == ["rouge-l"]
+
+    def test_adapters(self, table: cidery.ScoreTable) -> None:
+        from cidery.compat.capevalkit import CaptionMetric
+        from cidery.compat.huggingface import CaptionMetrics
+        from cidery.compat.vlmeval import CaptionScorer
+
+        taken = CaptionMetrics(["cider", "rouge-l"], language="de")
+        computed = taken.compute(predictions=[*SAID.values()], references=[*GERMAN.values()])
+        assert computed == dict(table.corpus)
+        by_name = CaptionMetric("cider", language="de").score(SAID, GERMAN)
+        assert by_name["cider"]["signature"] == table.signatures["cider"]
+        listed = {image: [caption] for image, caption in SAID.items()}
+        scored = CaptionScorer(listed, GERMAN, language="de").compute_scores()
+        assert scored["signatures"]["rouge-l"] == table.signatures["rouge-l"]
+        frames = pytest.importorskip("pandas")
+        from cidery.compat.frames import score_frame
+
+        frame = frames.DataFrame({"caption": [*SAID.values()], "references": [*GERMAN.values()]})
+        made = score_frame(frame, metrics=["rouge-l"], language="de")
+        assert made["rouge-l"].tolist() == table.each["rouge-l"].tolist()
+
+    def test_drop_in_classes(self) -> None:
+        from cidery.coco import COCO, COCOEvalCap, PTBTokenizer
+
+        cut = PTBTokenizer(language="de").tokenize({1: ["Ein Hund läuft – schnell!"]})
+        assert cut == {1: ["ein hund läuft schnell"]}
+        coco = COCO([{"image_id": i, "caption": c} for i, g in GERMAN.items() for c in g])
+        results = coco.loadRes([{"image_id": i, "caption": c} for i, c in SAID.items()])
+        evaluation = COCOEvalCap(coco, results, scorers=["ROUGE_L"], language="de", verbose=False)
+        evaluation.evaluate()
+        expected = cidery.score(SAID, GERMAN, ["rouge-l"], language="de").corpus["rouge-l"]
+        assert evaluation.eval["ROUGE_L"] == pytest.approx(expected)
+
+    def test_english_leaves_defaults(self) -> None:
+        from cidery.coco import PTBTokenizer
+
+        texts = {1: ["A dog's bone."], 2: ["a cat"]}
+        assert PTBTokenizer(language="en").tokenize(texts) == PTBTokenizer().tokenize(texts)
+
+    def test_diversity(self) -> None:
+        sets = {image: [*group, SAID[image]] for image, group in GERMAN.items()}
+        table = cidery.measure_diversity(sets, ["lsa", "mbleu"], language="de")
+        assert "|language:de|tokenizer:words+clean|" in table.signatures["lsa"]
+        weighed = cidery.measure_diversity(sets, ["self-cider"], references=GERMAN, language="de")
+        assert "frequencies:references-2" in weighed.signatures["self-cider"]
+        with pytest.raises(SettingError, match="no references to count them on"):
+            cidery.measure_diversity(sets, ["self-cider"], language="de")
+        with pytest.warns(LanguageWarning, match="Chinese has no blanks"):
+            cidery.measure_diversity({1: ["一个男人正在攀登雪山", "一名男子在爬雪山"]}, "lsa")
+        found = cidery.diversity.score_references(GERMAN, "cider", language="de")
+        assert "stemmer:german" in found.signatures["cider"]
+
+    def test_frequencies(self) -> None:
+        counted = cidery.DocumentFrequencies.from_references(GERMAN, language="de")
+        assert counted.tokenizer == "words+clean"
+        weighed = cidery.score(SAID, GERMAN, ["cider-d"], language="de", frequencies=counted)
+        assert weighed.corpus["cider-d"] > 0
+
+    def test_judgments(self, tmp_path: Path) -> None:
+        from cidery import meta
+
+        lines: list[dict[str, object]] = [
+            {"image": image, "references": group} for image, group in GERMAN.items()
+        ]
+        lines += [
+            {"image": image, "caption": caption, "rating": place}
+            for image in GERMAN
+            for place, caption in enumerate([SAID[image], "eine Katze", "der Himmel"])
+        ]
+        file = tmp_path / "judged.jsonl"
+        file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+        dataset = meta.read_dataset("judgments", file)
+        found = meta.evaluate(dataset, ["cider", "rouge-l"], language="de", cache=tmp_path)
+        assert "stemmer:german" in found.signatures["cider"]
+        assert "|language:de|tokenizer:words+clean|" in found.signatures["rouge-l"]
+        other = meta.evaluate(dataset, ["rouge-l"], cache=tmp_path)
+        assert "|tokenizer:ptb|" in other.signatures["rouge-l"]
+        again = meta.evaluate(dataset, ["cider", "rouge-l"], language="de", cache=tmp_path)
+        assert again.signatures == found.signatures
+
+
+def test_commands_take_a_language(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, counted = tmp_path / "captions.json", tmp_path / "mine.df"
+    file.write_text(json.dumps(GERMAN), encoding="utf-8")
+    german = ("--language", "de")
+    assert main(["diversity", str(file), "-m", "mbleu", *german, "-f", "json"]) == 0
+    assert "language:de" in capsys.readouterr().out
+    assert main(["frequencies", "build", str(file), "-o", str(counted), *german]) == 0
+    assert cidery.DocumentFrequencies.load(counted).tokenizer == "words+clean"
+    assert main(["explain", "ein Hund", "der Hund läuft", *german, "-f", "json"]) == 0
+    assert "language:de" in capsys.readouterr().out
+    assert cidery.tokenize(["Um cafe\u0301 – DOIS cães!"], language="pt") == [
+        ["um", "café", "dois", "cães"]
+    ]
+
+
+def test_segmenters_can_be_sent_to_other_processes() -> None:
+    skip_unless_installed("jieba")
+    for tokenizer in (choose_tokenizer(None, "zh"), choose_tokenizer("words", "zh")):
+        assert pickle.loads(pickle.dumps(tokenizer)) == tokenizer
+
+
+def test_helper_processes_cut_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    skip_unless_installed("jieba")
+    pytest.importorskip("loky")
+    assert segmenters.count_helpers(segmenters.SHARE, 4) == 0
+    assert segmenters.count_helpers(3 * segmenters.SHARE, 2) == 1
+    assert segmenters.count_helpers(10**6, 1) == 0
+    monkeypatch.setattr(segmenters, "SHARE", 100)
+    monkeypatch.setattr(segmenters, "CHUNK", 20)
+    captions = [f"一个男人正在攀登第{number}座雪山。" for number in range(200)] * 2
+    told: list[tuple[str, float]] = []
+    cut = segmenters.SegmenterCut("jieba", refuse)  # this process has none: helpers do the work
+    monkeypatch.setattr(cut, "cut_new", partial(segmenters.cut_there, "jieba"))
+    with report_to(lambda what, share: told.append((what, share))):
+        shared = cut.cut_all(captions, threads=2)
+    alone = get_tokenizer("jieba")
+    assert shared == [tuple(alone.function(caption)) for caption in captions]  # type: ignore[misc]
+    assert told[-1] == ("cutting captions with jieba", 1.0)
+    monkeypatch.setattr(cut, "cut_new", refuse)
+    assert cut.cut_all(captions, threads=2) == shared  # nothing is cut twice
+    monkeypatch.setattr(segmenters, "KEPT", 3)
+    monkeypatch.setattr(cut, "cut_new", lambda new: [(caption,) for caption in new])
+    assert cut.cut_all(["甲", "乙", "甲"], threads=1) == [("甲",), ("乙",), ("甲",)]
+
+
+def refuse(_: object) -> list[str]:
+    raise AssertionError("it was cut again")
+
+
+def test_lemmas_in_place_of_stems() -> None:
+    simplemma = pytest.importorskip("simplemma", reason="lemmas need simplemma")
+    words = cidery.tokenize(["Die Hunde liefen"], "words", stemmer="simplemma-de")
+    assert words == [["der", "hund", "laufen"]]
+    german = {"a": ["ein Hund läuft", "Hunde laufen"], "b": ["eine Katze", "die Katzen"]}
+    captions, label = {"a": "ein Hund lief", "b": "zwei Katzen"}, "cider:stemmer=simplemma-de"
+    with pytest.warns(UnreliableWarning, match="only 2 images"):
+        found = cidery.score(captions, german, [label], tokenizer="words")
+    assert found.corpus[label] > 0
+    assert f"|stemmer:simplemma-de-{simplemma.__version__}|" in found.signatures[label]
+    with pytest.raises(SettingError, match="simplemma has no lemmas for 'xx'"):
+        get_stemmer("simplemma-xx")
+
+
+def test_lemmas_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "simplemma", None)
+    with pytest.raises(MissingExtraError, match=r"cidery\[lemmas\]"):
+        get_stemmer("simplemma-fr")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 import warnings
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -55,6 +56,30 @@ def test_captions_have_the_script_of_most_of_their_letters() -> None:
     # A caption in Han characters alone is Japanese among captions with kana.
     assert classify_scripts(["犬が走る", "二匹 犬"]) == ["Japanese", "Japanese"]
     assert [s.captions for s in count_scripts(["a dog", "the dog", "一只狗"])] == [2, 1]
+
+
+ALPHABET = st.sampled_from("ab5 é犬人がンคກ\u0301☀дש\n")
+
+
+@given(st.lists(st.text(ALPHABET, max_size=6), max_size=6))
+def test_scripts_are_counted_one_by_one(captions: list[str]) -> None:
+    """What is found over all characters at once is what a plain loop finds."""
+    plain: list[str | None] = []
+    for caption in captions:
+        found = [script for script in map(find_script, caption) if script is not None]
+        han = ("Han", "Hiragana", "Katakana")
+        groups = ["Chinese" if script in han else script for script in found]
+        plain.append(max(sorted(set(groups)), key=groups.count) if groups else None)
+    kana = ["が" in caption or "ン" in caption for caption in captions]
+    chinese = [k for script, k in zip(plain, kana, strict=True) if script == "Chinese"]
+    mostly = sum(chinese) >= 0.1 * max(1, len(chinese))
+    expected = [
+        "Japanese" if script == "Chinese" and (k or mostly) else script
+        for script, k in zip(plain, kana, strict=True)
+    ]
+    assert classify_scripts(captions) == expected
+    counted = {share.script: share.captions for share in count_scripts(captions)}
+    assert counted == Counter(filter(None, expected))
 
 
 @given(st.lists(st.text(), max_size=5), st.sampled_from(TOKENIZERS))

@@ -262,7 +262,7 @@ def test_meteor_on_random_corpora() -> None:
     from pycocoevalcap.meteor.meteor import Meteor
 
     theirs, tokenizer = Meteor(), coco.PTBTokenizer()
-    for seed in range(0, CORPORA, 5):
+    for seed in range(0, CORPORA, 10):
         corpus = RandomCorpus(seed, breaks=False)
         gts = tokenizer.tokenize(corpus.references)
         res = tokenizer.tokenize(corpus.candidates)

@@ -76,6 +76,20 @@ def test_normal_forms_score_alike(tokenizer: str) -> None:
         np.testing.assert_array_equal(values, second.each[metric])
 
 
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+@pytest.mark.parametrize("name", ["meteor", "spice", "consensus", "bertscore"])
+def test_metrics_with_data_take_any_text(name: str) -> None:
+    """No crash and no number that is none; a caption against itself scores more than another."""
+    told = {text: [text, "a dog"] for text in CAPTIONS.values()}
+    table = cidery.score({text: text for text in told}, told, [name], tokenizer="ptb")
+    other = cidery.score(dict.fromkeys(told, "two green chairs"), told, [name], tokenizer="ptb")
+    (own,), (others,) = table.each.values(), other.each.values()
+    assert np.isfinite(own).all() and np.isfinite(others).all()
+    has_words = np.array([bool(words) for words in cidery.tokenize(told, "ptb")])
+    if name != "spice":  # which finds nothing in what is not English
+        assert (own > others)[has_words].all()
+
+
 def test_half_of_a_surrogate_pair_is_refused() -> None:
     for language in (None, "de", "km"):
         with pytest.raises(InputError, match="half of a surrogate pair"):

@@ -95,13 +95,11 @@ def test_idf_is_counted_on_reference_captions() -> None:
 
 def plain_unigram(candidate: Any, references: Any) -> Any:
     """Equations (1) to (6) for words, one by one, without idf."""
-    from cidery.metrics.contextual.irv import _STOPPED
-
     base = list(references[0])
     for other in references[1:]:
         base += [word for word in other if word not in base[: len(base)]] if other else []
     matched = [word for word in base if word in candidate]
-    content = [word for word in base if word not in _STOPPED]
+    content = [word for word in base if word not in cidery.IrvUnigram().stopped]
     first = 1.0 if matched else 0.0
     if not content:
         return first

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import pickle
 import random
 import zipfile
@@ -21,6 +22,7 @@ from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError
 from cidery.metrics import get_metrics
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
+from cidery.metrics.meteor_languages import METEOR_LANGUAGES
 from cidery.store import load
 from cidery.store.meteor_table import JAR, METEOR, PARAPHRASES, write_table
 from support import meteor_jar, reference_tools
@@ -53,6 +55,7 @@ def statistics(segments: Any, paraphrases: Any = True) -> Any:
         offsets,
         meteor_captions([candidate for candidate, _ in segments], paraphrases),
         images,
+        METEOR_LANGUAGES["en"].parameters,
     )
 
 
@@ -104,7 +107,7 @@ def paraphrases(meteor_data: Path) -> list[Paraphrase]:
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.LanguageWarning")
-def test_live_on_2000_segments(java: str, meteor_data: Path, paraphrases: list[Paraphrase]) -> None:
+def test_live_on_many_segments(java: str, meteor_data: Path, paraphrases: list[Paraphrase]) -> None:
     """Real captions as they are, doubled, shuffled, joined, rewritten, up to 200 words, unicode."""
     rng = random.Random(3)
     groups = [
@@ -112,7 +115,7 @@ def test_live_on_2000_segments(java: str, meteor_data: Path, paraphrases: list[P
         for group in list(reference_tools.coco_captions("val2014").values())[:5000]
     ]
     maker = SegmentMaker(groups, paraphrases, rng)
-    segments = maker.make(2_000)  # 200 of each kind
+    segments = maker.make(2_000 if os.environ.get("CIDERY_EXAMPLES") == "new" else 500)
     with meteor_jar.Session(meteor_data / JAR) as session:
         expected = meteor_jar.statistics(session, segments)
         scores, corpus = meteor_jar.scores(session, expected)

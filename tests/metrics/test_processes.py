@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from cidery.errors import ProcessError
-from cidery.metrics.spice import processes
-from cidery.metrics.spice.processes import share_work
+from cidery.store import processes
+from cidery.store.processes import share_work
 from support.shared_work import (
     Helping,
     RefusedError,
@@ -77,7 +77,7 @@ def test_an_error_in_a_helper_is_raised_here(
 def test_a_killed_helper_is_named_and_the_next_call_has_another(begun: Path) -> None:
     with pytest.raises(
         ProcessError,
-        match=r"^a helper process was killed while captions were parsed, .*\(--threads 1\)$",
+        match=r"^a helper process was killed while captions were parsed or cut, .*\(--threads 1\)$",
     ):
         list(share_work(range(4), Waiting(begun), Helping(begun, die), 1))
     begun.unlink()
@@ -108,7 +108,7 @@ def test_daemonic_processes_have_no_helpers(tmp_path: Path) -> None:
 SCRIPT = """
 import os, signal, time
 from pathlib import Path
-from cidery.metrics.spice.processes import share_work
+from cidery.store.processes import share_work
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background ignores it
 

@@ -20,16 +20,21 @@ class JarError(RuntimeError):
     """The jar answered with an error line, or with fewer lines than questions."""
 
 
-def _command(jar: Path, *arguments: str) -> list[str]:
-    return ["java", "-Xmx2G", "-jar", str(jar), *arguments, "-l", "en", "-norm"]
+NORMALISED = ("en", "cs", "de", "es", "fr", "ru")
+"""The jar refuses `-norm` for all others."""
+
+
+def _command(jar: Path, *arguments: str, language: str = "en") -> list[str]:
+    cleaned = "-norm" if language in NORMALISED else "-lower"
+    return ["java", "-Xmx2G", "-jar", str(jar), *arguments, "-l", language, cleaned]
 
 
 class Session:
     """One running jar in ``-stdio`` mode: its tables are loaded once for many questions."""
 
-    def __init__(self, jar: Path, *options: str) -> None:
+    def __init__(self, jar: Path, *options: str, language: str = "en") -> None:
         self._process = subprocess.Popen(
-            _command(jar, "-", "-", "-stdio", *options),
+            _command(jar, "-", "-", "-stdio", *options, language=language),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

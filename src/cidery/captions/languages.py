@@ -14,6 +14,7 @@ from cidery.captions.segmenters import SEGMENTERS
 from cidery.captions.tokenizers import (
     CLEAN,
     FUNCTIONS,
+    STOP_WORDS,
     Tokenizer,
     TokenizerLike,
     get_tokenizer,
@@ -31,6 +32,11 @@ class Language:
     tokenizer: str
     stemmer: str | None
     """A Snowball language."""
+
+    @property
+    def stop_words(self) -> str | None:
+        """The name of its list in `STOP_WORDS`, where there is one."""
+        return self.name.lower() if self.name.lower() in STOP_WORDS else None
 
     @property
     def segmenters(self) -> tuple[str, ...]:
@@ -126,20 +132,23 @@ def get_language(language: str) -> Language:
     )
 
 
-def choose_tokenizer(tokenizer: TokenizerLike | None, language: str | None) -> Tokenizer:
-    """Return the tokenizer that was asked for, or that of the language, or `ptb`.
+def choose_tokenizer(
+    tokenizer: TokenizerLike | None, language: str | None, default: str = "ptb"
+) -> Tokenizer:
+    """Return the tokenizer that was asked for, or that of the language, or the default.
 
     With a language other than English, `words` and `char` get captions in one spelling first
-    (`clean_caption`), as all segmenters do.
+    (`clean_caption`), as all segmenters do. English leaves the default as it is.
 
     ```python
     choose_tokenizer(None, "de").id   # "words+clean"
     ```
     """
     if language is None:
-        return get_tokenizer("ptb" if tokenizer is None else tokenizer)
+        return get_tokenizer(default if tokenizer is None else tokenizer)
     known = get_language(language)
-    name = known.tokenizer if tokenizer is None else tokenizer
+    own = default if known.code == "en" else known.tokenizer
+    name = own if tokenizer is None else tokenizer
     if isinstance(name, str) and name in FUNCTIONS and known.code != "en":
         name = f"{name}{CLEAN}"
     return replace(get_tokenizer(name), language=known.code)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import filterfalse
 from pathlib import Path
@@ -58,6 +60,106 @@ def _find_scripts(codes: NDArray[np.int64]) -> list[str | None]:
     ]
 
 
+@lru_cache(maxsize=1)
+def _number_scripts() -> tuple[NDArray[np.uint8], tuple[str | None, ...]]:
+    """Return the number of every character's script, and the scripts by number; 0: none."""
+    starts, ends, names = _read_table()
+    known = tuple(dict.fromkeys(names))
+    numbers = {name: number for number, name in enumerate(known, start=1)}
+    table = np.zeros(0x110000, np.uint8)
+    for start, end, name in zip(starts.tolist(), ends.tolist(), names, strict=True):
+        table[start : end + 1] = numbers[name]
+    return table, (None, *known)
+
+
+@dataclass(frozen=True, eq=False)
+class Scripts:
+    """The scripts of some captions, found over all their characters at once."""
+
+    text: str
+    """The captions, a line each."""
+    distinct: str
+    """The characters that occur."""
+    kinds: tuple[str | None, ...]
+    main: NDArray[np.intp]
+    """intp[captions]: the script that most characters have, as its place in `kinds`."""
+
+    @classmethod
+    def find(cls, captions: Sequence[str]) -> Scripts:
+        """Look at captions, each of which has a character."""
+        text = "\n".join(captions)
+        if not captions:
+            return cls(text, "", (None,), np.zeros(0, np.intp))
+        # As indexes, or NumPy would convert them at each use.
+        codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.intp)
+        seen = np.zeros(int(codes.max()) + 1, bool)
+        seen[codes] = True
+        distinct = "".join(map(chr, np.flatnonzero(seen).tolist()))
+        lengths = np.fromiter(map(len, captions), np.int64, len(captions)) + 1
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        return cls(text, distinct, *_classify(codes, starts, distinct))
+
+    def count(self) -> Counter[str]:
+        """Return how many captions each script has."""
+        sizes = np.bincount(self.main, minlength=len(self.kinds)).tolist()
+        found: Counter[str] = Counter()
+        for kind, size in zip(self.kinds, sizes, strict=True):
+            if kind is not None and size:
+                found[kind] += size
+        return found
+
+
+def _classify(
+    codes: NDArray[np.intp], starts: NDArray[np.int64], distinct: str
+) -> tuple[tuple[str | None, ...], NDArray[np.intp]]:
+    """Return kinds of scripts, and the kind of each caption; `starts` are where captions begin."""
+    table, names = _number_scripts()
+    present = np.unique(table[np.fromiter(map(ord, distinct), np.int64, len(distinct))])
+    groups: dict[str, list[int]] = {}
+    for number in present.tolist():
+        name = names[number]
+        if name is not None:
+            groups.setdefault(CHINESE if name in _IDEOGRAPHIC else name, []).append(number)
+    if not groups:
+        return (None,), np.zeros(len(starts), np.intp)
+    scripts = table.take(codes)
+    kinds = tuple(sorted(groups))
+    if len(kinds) == 1:
+        main = np.where(_has(scripts, groups[kinds[0]], starts), 0, 1)
+    else:
+        counts = np.stack([_count(scripts, groups[kind], starts) for kind in kinds])
+        main = np.where(counts.max(axis=0) > 0, counts.argmax(axis=0), len(kinds))
+    kana = [number for number in groups.get(CHINESE, ()) if names[number] in _KANA]
+    if kana:
+        chinese = main == kinds.index(CHINESE)
+        with_kana = _has(scripts, kana, starts)
+        mostly = np.count_nonzero(with_kana[chinese]) >= _JAPANESE_SHARE * max(1, chinese.sum())
+        main[chinese & (with_kana | mostly)] = len(kinds) + 1
+    return (*kinds, None, JAPANESE), main
+
+
+def _count(
+    scripts: NDArray[np.uint8], numbers: Sequence[int], starts: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Count, in each caption, the characters of scripts with these numbers."""
+    before = np.concatenate([[0], np.cumsum(_find(scripts, numbers), dtype=np.int64)])
+    return np.diff(before[starts], append=before[-1])
+
+
+def _has(
+    scripts: NDArray[np.uint8], numbers: Sequence[int], starts: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Tell which captions have a character of scripts with these numbers."""
+    return np.asarray(np.logical_or.reduceat(_find(scripts, numbers), starts), np.bool_)
+
+
+def _find(scripts: NDArray[np.uint8], numbers: Sequence[int]) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = np.equal(scripts, numbers[0])
+    for number in numbers[1:]:
+        found |= scripts == number
+    return found
+
+
 def classify_scripts(captions: Sequence[str]) -> list[str | None]:
     """Return the script that most characters of each caption have; None where there are none.
 
@@ -67,43 +169,19 @@ def classify_scripts(captions: Sequence[str]) -> list[str | None]:
     classify_scripts(["a dog", "一只狗", "5"])   # ["Latin", "Chinese", None]
     ```
     """
-    mixed = list(filterfalse(str.isascii, captions))
-    found = iter(_classify(mixed))
+    scripts = Scripts.find(list(filterfalse(str.isascii, captions)))
+    found = iter(scripts.main.tolist())
     return [
-        (_classify_ascii(caption) if caption.isascii() else next(found)) for caption in captions
+        (_classify_ascii(caption) if caption.isascii() else scripts.kinds[next(found)])
+        for caption in captions
     ]
+
+
+def count_latin(captions: Iterable[str]) -> int:
+    """Count captions in plain ASCII that have a letter."""
+    return sum(_classify_ascii(caption) is not None for caption in captions if caption.isascii())
 
 
 def _classify_ascii(caption: str) -> str | None:
     # Nearly all begin with a letter.
     return "Latin" if caption[:1].isalpha() or any(map(str.isalpha, caption)) else None
-
-
-def _classify(captions: Sequence[str]) -> list[str | None]:
-    """The same for captions that are not plain ASCII, over all their characters at once."""
-    if not captions:
-        return []
-    text = "".join(captions).encode("utf-32-le", "surrogatepass")
-    distinct, places = np.unique(np.frombuffer(text, np.uint32), return_inverse=True)
-    scripts = _find_scripts(distinct.astype(np.int64))
-    groups = [CHINESE if script in _IDEOGRAPHIC else script for script in scripts]
-    names = sorted({group for group in groups if group is not None})
-    if not names:
-        return [None] * len(captions)
-    columns = np.array([names.index(g) if g is not None else len(names) for g in groups])
-    owners = np.repeat(np.arange(len(captions)), list(map(len, captions)))
-    width = len(names) + 1
-    counts = np.bincount(owners * width + columns[places], minlength=len(captions) * width)
-    table = counts.reshape(len(captions), width)[:, :-1]
-    main = np.where(table.max(axis=1) > 0, table.argmax(axis=1), len(names))
-    kana = np.array([script in _KANA for script in scripts])[places]
-    with_kana = np.bincount(owners, weights=kana, minlength=len(captions)) > 0
-    found = [(*names, None)[place] for place in main.tolist()]
-    return list(_tell_japanese(found, with_kana.tolist()))
-
-
-def _tell_japanese(found: Sequence[str | None], with_kana: Sequence[bool]) -> Iterable[str | None]:
-    ideographic = [kana for script, kana in zip(found, with_kana, strict=True) if script == CHINESE]
-    mostly = sum(ideographic) >= _JAPANESE_SHARE * max(1, len(ideographic))
-    for script, kana in zip(found, with_kana, strict=True):
-        yield JAPANESE if script == CHINESE and (mostly or kana) else script

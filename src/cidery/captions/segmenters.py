@@ -20,16 +20,30 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
 from cidery.captions.cleaning import clean_caption
 from cidery.errors import DataError, MissingExtraError
+from cidery.store import current_report, no_report
+from cidery.store.processes import can_start_processes, count_cores, share_work
 
 Cut = Callable[[str], Iterable[str]]
+
+Words = tuple[str, ...]
+
+KEPT = 1 << 17
+"""Captions whose words are kept in memory."""
+CHUNK = 500
+"""Captions that a process cuts before it says how far it is."""
+SHARE = 8_000
+"""Captions that are worth a process: it takes a second to start and to load a dictionary."""
+MOST_PROCESSES = 8
+"""Unless more are asked for."""
 
 
 def _load_jieba() -> Cut:
@@ -46,12 +60,14 @@ def _load_pkuseg() -> Cut:
     import spacy_pkuseg
 
     home = Path(os.environ.get("PKUSEG_HOME", "~/.pkuseg")).expanduser()
-    if not (home / "spacy_ontonotes").is_dir():  # the package would download it
+    model = home / "spacy_ontonotes"
+    if not (model / "weights.npz").is_file():
         raise DataError(
-            f"pkuseg needs its model in {home / 'spacy_ontonotes'}; fetch it once with: "
+            f"pkuseg needs its model in {model}; fetch it once with: "
             "python -c 'import spacy_pkuseg; spacy_pkuseg.pkuseg()'"
         )
-    return spacy_pkuseg.pkuseg().cut  # type: ignore[no-any-return]
+    # By its folder: by its name, the package would download it where the archive is gone.
+    return spacy_pkuseg.pkuseg(str(model)).cut  # type: ignore[no-any-return]
 
 
 def _load_fugashi() -> Cut:
@@ -130,7 +146,7 @@ class Segmenter:
         """Its packages with their versions, as signatures have them."""
         return "+".join(f"{package}-{_find_version(package)}" for package in self.packages)
 
-    def open(self) -> Callable[[str], list[str]]:
+    def open(self) -> SegmenterCut:
         """Return the function that cuts; a missing package says what to install."""
         missing = [package for package in self.packages if not _find_version(package)]
         if missing and self.extra:
@@ -142,7 +158,7 @@ class Segmenter:
                 f"pip install {' '.join(self.packages)}",
                 name=missing[0],
             )
-        return _open(self.name)
+        return open_segmenter(self.name)
 
 
 def _find_version(package: str) -> str | None:
@@ -169,16 +185,68 @@ _ALL = (
 SEGMENTERS: Mapping[str, Segmenter] = MappingProxyType({found.name: found for found in _ALL})
 
 
+class SegmenterCut:
+    """A segmenter that is loaded; it cuts a caption once, and is pickled by its name."""
+
+    def __init__(self, name: str, cut: Cut) -> None:
+        """Keep what cuts."""
+        self.name = name
+        self._cut = cut
+        self._known: dict[str, Words] = {}
+
+    def __call__(self, caption: str) -> list[str]:
+        """Return the words of a caption."""
+        return list(self.cut_all([caption], threads=1)[0])
+
+    def cut_all(self, captions: Sequence[str], threads: int = 0) -> list[Words]:
+        """Return the words of captions; many are shared with helper processes.
+
+        Each is cut once while this process lives. It is reported how far the work is.
+        """
+        known = self._known
+        new = [caption for caption in dict.fromkeys(captions) if caption not in known]
+        if len(known) + len(new) > KEPT:
+            known = self._known = {}
+            new = list(dict.fromkeys(captions))
+        chunks = [new[start : start + CHUNK] for start in range(0, len(new), CHUNK)]
+        helpers = count_helpers(len(new), threads)
+        report = current_report() if len(chunks) > 1 else no_report
+        shared = share_work(chunks, self.cut_new, partial(cut_there, self.name), helpers)
+        for number, (chunk, cut) in enumerate(zip(chunks, shared, strict=True), start=1):
+            known.update(zip(chunk, cut, strict=True))
+            report(f"cutting captions with {self.name}", number / len(chunks))
+        return [known[caption] for caption in captions]
+
+    def cut_new(self, captions: Sequence[str]) -> list[Words]:
+        """Cut captions, whether they were cut before or not."""
+        return list(map(self._cut_one, captions))
+
+    def _cut_one(self, caption: str) -> Words:
+        caption.encode()  # packages in C fail in many ways on half of a surrogate pair
+        words = self._cut(clean_caption(caption))
+        return tuple("_".join(word.split()) for word in words if any(map(str.isalnum, word)))
+
+    def __reduce__(self) -> tuple[Callable[[str], SegmenterCut], tuple[str]]:
+        return open_segmenter, (self.name,)
+
+
+def count_helpers(captions: int, threads: int) -> int:
+    """Return how many other processes are worth their start: each loads the dictionary."""
+    wanted = threads or min(count_cores(), MOST_PROCESSES)
+    helpers = max(0, min(wanted, captions // SHARE) - 1)
+    if not helpers or find_spec("loky") is None or not can_start_processes():
+        return 0
+    return helpers
+
+
+def cut_there(name: str, captions: Sequence[str]) -> list[Words]:
+    """Cut captions with the segmenter of that name: for helper processes."""
+    return open_segmenter(name).cut_new(captions)
+
+
 @lru_cache(maxsize=len(_ALL))
-def _open(name: str) -> Callable[[str], list[str]]:
+def open_segmenter(name: str) -> SegmenterCut:
     """Load a segmenter once per process: dictionaries take seconds."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of code that is not the user's
-        cut = SEGMENTERS[name].load()
-
-    @lru_cache(maxsize=1 << 17)
-    def cut_cleaned(caption: str) -> tuple[str, ...]:
-        words = cut(clean_caption(caption))
-        return tuple("_".join(word.split()) for word in words if any(map(str.isalnum, word)))
-
-    return lambda caption: list(cut_cleaned(caption))
+        return SegmenterCut(name, SEGMENTERS[name].load())

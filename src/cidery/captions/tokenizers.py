@@ -26,13 +26,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import filterfalse
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from unicodedata import is_normalized, normalize
 
 from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
+from cidery.captions.stop_words import OTHER_STOP_WORDS
 from cidery.captions.workspace import Workspace
-from cidery.errors import InputError, SettingError
+from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.plugins import list_names, load_plugin
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
@@ -56,6 +57,7 @@ yourselves
 STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "english": frozenset(_ENGLISH.split()),
+        **OTHER_STOP_WORDS,
     }
 )
 """Words without content of their own, by language."""
@@ -77,7 +79,12 @@ class Tokenizer:
         if self.function is None:
             texts = _normalize(captions) if self.id == "ptb" else captions
             return TokenizedCaptions(_native_tokenize(texts, self.id, threads), captions)
-        tokens = [list(self.function(caption)) for caption in captions]
+        cut_all = getattr(self.function, "cut_all", None)  # of segmenters, for many captions
+        tokens = (
+            cut_all(captions, threads)
+            if cut_all is not None
+            else [list(self.function(caption)) for caption in captions]
+        )
         try:
             return TokenizedCaptions(Captions.from_tokens(tokens), captions)
         except TypeError as error:
@@ -107,7 +114,7 @@ def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
         if tokenizer in FUNCTIONS:
             return Tokenizer(tokenizer, FUNCTIONS[tokenizer])
         if tokenizer.removesuffix(CLEAN) in FUNCTIONS:
-            return Tokenizer(tokenizer, _clean_first(tokenizer.removesuffix(CLEAN)))
+            return Tokenizer(tokenizer, _CleanFirst(tokenizer.removesuffix(CLEAN)))
         return _find_foreign(tokenizer)
     if callable(tokenizer):
         module = getattr(tokenizer, "__module__", "?")
@@ -134,15 +141,28 @@ def _find_foreign(name: str) -> Tokenizer:
 
 
 def tokenize(
-    captions: Iterable[str], tokenizer: TokenizerLike = "ptb", stemmer: str | None = None
+    captions: Iterable[str],
+    tokenizer: TokenizerLike | None = None,
+    stemmer: str | None = None,
+    *,
+    language: str | None = None,
 ) -> list[list[str]]:
     """Tokenize captions as `score` would.
+
+    Args:
+        captions: what to cut into words.
+        tokenizer: as for `score`; by default that of the language, or `"ptb"`.
+        stemmer: a language of Snowball's, such as `"english"`, whose stems replace words; or
+            `"simplemma-de"` and the like for lemmas.
+        language: as for `score`.
 
     ```python
     tokenize(["A dog's bone."])                      # [["a", "dog", "'s", "bone"]]
     tokenize(["Dogs running."], stemmer="english")   # [["dog", "run"]]
     ```
     """
+    from cidery.captions.languages import choose_tokenizer
+
     if isinstance(captions, str):
         raise InputError("expected a list of captions, found one string; write [caption]")
     texts = list(captions)
@@ -150,7 +170,7 @@ def tokenize(
         if not isinstance(text, str):
             raise InputError(f"caption {position} is {type(text).__name__}, not a string")
     try:
-        tokenized = get_tokenizer(tokenizer)(texts)
+        tokenized = choose_tokenizer(tokenizer, language)(texts)
     except UnicodeEncodeError as error:
         raise InputError(
             "a caption has half of a surrogate pair, which is not a valid character: "
@@ -202,28 +222,74 @@ FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
 )
 
 
-@lru_cache(maxsize=len(FUNCTIONS))
-def _clean_first(name: str) -> Callable[[str], Sequence[str]]:
-    from cidery.captions.cleaning import clean_caption
+@dataclass(frozen=True)
+class _CleanFirst:
+    """Brings captions into one spelling, then cuts them."""
 
-    cut = FUNCTIONS[name]
-    return lambda caption: cut(clean_caption(caption))
+    name: str
+
+    def __call__(self, caption: str) -> Sequence[str]:
+        from cidery.captions.cleaning import clean_caption
+
+        return FUNCTIONS[self.name](clean_caption(caption))
+
+
+LEMMAS = "simplemma-"
+"""What stemmers that give lemmas are called, with the code of a language: `simplemma-de`."""
 
 
 @lru_cache(maxsize=32)
 def get_stemmer(language: str) -> Callable[[list[str]], list[str]]:
-    """Return what stems a list of words, by Snowball's algorithm for that language."""
+    """Return what stems a list of words, by Snowball's algorithm for that language.
+
+    `simplemma-de` gives lemmas instead, by the package of that name.
+    """
+    if language.startswith(LEMMAS):
+        return _get_lemmatizer(language.removeprefix(LEMMAS))
     import Stemmer
 
     if language not in Stemmer.algorithms():
         known = ", ".join(Stemmer.algorithms())
-        raise SettingError(f"no stemmer for {language!r}; Snowball has: {known}")
+        raise SettingError(
+            f"no stemmer for {language!r}; Snowball has: {known}; {LEMMAS}de gives lemmas"
+        )
     stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language, 0).stemWords
     return stem
 
 
+def _get_lemmatizer(code: str) -> Callable[[list[str]], list[str]]:
+    lemmatize = _import_simplemma().lemmatize
+    try:
+        lemmatize("a", lang=code)
+    except ValueError:
+        raise SettingError(
+            f"simplemma has no lemmas for {code!r}; it knows languages by codes such as de or fr"
+        ) from None
+
+    def find(words: list[str]) -> list[str]:
+        # It writes German nouns with a capital; all words are in lower case here.
+        return [str(lemmatize(word, lang=code)).lower() for word in words]
+
+    return find
+
+
+def _import_simplemma() -> Any:
+    try:
+        import simplemma
+    except ImportError:
+        raise MissingExtraError.to("find lemmas", package="simplemma", extra="lemmas") from None
+    return simplemma
+
+
+def name_stemmer(stemmer: str) -> str:
+    """Return what signatures call a stemmer: lemmas depend on the version of their data."""
+    if not stemmer.startswith(LEMMAS):
+        return stemmer
+    return f"{stemmer}-{_import_simplemma().__version__}"
+
+
 def stem_form(language: str) -> str:
-    """Return the name of the form of captions with Snowball stems of that language."""
+    """Return the name of the form of captions with stems of that language."""
     return f"stems:{language}"
 
 

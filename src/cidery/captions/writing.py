@@ -14,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, filterfalse
 from pathlib import Path
 from types import MappingProxyType
@@ -21,13 +22,16 @@ from typing import Any
 from unicodedata import category
 
 from cidery.captions.cleaning import INVISIBLE
-from cidery.captions.scripts import WITHOUT_BLANKS, classify_scripts, find_script
+from cidery.captions.scripts import WITHOUT_BLANKS, Scripts, count_latin, find_script
 from cidery.captions.tokenizers import Tokenizer
 from cidery.errors import CideryError, LanguageWarning
 
-SAMPLE = 500
+SAMPLE = 200
 """How many captions are cut to see what the tokenizer does, spread evenly over all that may show
 it."""
+
+LANGUAGE_SAMPLE = 100
+"""How many captions py3langid reads, spread evenly over the file."""
 
 LOST_SHARE = 0.05
 """From this share of a script's letters and marks on, it is said that the tokenizer drops them."""
@@ -63,6 +67,8 @@ LANGUAGES = MappingProxyType(
 )
 """Scripts that tell the language: its name and code."""
 
+_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""All that `INVISIBLE` may find, whatever stands before."""
 _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _NARROW = re.compile("[0-9A-Za-z]")
 _NARROW_KANA = re.compile("[\uff66-\uff9f]+")
@@ -87,7 +93,13 @@ def count_scripts(captions: Sequence[str]) -> tuple[ScriptShare, ...]:
     count_scripts(["a dog", "the dog", "一只狗"])[0]   # ScriptShare(script="Latin", captions=2)
     ```
     """
-    counts = Counter(filter(None, classify_scripts(captions)))
+    return _share(captions, Scripts.find(list(filterfalse(str.isascii, captions))))
+
+
+def _share(captions: Sequence[str], foreign: Scripts) -> tuple[ScriptShare, ...]:
+    counts = foreign.count()
+    if len(foreign.main) < len(captions) and (latin := count_latin(captions)):
+        counts["Latin"] += latin
     return tuple(ScriptShare(*item) for item in counts.most_common())
 
 
@@ -97,7 +109,10 @@ def detect_language(captions: Sequence[str]) -> str | None:
     None where neither can: the script has many languages, and the extra `languages` is missing or
     the captions are too few.
     """
-    shares = count_scripts(captions)
+    return _tell_language(captions, count_scripts(captions))
+
+
+def _tell_language(captions: Sequence[str], shares: Sequence[ScriptShare]) -> str | None:
     if not shares:
         return None
     if shares[0].script in LANGUAGES:
@@ -106,7 +121,7 @@ def detect_language(captions: Sequence[str]) -> str | None:
         import py3langid
     except ImportError:
         return None
-    text = " ".join(_take_evenly(captions, SAMPLE))
+    text = " ".join(_take_evenly(captions, LANGUAGE_SAMPLE))
     return str(py3langid.classify(text)[0]) if len(text) >= FEWEST_CHARACTERS else None
 
 
@@ -170,6 +185,8 @@ class _Look:
     tokenizer: Tokenizer
     foreign: Sequence[str]
     """Captions that are not plain ASCII."""
+    scripts: Scripts
+    """Of these captions."""
     count: int
     shares: tuple[ScriptShare, ...]
     language: str | None
@@ -179,21 +196,39 @@ class _Look:
         foreign = list(filterfalse(str.isascii, captions))
         # English has few letters that are not ASCII: it is not worth loading the library.
         rare = len(foreign) < 0.01 * len(captions)
-        return cls(
-            name,
-            tokenizer,
-            foreign,
-            len(captions),
-            count_scripts(captions),
-            None if rare else detect_language(captions),
-        )
+        scripts = Scripts.find(foreign)
+        shares = _share(captions, scripts)
+        language = None if rare else _tell_language(captions, shares)
+        return cls(name, tokenizer, foreign, scripts, len(captions), shares, language)
 
     @property
     def script(self) -> str | None:
         return self.shares[0].script if self.shares else None
 
+    @property
+    def code(self) -> str | None:
+        """The code of the language that captions seem to be in, where `language=` knows it."""
+        from cidery.captions.languages import LANGUAGES as KNOWN
+
+        code = self.language or LANGUAGES.get(self.script or "", (None, None))[1]
+        return code if code in KNOWN else None
+
+    def has(self, sign: re.Pattern[str]) -> bool:
+        """Tell whether captions may have what a pattern finds, by the characters that occur."""
+        return sign.search(self.scripts.distinct) is not None
+
+    @cached_property
+    def sample(self) -> list[str]:
+        """Some of these captions."""
+        return _take_evenly(self.foreign, SAMPLE)
+
+    @cached_property
+    def words(self) -> list[list[str]]:
+        """The words of the sample."""
+        return self.cut(self.sample)
+
     def cut(self, captions: Sequence[str]) -> list[list[str]]:
-        return self.tokenizer(list(captions)).captions.tokens()
+        return self.tokenizer(list(captions), threads=1).captions.tokens()
 
     def differs(self, captions: Sequence[str], change: Callable[[str], str]) -> bool:
         """Tell whether the tokenizer gives other words for captions that are changed so."""
@@ -242,32 +277,28 @@ def _find_uncut(look: _Look) -> dict[str, str]:
     """Return scripts whose words are too long to be words, each with the first such word."""
     if not look.foreign:
         return {}
-    scripts = classify_scripts(look.foreign)
-    kinds = set(scripts)
-    if all(kind in ("Latin", "Cyrillic", "Greek", None) for kind in kinds):
+    scripts = set(look.scripts.count())
+    if scripts <= {"Latin", "Cyrillic", "Greek"}:
         return {}
-    words: dict[str, list[tuple[int, str]]] = {}
-    japanese = "Japanese" in kinds
-    sample = _take_evenly(look.foreign, SAMPLE)
+    japanese = "Japanese" in scripts
     try:
-        cut = look.cut(sample)
+        cut = look.words
     except (CideryError, ValueError):
         return {}
-    foreign = (word for tokens in cut for word in tokens if not word.isascii())
-    for word in filterfalse(_LOAN_WORD.fullmatch, foreign):
-        letters = Counter(
-            script
-            for script in map(find_script, filter(str.isalpha, word))
-            if script in WITHOUT_BLANKS
-        )
-        for script, count in _join_ideographic(letters, japanese).items():
-            words.setdefault(script, []).append((count, word))
+    words = Counter(word for tokens in cut for word in tokens if not word.isascii())
+    kinds = {c: _name_uncut(c, japanese) for c in set(chain.from_iterable(words))}
+    lengths: dict[str, dict[str, int]] = {}
+    for word in filterfalse(_LOAN_WORD.fullmatch, words):
+        letters = [kind for character in word if (kind := kinds[character]) is not None]
+        for script in set(letters):
+            lengths.setdefault(script, {})[word] = letters.count(script)
     found = {}
-    for script, counted in words.items():
+    for script, counted in lengths.items():
         ideographic = script in ("Chinese", "Japanese", *_IDEOGRAPHIC)
         most = _LONGEST_MEAN if ideographic else _LONGEST_MEAN_OF_LETTERS
-        if sum(count for count, _ in counted) > most * len(counted):
-            found[script] = next(word for count, word in counted if count > most)
+        total = sum(words[word] for word in counted)
+        if sum(length * words[word] for word, length in counted.items()) > most * total:
+            found[script] = next(word for word, length in counted.items() if length > most)
     return found
 
 
@@ -278,9 +309,8 @@ def _report_lost(looks: Mapping[str, _Look]) -> Iterator[str]:
     for name, look in looks.items():
         if look.tokenizer.function is not None or not look.foreign:
             continue  # a function of the user's may mean to drop some
-        sample = _take_evenly(look.foreign, SAMPLE)
-        given = _count_letters(sample)
-        kept = _count_letters(chain.from_iterable(look.cut(sample)))
+        given = _count_letters(look.sample)
+        kept = _count_letters(chain.from_iterable(look.words))
         for script, count in given.items():
             if count - kept[script] >= max(2.0, LOST_SHARE * count):
                 found.setdefault(script, []).append(name)
@@ -304,19 +334,24 @@ def _count_letters(texts: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def _join_ideographic(letters: Counter[str], japanese: bool) -> Counter[str]:
-    """Count Han characters and kana together."""
-    joined: Counter[str] = Counter()
-    for script, count in letters.items():
-        kind = "Japanese" if japanese else "Chinese"
-        joined[kind if script in _IDEOGRAPHIC[:4] else script] += count
-    return joined
+def _name_uncut(character: str, japanese: bool) -> str | None:
+    """Return the script of a letter that has no blanks between words; None for others.
+
+    Han characters and kana count together.
+    """
+    script = find_script(character) if character.isalpha() else None
+    if script not in WITHOUT_BLANKS:
+        return None
+    together = "Japanese" if japanese else "Chinese"
+    return together if script in _IDEOGRAPHIC[:4] else script
 
 
 def _report_forms(looks: Mapping[str, _Look]) -> Iterator[str]:
     """Captions that are not in normal form C, where the tokenizer sees a difference."""
     names, count = [], 0
     for name, look in looks.items():
+        if unicodedata.is_normalized("NFC", look.scripts.text):
+            continue
         other = [c for c in look.foreign if not unicodedata.is_normalized("NFC", c)]
         if other and look.differs(other, lambda c: unicodedata.normalize("NFC", c)):
             names.append(name)
@@ -334,6 +369,8 @@ def _report_invisible(looks: Mapping[str, _Look]) -> Iterator[str]:
     names, count = [], 0
     signs: Counter[str] = Counter()
     for name, look in looks.items():
+        if not look.has(_UNSEEN):
+            continue
         other = [c for c in look.foreign if INVISIBLE.search(c)]
         if other and look.differs(other, lambda c: INVISIBLE.sub("", c)):
             names.append(name)
@@ -359,7 +396,7 @@ def _report_widths(looks: Mapping[str, _Look], files: Mapping[str, Sequence[str]
     ):
         names, count = [], 0
         for name, look in looks.items():
-            other = [c for c in look.foreign if sign.search(c)]
+            other = [c for c in look.foreign if sign.search(c)] if look.has(sign) else []
             if other and look.differs(other, lambda c, sign=sign: _to_usual_width(sign, c)):  # type: ignore[misc]
                 names.append(name)
                 count += len(other)
@@ -422,9 +459,12 @@ def _report_english(looks: Mapping[str, _Look], english: Collection[str]) -> Ite
     if not other and asked not in (None, "en"):
         other = dict.fromkeys(looks, f"the language {asked!r}")
     if other:
+        name, language = next(iter(other.items()))
+        code = None if asked else looks[name].code
+        advice = f'; language="{code}" (--language {code}) chooses what fits it' if code else ""
         yield (
-            f"{_join(list(other))}: captions are in {next(iter(other.values()))}; what is made for "
-            f"English gives them numbers that mean little: {', '.join(english)}"
+            f"{_join(list(other))}: captions are in {language}; what is made for English gives "
+            f"them numbers that mean little: {', '.join(english)}{advice}"
         )
 
 

@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from cidery.captions.corpus import Corpus
 from cidery.captions.formats.sources import collector_paused
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.workspace import Workspace
 from cidery.coco.bleu import Bleu
 from cidery.coco.cider import Cider, CiderD, CiderR, PlainCider
@@ -54,7 +55,8 @@ class COCOEvalCap:
         cocoRes: Any,  # noqa: N803 - pycocoevalcap's name, as those below
         *,
         scorers: Iterable[str | ScorerAndNames] = DEFAULT,
-        tokenizer: TokenizerLike = "ptb-coco",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
         verbose: bool = True,
     ) -> None:
         """Take the annotations and the results: pycocotools' `COCO` objects or ours.
@@ -63,7 +65,9 @@ class COCOEvalCap:
             coco: The references.
             cocoRes: The candidates, from `coco.loadRes`.
             scorers: Which scorers run: names out of `SCORERS`, or (scorer, name of its score).
-            tokenizer: `"ptb"` keeps a caption's tokens from depending on the next caption.
+            tokenizer: By default `"ptb-coco"`, as the original has it; `"ptb"` keeps a caption's
+                tokens from depending on the next caption.
+            language: As for `cidery.score`: a code such as `"zh"`, whose tokenizer is taken.
             verbose: Whether to print as the original does.
         """
         self.evalImgs: list[dict[str, Any]] = []
@@ -73,7 +77,7 @@ class COCOEvalCap:
         self.cocoRes = cocoRes
         self.params: dict[str, Any] = {"image_id": coco.getImgIds()}
         self._scorers = [_find_scorer(scorer) for scorer in scorers]
-        self._tokenizer = get_tokenizer(tokenizer)
+        self._tokenizer = choose_tokenizer(tokenizer, language, default="ptb-coco")
         self._verbose = verbose
 
     def evaluate(self) -> None:

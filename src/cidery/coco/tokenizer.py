@@ -7,7 +7,8 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, SettingError
 
 PUNCTUATIONS = (
@@ -40,18 +41,25 @@ class PTBTokenizer:
     punctuations = PUNCTUATIONS
     eos_token = "<eos>"
 
-    def __init__(self, _source: str = "gts", *, tokenizer: TokenizerLike = "ptb-coco") -> None:
+    def __init__(
+        self,
+        _source: str = "gts",
+        *,
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
+    ) -> None:
         """Choose the form of captions and the tokenizer.
 
         Args:
             _source: `"gts"` for captions by image, `"res"` for pyciderevalcap's list of results.
-            tokenizer: `"ptb-coco"` lets the tokens of a caption depend on the next caption, as the
-                original does; `"ptb"` reads each by itself.
+            tokenizer: `"ptb-coco"`, the default, lets the tokens of a caption depend on the next
+                caption, as the original does; `"ptb"` reads each by itself.
+            language: As for `cidery.score`: a code such as `"zh"`, whose tokenizer is taken.
         """
         if _source not in ("gts", "res"):
             raise SettingError(f'the source is "gts" or "res", not {_source!r}')
         self.source = _source
-        self._tokenizer = get_tokenizer(tokenizer)
+        self._tokenizer = choose_tokenizer(tokenizer, language, default="ptb-coco")
 
     @_OnClassOrInstance
     def tokenize(self, captions_for_image: Any, add_eos: bool = False) -> Any:

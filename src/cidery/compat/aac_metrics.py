@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.languages import choose_tokenizer
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.scoring.evaluation import score
 
@@ -59,6 +59,8 @@ class Evaluate:
         tmp_path: Any = None,  # noqa: ARG002
         device: Any = None,  # noqa: ARG002
         verbose: int = 0,  # noqa: ARG002
+        *,
+        language: str | None = None,
     ) -> None:
         """Choose metrics.
 
@@ -71,9 +73,14 @@ class Evaluate:
             tmp_path: No file is written.
             device: No model is run.
             verbose: Nothing is printed.
+            language: A code such as `"zh"`, whose tokenizer is taken where `preprocess` is True.
         """
         self.metrics = _find_metrics(metrics)
         self.preprocess = preprocess
+        self.language = language
+        self._tokenizer = choose_tokenizer(
+            None if preprocess is True else "whitespace", language, default="ptb-coco"
+        )
         self._candidates: list[str] = []
         self._references: list[Sequence[str]] = []
 
@@ -100,9 +107,15 @@ class Evaluate:
         """Return the scores of all captions that were kept."""
         if not self._candidates:
             raise InputError("there are no candidates; pass some, or call update first")
-        candidates, references, tokenizer = self._prepare()
+        candidates, references = self._prepare()
         wanted = dict.fromkeys(name for metric in self.metrics for name in METRICS[metric])
-        table = score(candidates, references, list(wanted), tokenizer=tokenizer)
+        table = score(
+            candidates,
+            references,
+            list(wanted),
+            tokenizer=self._tokenizer,
+            language=self.language,
+        )
         corpus = {name: torch.tensor(table.corpus[name], dtype=torch.float64) for name in wanted}
         each = {name: torch.tensor(table.each[name], dtype=torch.float64) for name in wanted}
         return self._name(corpus), self._name(each)
@@ -111,13 +124,13 @@ class Evaluate:
         """Forget what was kept."""
         self._candidates, self._references = [], []
 
-    def _prepare(self) -> tuple[list[str], list[list[str]], TokenizerLike]:
+    def _prepare(self) -> tuple[list[str], list[list[str]]]:
         references = [list(listed) for listed in self._references]
         if not callable(self.preprocess):
-            return self._candidates, references, "ptb-coco" if self.preprocess else "whitespace"
+            return self._candidates, references
         cut = iter(self.preprocess([text for listed in references for text in listed]))
         tokenized = [[next(cut) for _ in listed] for listed in references]
-        return list(self.preprocess(self._candidates)), tokenized, "whitespace"
+        return list(self.preprocess(self._candidates)), tokenized
 
     def _name(self, scores: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """Return the scores under aac-metrics' names, in its order."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cidery._version import __version__
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import CideryError, FormatError, InputError
 from cidery.metrics import MetricsLike, get_metrics
@@ -78,16 +79,17 @@ class CaptionMetric:
         self,
         metrics: MetricsLike = "cider-d",
         *,
-        tokenizer: TokenizerLike = "ptb-coco",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
         frequencies: FrequenciesLike = "references",
     ) -> None:
-        """Choose metrics, tokenizer and document frequencies as for `cidery.score`.
+        """Choose metrics, tokenizer, language and frequencies as for `cidery.score`.
 
-        The default tokenizer gives CIDEr-D, BLEU, ROUGE-L and METEOR the values of capevalkit's
-        own metrics.
+        The default tokenizer, `"ptb-coco"`, gives CIDEr-D, BLEU, ROUGE-L and METEOR the values of
+        capevalkit's own metrics.
         """
-        self.metrics = get_metrics(metrics)
-        self.tokenizer = tokenizer
+        self.metrics = get_metrics(metrics, language=language)
+        self.tokenizer = choose_tokenizer(tokenizer, language, default="ptb-coco")
         self.frequencies = frequencies
 
     def __call__(self, samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
@@ -147,7 +149,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add("--output", type=Path, help="the file to write")
     add("--metrics", default="cider-d", help="names with commas between them (default: cider-d)")
     add("--frequencies", default="references", help="a shipped set or a file")
-    add("--tokenizer", default="ptb-coco")
+    add("--tokenizer", help="default: that of the language, or ptb-coco")
+    add("--language", help="the captions' language, such as zh")
     add("--image-dir", help="taken, but not needed: these metrics see captions only")
     add("--add-to", type=Path, metavar="ROOT", help="write metric.toml files below ROOT/metrics")
     add("names", nargs="*", metavar="METRIC", help="for --add-to")
@@ -162,6 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metric = CaptionMetric(
             options.metrics.split(","),
             tokenizer=options.tokenizer,
+            language=options.language,
             frequencies=options.frequencies,
         )
         result = metric.score(

@@ -21,7 +21,8 @@ def score_frame(
     *,
     image: str = "image_id",
     caption: str = "caption",
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
 ) -> Frame:
     """Return the frame with a column of scores for each metric, rows and index as they were.
@@ -36,6 +37,7 @@ def score_frame(
         image: The column of image ids; not needed where references are a column.
         caption: The column of captions.
         tokenizer: As for `cidery.score`.
+        language: As for `cidery.score`.
         frequencies: As for `cidery.score`.
 
     ```python
@@ -57,6 +59,7 @@ def score_frame(
         groups if isinstance(references, str) else _only(groups, ids),
         metrics,
         tokenizer=tokenizer,
+        language=language,
         frequencies=frequencies,
     )
     taken = [name for name in table.each if name in _columns(frame)]

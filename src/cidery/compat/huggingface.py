@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError
 from cidery.metrics import MetricsLike, get_metrics
@@ -28,12 +29,13 @@ class CaptionMetrics:
         self,
         metrics: MetricsLike = None,
         *,
-        tokenizer: TokenizerLike = "ptb",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
         frequencies: FrequenciesLike = "references",
     ) -> None:
-        """Choose metrics, tokenizer and document frequencies as for `cidery.score`."""
-        self.metrics = get_metrics(metrics)
-        self.tokenizer = tokenizer
+        """Choose metrics, tokenizer, language and frequencies as for `cidery.score`."""
+        self.metrics = get_metrics(metrics, language=language)
+        self.tokenizer = choose_tokenizer(tokenizer, language)
         self.frequencies = frequencies
         self._predictions: list[str] = []
         self._references: list[Sequence[str]] = []

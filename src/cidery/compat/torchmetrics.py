@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from cidery.captions.corpus import ImageId
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, MissingExtraError
 from cidery.metrics import MetricsLike, get_metrics
@@ -44,17 +45,18 @@ class CaptionScore(torchmetrics.Metric):
         self,
         metrics: MetricsLike = None,
         *,
-        tokenizer: TokenizerLike = "ptb",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
         frequencies: FrequenciesLike = "references",
         **settings: Any,
     ) -> None:
-        """Choose metrics, tokenizer and document frequencies as for `cidery.score`.
+        """Choose metrics, tokenizer, language and frequencies as for `cidery.score`.
 
         The other settings are torchmetrics' own, such as `sync_on_compute`.
         """
         super().__init__(**settings)
-        self.metrics = get_metrics(metrics)
-        self.tokenizer = tokenizer
+        self.metrics = get_metrics(metrics, language=language)
+        self.tokenizer = choose_tokenizer(tokenizer, language)
         self.frequencies = frequencies
         self.lines: list[torch.Tensor] | torch.Tensor
         # uint8: JSON, a line per prediction; laid end to end, the lines of two processes are JSON

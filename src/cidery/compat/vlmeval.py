@@ -16,12 +16,15 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import FormatError, MissingExtraError
+from cidery.metrics import get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
 
@@ -45,22 +48,25 @@ class CaptionScorer:
         ref: Mapping[str, Sequence[str]],
         gt: Mapping[str, Sequence[str]],
         *,
-        tokenizer: TokenizerLike = "ptb-coco",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
     ) -> None:
         """Take captions by id.
 
         Args:
             ref: The *predictions*, one for each id, as VLMEvalKit calls them.
             gt: The references.
-            tokenizer: `"whitespace"` gives VLMEvalKit's own numbers.
+            tokenizer: By default `"ptb-coco"`; `"whitespace"` gives VLMEvalKit's own numbers.
+            language: As for `cidery.score`.
         """
         self.predictions = {image: captions[0] for image, captions in ref.items()}
         self.references = {image: list(captions) for image, captions in gt.items()}
-        self.tokenizer = tokenizer
+        self.metrics = get_metrics(METRICS, language=language)
+        self.tokenizer = choose_tokenizer(tokenizer, language, default="ptb-coco")
 
     def compute_scores(self) -> dict[str, Any]:
         """Return `Bleu` (four numbers), `ROUGE_L` and `CIDEr`, and the signatures."""
-        table = score(self.predictions, self.references, list(METRICS), tokenizer=self.tokenizer)
+        table = score(self.predictions, self.references, self.metrics, tokenizer=self.tokenizer)
         percent = {name: value * PERCENT for name, value in table.corpus.items()}
         return {
             "Bleu": [float(percent[f"bleu-{n}"]) for n in range(1, 5)],
@@ -70,23 +76,29 @@ class CaptionScorer:
         }
 
 
-def install(*, frequencies: FrequenciesLike = "coco-val2014") -> list[str]:
+def install(
+    *, frequencies: FrequenciesLike = "coco-val2014", language: str | None = None
+) -> list[str]:
     """Let VLMEvalKit score captions by cidery; return what was replaced.
 
     Args:
         frequencies: Where CIDEr's weights come from for MMSci's captions, which it scores one by
             one: no weights can be counted on one image. Those of COCO know little of science; a
             file of your own is better, see docs/frequencies.md.
+        language: Of the captions, as for `cidery.score`.
     """
     replaced = []
     captions = import_module("vlmeval.dataset.image_caption")
-    vars(captions)["COCO_Caption_Scorer"] = CaptionScorer
+    scorer = CaptionScorer if language is None else partial(CaptionScorer, language=language)
+    vars(captions)["COCO_Caption_Scorer"] = scorer
     replaced.append("vlmeval.dataset.image_caption.COCO_Caption_Scorer")
     with contextlib.suppress(ImportError):  # it needs packages of its own
         science = import_module("vlmeval.dataset.utils.mmsci")
 
         def compute(predictions: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-            return compute_cider(predictions, references, frequencies=frequencies)
+            return compute_cider(
+                predictions, references, frequencies=frequencies, language=language
+            )
 
         vars(science)["compute_cider"] = compute
         replaced.append("vlmeval.dataset.utils.mmsci.compute_cider")
@@ -97,7 +109,8 @@ def compute_cider(
     predictions: Sequence[str],
     references: Sequence[Sequence[str]],
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "coco-val2014",
 ) -> float:
     """Return CIDEr-D in [0, 10] of predictions against their references.
@@ -113,6 +126,7 @@ def compute_cider(
         [list(listed) for listed in references],
         ["cider-d"],
         tokenizer=tokenizer,
+        language=language,
         frequencies=frequencies,
     )
     return float(table.corpus["cider-d"])

@@ -14,7 +14,8 @@ import numpy as np
 
 from cidery._native import FrequencyTrie, NgramIndex
 from cidery.captions.corpus import Corpus, References
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer, stem_form
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike, stem_form
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import files
 from cidery.frequencies.levels import Level, add_levels, build_levels, sort_levels
@@ -62,20 +63,25 @@ class DocumentFrequencies:
         cls,
         references: References,
         *,
-        tokenizer: TokenizerLike = "ptb",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
         stemmer: str | None = None,
         n: int = 4,
         min_count: int = 1,
         name: str = "unnamed",
         source: str = "",
     ) -> DocumentFrequencies:
-        """Count n-grams of orders 1 to n over the images' references, each image once."""
+        """Count n-grams of orders 1 to n over the images' references, each image once.
+
+        Tokenizer and language are those of `score`; stems are counted only where a stemmer is
+        named.
+        """
         if not 1 <= n <= MAX_ORDER:
             raise SettingError(f"n (-n) must be a whole number from 1 to {MAX_ORDER}, not {n}")
         if min_count < 1:
             raise SettingError(f"min_count (--min-count) must be at least 1, not {min_count}")
         corpus = Corpus.from_references(references)
-        chosen = get_tokenizer(tokenizer)
+        chosen = choose_tokenizer(tokenizer, language)
         form = stem_form(stemmer) if stemmer else "split"
         tokenized = chosen(corpus.references).form(form)
         index = NgramIndex(tokenized, corpus.reference_offsets.astype(np.uint64), n)

@@ -1,21 +1,21 @@
-"""METEOR 1.5 for English (Denkowski and Lavie 2014), as pycocoevalcap runs it, without Java."""
+"""METEOR 1.5 (Denkowski and Lavie 2014), as pycocoevalcap runs it, without Java."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from types import MappingProxyType
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy as np
 
 from cidery import _native
+from cidery.captions.languages import Language, choose_tokenizer
 from cidery.captions.locating import locate_words
-from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, get_stemmer, get_tokenizer
+from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike
 from cidery.captions.workspace import Workspace
 from cidery.errors import DataError, SettingError
 from cidery.metrics.base import (
@@ -25,12 +25,24 @@ from cidery.metrics.base import (
     TokenizedCandidates,
     TokenizedReferences,
     require,
+    require_choice,
 )
 from cidery.metrics.explanations import Shares, Span, share, share_lack
 from cidery.metrics.located import LocatedCaption
+from cidery.metrics.meteor_languages import (
+    METEOR_LANGUAGES,
+    MeteorLanguage,
+    get_meteor_language,
+)
 from cidery.statistics import Floats
 from cidery.store import Resource, load
-from cidery.store.meteor_table import METEOR, METEOR_WORDS, open_own_table
+from cidery.store.meteor_table import (
+    METEOR,
+    METEOR_WORDS,
+    FunctionWords,
+    open_language_table,
+    open_own_table,
+)
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
@@ -49,29 +61,76 @@ class Meteor(Metric):
     """METEOR: F of words matched exactly, by stem, synonym or paraphrase, less for gaps; in [0, 1].
 
     F·(1 - γ·frag^β), F = P·R/(α·P + (1-α)·R), frag = chunks/matches: Denkowski and Lavie, WMT 2014,
-    with the English parameters of METEOR 1.5 (α 0.85, β 0.2, γ 0.6, δ 0.75). The corpus score pools
-    the statistics of all captions; it is not the mean of the captions' scores. Each caption is
-    compared with the reference that gives it the highest score, on a tie with the first.
+    with METEOR 1.5's parameters for the language (English: α 0.85, β 0.2, γ 0.6, δ 0.75). The
+    corpus score pools the statistics of all captions; it is not the mean of the captions' scores.
+    Each caption is compared with the reference that gives it the highest score, on a tie with the
+    first.
 
     ```python
     cidery.score(candidates, references, metrics=[Meteor(), Meteor(paraphrases=False)])
     ```
     """
 
-    paraphrases: bool = True
-    """False leaves out the fourth matcher, and needs a much smaller table."""
+    paraphrases: bool | None = None
+    """False leaves out the fourth matcher, and needs a much smaller table; None: True for English,
+    and for other languages where `table` has them."""
     table: str | os.PathLike[str] | None = None
     """A table file of your own; None: the one compiled from pycocoevalcap's files."""
+    language: str = "en"
+    """One of those that METEOR knows: its code."""
+    function_words: FunctionWords = "english"
+    """The words that weigh 1-δ: `english`, which METEOR takes whatever the language is, or `own`,
+    its list for the language (`-s`). A table of your own has those it was compiled with."""
 
     paper: ClassVar[str] = "Denkowski and Lavie 2014"
     follows: ClassVar[Faithful] = "coco"
     extra: ClassVar[str | None] = "meteor"
-    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         if self.table is not None:
             object.__setattr__(self, "table", os.fspath(self.table))
         require(self.table != "", "table must be the path of a file, not an empty string")
+        knows = get_meteor_language(self.language)
+        object.__setattr__(self, "language", knows.code)
+        require_choice("function_words", self.function_words, ("english", "own"))
+        if self.function_words == "own":
+            self._require_own_words(knows)
+        if self.paraphrases is None:
+            object.__setattr__(self, "paraphrases", knows.code == "en" or self.table is not None)
+        if knows.code != "en":
+            self._require_paraphrases(knows)
+
+    def _require_own_words(self, knows: MeteorLanguage) -> None:
+        require(
+            knows.function_words,
+            f"METEOR has no function words for {knows.code!r}; with its δ of 0.5 they would not "
+            "matter",
+        )
+        require(
+            self.table is None,
+            "a table of your own has the function words that it was compiled with; leave "
+            "function_words out, and pass it to store.write_meteor_table",
+        )
+        if knows.code == "en":
+            object.__setattr__(self, "function_words", "english")
+
+    def _require_paraphrases(self, knows: MeteorLanguage) -> None:
+        """Say how to come by paraphrases, which pycocoevalcap has for English alone."""
+        require(
+            "paraphrase" in knows.weights or not (self.paraphrases or self.table),
+            f"METEOR has no paraphrases for {knows.code!r}; leave out paraphrases and table",
+        )
+        require(
+            not self.paraphrases or self.table is not None,
+            f"pycocoevalcap has no paraphrases for {knows.code!r}; compile METEOR's own "
+            f"paraphrase file with: cidery data build meteor --language {knows.code} "
+            "--paraphrases FILE -o own.table, and pass table='own.table'",
+        )
+
+    @classmethod
+    def fit_language(cls, language: Language) -> dict[str, Any]:
+        """Return the language, if METEOR knows it."""
+        return {"language": language.code} if language.code in METEOR_LANGUAGES else {}
 
     @property
     def name(self) -> str:
@@ -83,12 +142,32 @@ class Meteor(Metric):
         """Each caption is compared with the reference that suits it best."""
         return "max"
 
+    @property
+    def made_for(self) -> str:
+        """The language whose words it matches."""
+        return self.language
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says; of English, only what it always said."""
+        settings = super().settings()
+        language, functions = settings.pop("language"), settings.pop("function_words")
+        if language == "en":
+            return settings
+        own = {} if self.table else {"functions": functions}
+        return {"data": language, **own, **settings}
+
     def data_settings(self) -> dict[str, str]:
         """Return the checksum of the table, whatever its path."""
         return {"table": f"{self._open_table().checksum:016x}"}
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready; the table is opened, and compiled if this is its first use."""
+        asked = references.tokenizer.language
+        require(
+            self.language == "en" or asked in (None, self.language),
+            f"METEOR is set to the language {self.language!r}, but the language asked for is "
+            f"{asked!r}; give both the same",
+        )
         table = self._open_table()
         with self._naming_table():
             captions = self._captions(table, references.captions, "words", work)
@@ -96,17 +175,19 @@ class Meteor(Metric):
 
     def each(self, rows: Floats) -> Floats:
         """Return METEOR of each caption by itself."""
-        return _native.meteor_scores(np.ascontiguousarray(rows))
+        return _native.meteor_scores(np.ascontiguousarray(rows), self._knows.parameters)
 
     def pool(self, sums: Floats, count: Floats) -> Floats:  # noqa: ARG002
         """Return METEOR of the pooled statistics."""
         flat = np.ascontiguousarray(sums).reshape(-1, sums.shape[-1])
-        return _native.meteor_scores(flat).reshape(sums.shape[:-1])
+        return _native.meteor_scores(flat, self._knows.parameters).reshape(sums.shape[:-1])
 
     def align(
-        self, candidate: str, reference: str, tokenizer: TokenizerLike = "ptb"
+        self, candidate: str, reference: str, tokenizer: TokenizerLike | None = None
     ) -> MeteorAlignment:
         """Return which words METEOR matches, how, and in which chunks.
+
+        The tokenizer is that of the language, unless another one is given.
 
         ```python
         alignment = Meteor().align("two dogs are running", "a pair of dogs run")
@@ -115,11 +196,11 @@ class Meteor(Metric):
         ```
         """
         table = self._open_table()
-        cut = get_tokenizer(tokenizer)
+        cut = choose_tokenizer(tokenizer, self.language)
         with self._naming_table():
             candidates = self._captions(table, cut([candidate], 1), "unbarred", Workspace(1))
             references = self._captions(table, cut([reference], 1), "words", Workspace(1))
-            return MeteorAlignment.find(candidates, 0, references, 0)
+            return MeteorAlignment.find(candidates, 0, references, 0, self._knows)
 
     def explain(
         self,
@@ -144,17 +225,28 @@ class Meteor(Metric):
             shares = []
             for number, image in enumerate(candidates.images.tolist()):
                 group = range(offsets[image], offsets[image + 1])
-                found = [MeteorAlignment.find(captions, number, told, place) for place in group]
+                found = [
+                    MeteorAlignment.find(captions, number, told, place, self._knows)
+                    for place in group
+                ]
                 best = max(range(len(found)), key=lambda place: found[place].score)
                 sides = (
-                    _Side.read(captions, number, texts[number], found[best], 0),
-                    _Side.read(told, group[best], reference_texts[group[best]], found[best], 1),
+                    _Side.read(captions, number, texts[number], found[best], 0, self._knows),
+                    _Side.read(
+                        told, group[best], reference_texts[group[best]], found[best], 1, self._knows
+                    ),
                 )
                 lacks: list[list[Span]] = [[] for _ in group]
-                one, lacks[best] = _share_alignment(scores[number], found[best], *sides)
+                one, lacks[best] = _share_alignment(
+                    scores[number], found[best], *sides, self._knows.alpha
+                )
                 parts = {**one.parts, "reference": best + 1.0}
                 shares.append(replace(one, reference_spans=lacks, parts=parts))
         return shares
+
+    @property
+    def _knows(self) -> MeteorLanguage:
+        return METEOR_LANGUAGES[self.language]
 
     @property
     def _resource(self) -> Resource[_native.MeteorTable]:
@@ -166,12 +258,22 @@ class Meteor(Metric):
         try:
             yield
         except RuntimeError as error:
-            raise DataError(f"{self.table or self._resource.path}: {error}") from error
+            place = self.table or (self._resource.path if self.language == "en" else "METEOR")
+            raise DataError(f"{place}: {error}") from error
 
     def _open_table(self) -> _native.MeteorTable:
         if self.table is None:
+            if self.language != "en":
+                return open_language_table(self.language, self.function_words)
             return load(self._resource)
         table = open_own_table(self.table)
+        if table.language not in METEOR_LANGUAGES:
+            raise DataError(f"{self.table}: METEOR table is damaged: METEOR has no such language")
+        if table.language != self.language:
+            raise SettingError(
+                f"{self.table} was compiled for the language {table.language!r}, not for "
+                f"{self.language!r}; pass language={table.language!r}"
+            )
         if self.paraphrases and not table.has_paraphrases:
             raise SettingError(f"{self.table} holds no paraphrases; pass paraphrases=False")
         return table
@@ -181,7 +283,7 @@ class Meteor(Metric):
     ) -> _native.MeteorCaptions:
         words = captions.form(form, work)
         return _native.MeteorCaptions.from_tokens(
-            table, words, get_stemmer("english"), self.paraphrases, work.threads
+            table, words, self._knows.stem, bool(self.paraphrases), work.threads
         )
 
 
@@ -203,7 +305,12 @@ class _PreparedMeteor(Prepared):
         with self.metric._naming_table():
             captions = work.once(_read_candidates, self.metric, self.table, candidates)
             rows = _native.meteor_measure(
-                self.references, self.image_offsets, captions, candidates.images, work.threads
+                self.references,
+                self.image_offsets,
+                captions,
+                candidates.images,
+                self.metric._knows.parameters,
+                work.threads,
             )
         # METEOR adds no chunk to the sum for a perfect caption. Its own score stays the same: a
         # single chunk that covers everything counts as no fragmentation.
@@ -223,13 +330,6 @@ def _read_candidates(
     return metric._captions(table, candidates.captions, "unbarred", work)
 
 
-_STAGE_WEIGHTS: Mapping[str, float] = MappingProxyType(
-    {"exact": 1.0, "stem": 0.6, "synonym": 0.8, "paraphrase": 0.6}
-)
-_CONTENT = 0.75
-"""δ: the weight of content words; function words have the rest."""
-
-
 @dataclass(frozen=True, eq=False)
 class _Side:
     """One caption of an alignment, word by word."""
@@ -247,10 +347,11 @@ class _Side:
         text: str,
         alignment: MeteorAlignment,
         side: Literal[0, 1],
+        knows: MeteorLanguage,
     ) -> _Side:
         words = captions.words(number)
         weights = [
-            1 - _CONTENT if function else _CONTENT
+            1 - knows.delta if function else knows.delta
             for function in captions.are_function_words(number)
         ]
         gains = [0.0] * len(words)
@@ -260,7 +361,7 @@ class _Side:
                 starts = match.candidate_start, match.reference_start
                 phrases = match.candidate, match.reference
                 for place in range(starts[side], starts[side] + len(phrases[side])):
-                    gains[place] = weights[place] * _STAGE_WEIGHTS[match.stage]
+                    gains[place] = weights[place] * knows.weights[match.stage]
                     notes[place] = f"{match.stage}: {' '.join(phrases[1 - side])}, chunk {chunk}"
         return cls(LocatedCaption(words, locate_words(text, words)), weights, gains, notes)
 
@@ -276,11 +377,11 @@ class _Side:
 
 
 def _share_alignment(
-    score: float, alignment: MeteorAlignment, said: _Side, told: _Side
+    score: float, alignment: MeteorAlignment, said: _Side, told: _Side, alpha: float
 ) -> tuple[Shares, list[Span]]:
     """Return what a caption's words earned and cost, and what its best reference has beyond it."""
     precision, recall = said.share, told.share
-    mean = _mean(precision, recall)
+    mean = _mean(precision, recall, alpha)
     parts = {
         "precision": precision,
         "recall": recall,
@@ -289,9 +390,9 @@ def _share_alignment(
         "chunks": float(len(alignment.chunks)),
     }
     kept = score / mean if mean else 0.0
-    values = share(score, _mean(1.0, recall) * kept, said.gains, said.losses)
+    values = share(score, _mean(1.0, recall, alpha) * kept, said.gains, said.losses)
     exact = said.caption.is_whole and any(said.gains)
-    lacked = share_lack(score, _mean(precision, 1.0) * kept, told.losses)
+    lacked = share_lack(score, _mean(precision, 1.0, alpha) * kept, told.losses)
     missing = [gain == 0 for gain in told.gains]
     return (
         Shares(said.caption.spans(values, said.notes), (), parts, exact),
@@ -299,11 +400,11 @@ def _share_alignment(
     )
 
 
-def _mean(precision: float, recall: float) -> float:
-    """METEOR's F, with α = 0.85."""
+def _mean(precision: float, recall: float, alpha: float) -> float:
+    """METEOR's F."""
     if precision <= 0 or recall <= 0:
         return 0.0
-    return 1 / (0.15 / precision + 0.85 / recall)
+    return 1 / ((1 - alpha) / precision + alpha / recall)
 
 
 @dataclass(frozen=True)
@@ -346,6 +447,7 @@ class MeteorAlignment:
         candidate: int,
         references: _native.MeteorCaptions,
         reference: int,
+        knows: MeteorLanguage = METEOR_LANGUAGES["en"],
     ) -> MeteorAlignment:
         """Align one of some candidates with one of some references."""
         matches, statistics = _native.meteor_align(candidates, candidate, references, reference)
@@ -366,7 +468,7 @@ class MeteorAlignment:
                 )
                 for start, length, reference_start, reference_length, stage in matches
             ),
-            float(_native.meteor_scores(statistics[None])[0]),
+            float(_native.meteor_scores(statistics[None], knows.parameters)[0]),
         )
 
     @property

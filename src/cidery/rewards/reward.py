@@ -11,8 +11,10 @@ import numpy as np
 
 from cidery.captions.corpus import Corpus, ImageId, References
 from cidery.captions.ids import index_ids
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.workspace import Workspace
+from cidery.captions.writing import warn_of_writing
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, MetricLike, get_metrics
@@ -31,6 +33,7 @@ from cidery.rewards.tokens import (
 )
 from cidery.scoring.scorer import (
     FrequenciesLike,
+    find_english,
     prepare_metrics,
     sign_metrics,
     tokenize_references,
@@ -63,7 +66,8 @@ class Reward:
         metric: RewardMetric = "cider-d",
         *,
         frequencies: FrequenciesLike = "references",
-        tokenizer: TokenizerLike = "ptb",
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
         faithful: Faithful | None = None,
         vocabulary: VocabularyLike | None = None,
         pad: int | None = None,
@@ -79,7 +83,8 @@ class Reward:
             metric: A name, a metric object, a function `f(candidate, references) -> float`, or a
                 mapping of these to weights.
             frequencies: As in `score`; `"references"` counts on all images given here.
-            tokenizer: For references and for captions given as strings.
+            tokenizer: For references and for captions given as strings, as in `score`.
+            language: As in `score`.
             faithful: `"coco"` or `"paper"` for metrics given by name.
             vocabulary: What token ids stand for, {id: word} or a list.
             pad: The id that fills rows up; never a word.
@@ -91,12 +96,12 @@ class Reward:
         corpus = Corpus.from_references(references)
         if not corpus.images:
             raise InputError("references: there are no images")
-        weights = _read_weights(metric, faithful)
+        weights = _read_weights(metric, faithful, language)
         if count_eos and vocabulary is not None and eos is None:
             raise SettingError("count_eos=True needs eos=, the id that ends a caption")
         if vocabulary is None and (pad, bos, eos) != (None, None, None):
             raise SettingError("pad, bos and eos are token ids, which need vocabulary=")
-        plain = cutter = get_tokenizer(tokenizer)
+        plain = cutter = choose_tokenizer(tokenizer, language)
         end_word = find_end_word(vocabulary, eos) if count_eos else None
         if end_word is not None:
             cutter = EndingTokenizer.extend(plain, end_word)
@@ -105,6 +110,8 @@ class Reward:
         if end_word is not None:
             _check_end_word(metrics, tokenized.frequencies, end_word)
         warn_few_images(metrics, tokenized, stacklevel=2)
+        english = find_english(metrics, tokenized.frequencies)
+        warn_of_writing({"references": corpus.references}, plain, english)
         self._prepared = prepare_metrics(metrics, tokenized, Workspace(threads))
         words = None
         # Results that depend on the vocabulary alone: filled here, then only read.
@@ -128,6 +135,7 @@ class Reward:
             {
                 "metric": dict(metric) if isinstance(metric, Mapping) else metric,
                 "faithful": faithful,
+                "language": language,
                 "frequencies": tokenized.frequencies,
                 "tokenizer": plain,
                 "vocabulary": vocabulary,
@@ -235,19 +243,19 @@ class Reward:
 
 
 def _read_weights(
-    metric: RewardMetric, faithful: Faithful | None
+    metric: RewardMetric, faithful: Faithful | None, language: str | None
 ) -> dict[str, tuple[Metric, float]]:
     """Return label -> (metric, weight)."""
     given = list(metric.items()) if isinstance(metric, Mapping) else [(metric, 1.0)]
     for name, weight in given:
-        found = get_metrics([name], faithful)
+        found = get_metrics([name], faithful, language)
         if len(found) != 1:
             raise SettingError(f"{name!r} names {len(found)} metrics; a reward needs one of them")
         if isinstance(weight, bool) or not isinstance(weight, int | float | np.floating):
             raise SettingError(f"the weight of {name!r} must be a number, not {weight!r}")
         if not np.isfinite(weight):
             raise SettingError(f"the weight of {name!r} must be finite, not {weight!r}")
-    labelled = get_metrics([name for name, _ in given], faithful)
+    labelled = get_metrics([name for name, _ in given], faithful, language)
     if len(labelled) != len(given):
         raise SettingError("the mix names the same metric twice")
     return {

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import combinations
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
-from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import ALL, SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
-from cidery.captions.writing import warn_of_writing
 from cidery.errors import MismatchError, SettingError
 from cidery.markup import html_table
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.differences import Differences, choose_explained, find_differences
-from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.scoring.preparation import prepare_scorers, warn_swapped
+from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.segmentation import (
     SegmentersLike,
     check_segmenters,
@@ -295,15 +293,14 @@ def compare(
         choose_explained(chosen)
     corpora = common_corpora(systems, references, missing, references_name)
     first = next(iter(corpora.values()))
-    cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
-    captions = {name: corpus.candidates for name, corpus in corpora.items()}
-    captions[references_name] = first.references
-    warn_of_writing(captions, cut, find_english(chosen, weighed))
-    prepare = partial(
-        Scorer.build,
-        metrics=chosen,
-        tokenizer=cut,
-        frequencies=weighed,
+    warn_swapped(corpora, references_name)
+    prepare = prepare_scorers(
+        corpora,
+        references_name,
+        chosen,
+        tokenizer=tokenizer,
+        language=language,
+        frequencies=frequencies,
         threads=threads,
     )
     scorer = prepare(first)

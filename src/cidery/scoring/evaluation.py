@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from functools import partial
-
-import numpy as np
 
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
-from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import SlicesLike
 from cidery.captions.tokenizers import TokenizerLike
-from cidery.captions.writing import warn_of_writing
-from cidery.errors import UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.scoring.preparation import prepare_scorers, warn_swapped
+from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.segmentation import SegmentersLike, check_segmenters, score_segmenters
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
@@ -52,7 +46,8 @@ def score(
             `"jieba"`, the name of one that another package adds, or a callable; by default that
             of the language, or `"ptb"`.
         language: a code such as `"zh"` or `"de"`, which chooses the tokenizer, the spelling and,
-            for metrics given by name, the stemmer; by default captions are taken for English.
+            for metrics given by name, the stemmer and METEOR's data; by default captions are taken
+            for English.
         frequencies: what the CIDEr family's weights are counted on: `"references"` (the images
             scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
             or the path of a saved one.
@@ -88,15 +83,15 @@ def score(
         candidates_name=candidates_name,
         references_name=references_name,
     )
-    _warn_swapped(corpus, candidates_name, references_name)
-    cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
-    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
-    warn_of_writing(captions, cut, find_english(chosen, weighed))
-    prepare = partial(
-        Scorer.build,
-        metrics=chosen,
-        tokenizer=cut,
-        frequencies=weighed,
+    corpora = {candidates_name: corpus}
+    warn_swapped(corpora, references_name)
+    prepare = prepare_scorers(
+        corpora,
+        references_name,
+        chosen,
+        tokenizer=tokenizer,
+        language=language,
+        frequencies=frequencies,
         threads=threads,
     )
     scorer = prepare(corpus)
@@ -108,16 +103,3 @@ def score(
         found = score_segmenters(others, {"": corpus}, prepare)[""]
         table = replace(table, by_segmenter=found)
     return table if slicing is None else slicing.score({"": corpus}, {"": table})[""]
-
-
-def _warn_swapped(corpus: Corpus, candidates_name: str, references_name: str) -> None:
-    """Warn of references given as candidates: several for every image, against one each."""
-    images = len(corpus.images)
-    candidates = np.bincount(corpus.candidate_images, minlength=images)
-    if len(corpus.references) == images > 1 and candidates.min() > 1:
-        warnings.warn(
-            f"{references_name} has one caption per image and {candidates_name} several: are they "
-            "swapped? Candidates come first, then references",
-            UnreliableWarning,
-            stacklevel=3,
-        )

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cidery.captions.corpus import Candidates, Corpus, ImageId, Missing, References
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.writing import warn_of_writing
 from cidery.errors import DataError, InputError, MismatchError, MissingExtraError, SettingError
 from cidery.markup import fold_lines
@@ -77,8 +78,9 @@ def explain(
     references: Sequence[str],
     metrics: MetricsLike = None,
     *,
-    tokenizer: TokenizerLike = "ptb",
-    frequencies: FrequenciesLike = "coco-val2014",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
+    frequencies: FrequenciesLike | None = None,
     faithful: Faithful | None = None,
     threads: int = 0,
 ) -> Explanations:
@@ -88,9 +90,11 @@ def explain(
         candidate: a caption.
         references: what people said of the same image.
         metrics: as for `score`; by default CIDEr-D, ROUGE-L and, where its data are installed,
-            METEOR.
+            METEOR; with a language other than English ROUGE-L alone.
         tokenizer: as for `score`.
-        frequencies: as for `score`; one image alone has no weights of its own to count.
+        language: as for `score`.
+        frequencies: as for `score`; one image alone has no weights of its own to count, so that
+            `"coco-val2014"` is the default for English.
         faithful: as for `score`.
         threads: as for `score`.
 
@@ -102,13 +106,18 @@ def explain(
     if isinstance(references, str) or not references:
         raise InputError("expected a list of references with at least one caption")
     corpus = Corpus.build([candidate], [list(references)])
-    chosen = choose_metrics(metrics, faithful)
-    captions = {"the caption": corpus.candidates, "references": corpus.references}
-    english = find_english(chosen, read_frequencies(frequencies))
-    warn_of_writing(captions, get_tokenizer(tokenizer), english)
-    scorer = Scorer.build(
-        corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
+    cut = choose_tokenizer(tokenizer, language)
+    foreign = language is not None and cut.language != "en"
+    wanted = "rouge-l" if foreign and metrics is None else metrics
+    chosen = choose_metrics(wanted, faithful, language)
+    weighed = read_frequencies(
+        ("coco-val2014" if cut.family == "ptb" and not foreign else "references")
+        if frequencies is None
+        else frequencies
     )
+    captions = {"the caption": corpus.candidates, "references": corpus.references}
+    warn_of_writing(captions, cut, find_english(chosen, weighed))
+    scorer = Scorer.build(corpus, chosen, tokenizer=cut, frequencies=weighed, threads=threads)
     return replace(_explain_rows(scorer, corpus, [0])[0], image=None)
 
 
@@ -118,7 +127,8 @@ def explain_captions(
     images: Sequence[ImageId] | None = None,
     metrics: MetricsLike = None,
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
     missing: Missing = "error",
@@ -137,7 +147,7 @@ def explain_captions(
     print(found[0]["cider-d"])
     ```
     """
-    chosen = choose_metrics(metrics, faithful)
+    chosen = choose_metrics(metrics, faithful, language)
     corpus = Corpus.build(
         candidates,
         references,
@@ -148,10 +158,9 @@ def explain_captions(
     rows = _find_rows(corpus, images, candidates_name)
     captions = {candidates_name: corpus.candidates, references_name: corpus.references}
     english = find_english(chosen, read_frequencies(frequencies))
-    warn_of_writing(captions, get_tokenizer(tokenizer), english)
-    scorer = Scorer.build(
-        corpus, chosen, tokenizer=tokenizer, frequencies=frequencies, threads=threads
-    )
+    cut = choose_tokenizer(tokenizer, language)
+    warn_of_writing(captions, cut, english)
+    scorer = Scorer.build(corpus, chosen, tokenizer=cut, frequencies=frequencies, threads=threads)
     return _explain_rows(scorer, corpus, rows)
 
 
@@ -188,12 +197,14 @@ def _explain_rows(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> list[E
     ]
 
 
-def choose_metrics(metrics: MetricsLike, faithful: Faithful | None = None) -> dict[str, Metric]:
+def choose_metrics(
+    metrics: MetricsLike, faithful: Faithful | None = None, language: str | None = None
+) -> dict[str, Metric]:
     """Return metrics that explain their scores; by default those that need no language model."""
     if metrics is None:
-        chosen = get_metrics(["cider-d", "rouge-l"], faithful)
-        return chosen | (get_metrics(["meteor"], faithful) if _has_meteor() else {})
-    chosen = get_metrics(metrics, faithful)
+        chosen = get_metrics(["cider-d", "rouge-l"], faithful, language)
+        return chosen | (get_metrics(["meteor"], faithful, language) if _has_meteor() else {})
+    chosen = get_metrics(metrics, faithful, language)
     for label, metric in chosen.items():
         if not metric.can_explain:
             raise SettingError(

@@ -234,7 +234,7 @@ def find_english(
     metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies
 ) -> list[str]:
     """Return which of the metrics, and of the frequencies that they use, are of English alone."""
-    found = [label for label, metric in metrics.items() if metric.data_language == "en"]
+    found = [label for label, metric in metrics.items() if metric.made_for == "en"]
     weighed = any(metric.uses_frequencies for metric in metrics.values())
     if weighed and isinstance(frequencies, str) and frequencies in SHIPPED:
         found.append(f"the document frequencies {frequencies}")

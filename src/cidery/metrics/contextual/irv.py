@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
+from cidery.captions.languages import Language
 from cidery.captions.locating import Place, locate_words
 from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
 from cidery.captions.workspace import Workspace
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 Over: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
 OVER = ("combine", "concatenate", "max", "mean")
 
-_STOPPED = STOP_WORDS["english"] | set(".,;:!?'\"()-") | {"'s"}
+_PUNCTUATION = frozenset(".,;:!?'\"()-") | {"'s"}
+_OTHER_PUNCTUATION = frozenset("。、，！？：；（）「」¿¡«»„“”")
+"""Of other languages than English."""
 
 
 def _find_no_places(caption: int) -> list[Place | None]:  # noqa: ARG001
@@ -138,11 +141,34 @@ class _Settings(Metric):
     seed: int | None = 0
     """Draws the order in which references are combined, whatever order they are given in; None:
     the order given."""
+    stop_words: str | None = "english"
+    """The language whose words without content `remove` leaves out; None: punctuation alone."""
 
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
 
     def __post_init__(self) -> None:
         require_choice("over", self.over, OVER)
+        if self.stop_words is not None:
+            require_choice("stop_words", self.stop_words, tuple(STOP_WORDS))
+
+    @classmethod
+    def fit_language(cls, language: Language) -> dict[str, Any]:
+        """Return the language's stop words, or none."""
+        return {"stop_words": language.stop_words}
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says; of English, only what it always said."""
+        settings = super().settings()
+        if self.stop_words == "english":
+            del settings["stop_words"]
+        return settings
+
+    @property
+    def stopped(self) -> frozenset[str]:
+        """Words without content, and punctuation."""
+        words = STOP_WORDS[self.stop_words] if self.stop_words else frozenset()
+        others = frozenset() if self.stop_words == "english" else _OTHER_PUNCTUATION
+        return _PUNCTUATION | others | words
 
     @property
     def over_references(self) -> Literal["mean", "max"] | None:
@@ -190,7 +216,7 @@ class IrvUnigram(_Settings):
         known = {word: number for number, word in enumerate(words)}
 
         def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:  # noqa: ARG001
-            return _read_words(captions, known)
+            return _read_words(captions, known, self.stopped)
 
         return _prepare(self, 0.0, references, read, work)
 
@@ -232,7 +258,7 @@ class Irv(_Settings, ByToken):
         encoder = self.open_encoder()
 
         def read(captions: TokenizedCaptions, work: Workspace) -> TokenTable:
-            return _read_states(self.read_tokens(encoder, captions, work))
+            return _read_states(self.read_tokens(encoder, captions, work), self.stopped)
 
         return _prepare(self, choose_beta(encoder, self.beta), references, read, work)
 
@@ -240,12 +266,14 @@ class Irv(_Settings, ByToken):
 Read: TypeAlias = Callable[[TokenizedCaptions, Workspace], TokenTable]
 
 
-def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenTable:
+def _read_words(
+    captions: TokenizedCaptions, known: Mapping[str, int], empty: frozenset[str]
+) -> TokenTable:
     """Number the words of captions as `known` does; all others have the next number."""
     form = captions.captions
     vocabulary = form.vocabulary()
     numbers = np.fromiter((known.get(w, len(known)) for w in vocabulary), np.int64)
-    stopped = np.fromiter((word in _STOPPED for word in vocabulary), bool)
+    stopped = np.fromiter((word in empty for word in vocabulary), bool)
     words, offsets = form.words(), form.offsets().astype(np.int64)
     groups = [np.arange(*edge) for edge in pairwise(offsets.tolist())]
     spelled = cache(form.tokens)
@@ -257,9 +285,9 @@ def _read_words(captions: TokenizedCaptions, known: Mapping[str, int]) -> TokenT
     return TokenTable(numbers[words], stopped[words], groups, places=find_places)
 
 
-def _read_states(tokens: TokenStates) -> TokenTable:
+def _read_states(tokens: TokenStates, empty: frozenset[str]) -> TokenTable:
     """Take captions' tokens without those that the encoder adds."""
-    stopped = [i for i, text in tokens.vocabulary.items() if text.lower() in _STOPPED]
+    stopped = [i for i, text in tokens.vocabulary.items() if text.lower() in empty]
     usable = ~tokens.special
     groups = [
         start + np.flatnonzero(usable[start:end])

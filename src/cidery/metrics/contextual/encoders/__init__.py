@@ -4,7 +4,7 @@
 |-------------|-------------------------------------------------------------------------------|
 | `minilm`    | all-MiniLM-L6-v2, 6 layers of 384; `cidery data get minilm`                   |
 | `mpnet`     | all-mpnet-base-v2, 12 layers of 768; `cidery data get mpnet`                  |
-| a path      | the folder of a BERT, RoBERTa or MPNet model as Hugging Face lays it out      |
+| a path      | the folder of a BERT, RoBERTa, XLM-R or MPNet model, as Hugging Face has them |
 | a function  | captions -> array [captions, width], or words and [words, width] for each     |
 | other names | those that other packages add (`cidery.plugins`)                              |
 
@@ -27,6 +27,7 @@ from cidery.errors import DataError, SettingError
 from cidery.metrics.contextual.encoders.base import Encoder, Token, TokenStates
 from cidery.metrics.contextual.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
 from cidery.metrics.contextual.encoders.lens import Lens, find_lens
+from cidery.metrics.contextual.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.metrics.contextual.encoders.weights import hash_file, hash_weights
 from cidery.plugins import LoadedPlugin, list_names, load_plugin
 from cidery.store import MODELS, find_model
@@ -133,7 +134,8 @@ def _find_checked(name: str) -> Path:
 
 def _hash_files(folder: Path) -> tuple[str, ...]:
     """Return the digests of all files that an encoder is made of, the weights' first."""
-    others = (folder / name for name in ("config.json", "tokenizer.json", "tokenizer_config.json"))
+    words = "tokenizer.json" if (folder / "tokenizer.json").is_file() else SENTENCEPIECE
+    others = (folder / name for name in ("config.json", words, "tokenizer_config.json"))
     return (
         hash_weights(folder),
         *(hash_file(path) if path.is_file() else "none" for path in others),

@@ -35,6 +35,7 @@ class Naming:
 NAMINGS: Mapping[str, Naming] = {
     "bert": Naming(),
     "roberta": Naming(first_position=2, blank=True),
+    "xlm-roberta": Naming(first_position=2),
     "mpnet": Naming(
         query="attention.attn.q",
         key="attention.attn.k",

@@ -1,7 +1,8 @@
-"""Encoders from model folders: BERT, RoBERTa and MPNet."""
+"""Encoders from model folders: BERT, RoBERTa, XLM-R and MPNet."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
@@ -23,11 +24,17 @@ from cidery.metrics.contextual.encoders.base import (
 )
 from cidery.metrics.contextual.encoders.layers import Layers, NativeLayers, TorchLayers
 from cidery.metrics.contextual.encoders.model import Model, read_model
+from cidery.metrics.contextual.encoders.sentencepiece import NAME as SENTENCEPIECE
+from cidery.metrics.contextual.encoders.sentencepiece import read_sentencepiece
 from cidery.store import current_report
 
 if TYPE_CHECKING:
     import tokenizers
 
+BLANK = "▁"
+"""How SentencePiece writes a blank."""
+UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN")
+"""How the names of letters begin in scripts that have no blanks between words."""
 AT_ONCE = 1024
 """Captions between two reports of progress."""
 
@@ -79,12 +86,18 @@ class TransformerEncoder(Encoder):
     @cached_property
     def vocabulary(self) -> Mapping[int, str]:
         """The tokens' texts by id, as BERT's vocabulary has them."""
+        # RoBERTa and SentencePiece mark the blank before a word, not that there is none.
+        mark = "Ġ" if self._model.naming.blank else BLANK if self._marks_blanks else ""
         texts = {}
         for text, place in self._tokenizer.get_vocab().items():
-            # RoBERTa marks the blank before a word, not that there is none.
-            continues = self._model.naming.blank and text[:1].isalnum() and text[0] != "Ġ"
-            texts[place] = f"##{text}" if continues else text.removeprefix("Ġ")
+            continues = mark and text[:1].isalnum() and text[0] != mark
+            texts[place] = f"##{text}" if continues else text.removeprefix(mark)
         return MappingProxyType(texts)
+
+    @cached_property
+    def _marks_blanks(self) -> bool:
+        """Whether the tokenizer is SentencePiece's, which writes a blank as a low line."""
+        return any(text.startswith(BLANK) for text in self._tokenizer.get_vocab())
 
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
         """Return float32[captions, width]: the mean of each caption's states, of length 1."""
@@ -125,11 +138,12 @@ class TransformerEncoder(Encoder):
         """Return the tokens of one caption."""
         found = self._tokenizer.encode(self._spell(caption))
         added = len(caption) - len(caption.lstrip()) - self._model.naming.blank
+        words = found.word_ids
+        if self._marks_blanks:
+            words = _part_words(found.tokens, words)
         return [
             Token(text, max(0, start + added), max(0, end + added), word)
-            for text, (start, end), word in zip(
-                found.tokens, found.offsets, found.word_ids, strict=True
-            )
+            for text, (start, end), word in zip(found.tokens, found.offsets, words, strict=True)
         ]
 
     def _spell(self, caption: str) -> str:
@@ -181,6 +195,33 @@ class TransformerEncoder(Encoder):
         return embedded
 
 
+def _part_words(pieces: Sequence[str], words: Sequence[int | None]) -> list[int | None]:
+    """Number words where the tokenizer cuts at blanks alone.
+
+    Punctuation is a word by itself, and so is each piece in a script without blanks between words.
+    """
+    numbers: list[int | None] = []
+    before: tuple[int | None, str] = (None, "")
+    number = -1
+    for piece, word in zip(pieces, words, strict=True):
+        kind = _find_kind(piece.removeprefix(BLANK))
+        if (word, kind) != before or kind == "unspaced":
+            # A blank by itself belongs to what follows.
+            number += before != (word, "blank")
+        before = (word, kind)
+        numbers.append(None if word is None else number)
+    return numbers
+
+
+def _find_kind(piece: str) -> str:
+    if not piece:
+        return "blank"
+    if not piece[0].isalnum():
+        return "marks" if unicodedata.category(piece[0])[0] != "M" else "letters"
+    name = unicodedata.name(piece[0], "")
+    return "unspaced" if name.startswith(UNSPACED) else "letters"
+
+
 def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
     try:
         from tokenizers import Tokenizer
@@ -189,10 +230,18 @@ def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
             "cut captions as language models do", package="tokenizers", extra="contextual"
         ) from None
     path = folder / "tokenizer.json"
+    if not path.is_file() and (folder / SENTENCEPIECE).is_file():
+        path = folder / SENTENCEPIECE
     if not path.is_file():
-        raise DataError(f"{folder} holds no tokenizer.json")
+        raise DataError(f"{folder} holds no tokenizer.json and no {SENTENCEPIECE}")
     try:
-        tokenizer = Tokenizer.from_file(str(path))
+        tokenizer = (
+            read_sentencepiece(path)
+            if path.name == SENTENCEPIECE
+            else Tokenizer.from_file(str(path))
+        )
+    except DataError:
+        raise
     except Exception as error:  # the package raises nothing more particular
         raise DataError(f"{path} cannot be read: {error}") from error
     tokenizer.no_padding()
