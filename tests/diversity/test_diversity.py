@@ -11,14 +11,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cidery
 from cidery import Cider, CiderD
+from cidery.cli import main
 from cidery.diversity import (
     MEASURES,
     Distinct,
+    EncoderKernel,
+    FunctionKernel,
     Lsa,
     MBleu,
     SelfCider,
@@ -35,6 +38,22 @@ from cidery.frequencies import DocumentFrequencies, load_shipped
 from cidery.metrics import METRICS
 from support import wang_chan
 from support.example import BUNDLED, Example
+
+
+def embed_words(captions: list[str]) -> Any:
+    """One direction for each word, as an encoder would give: captions -> [captions, width]."""
+    vectors = np.zeros((len(captions), 997))
+    for row, text in zip(vectors, captions, strict=True):
+        for word in text.split():
+            row[int.from_bytes(word.encode(), "big") % 997] += 1
+    return vectors
+
+
+def count_shared(captions: list[str]) -> list[list[float]]:
+    """A kernel: how many different words two captions share."""
+    sets = [{*text.split()} for text in captions]
+    return [[float(len(one & other)) for other in sets] for one in sets]
+
 
 KERNELS = ["cider", "cider-d", "cider-r"]
 SPREADS = ["self-cider", "lsa", "mbleu-1", "mbleu-2", "mbleu-3", "mbleu-4", "mbleu-mix"]
@@ -128,6 +147,97 @@ class TestPublished:
                     # 0.2174 is printed as 0.216 once; all others agree to the last digit.
                     expected = pytest.approx(found.values[f"mbleu-{n}"], abs=1.5e-3)
                     assert ours[f"mbleu-{n}"] == expected
+
+
+class TestOtherKernels:
+    def test_an_encoder_is_one_by_its_vectors(self, sampled: dict[int, list[str]]) -> None:
+        """Cosines of vectors are a function of captions too."""
+
+        def take_cosines(captions: list[str]) -> Any:
+            vectors = embed_words(captions)
+            lengths = np.linalg.norm(vectors, axis=1)
+            return vectors @ vectors.T / lengths[:, None] / lengths
+
+        sets = [SelfCider(EncoderKernel(embed_words)), SelfCider(take_cosines)]
+        one, other = (cidery.measure_diversity(sampled, [m]).each["self-cider"] for m in sets)
+        assert one == pytest.approx(other, abs=1e-6)  # encoders are of single precision
+
+    @pytest.mark.parametrize("kernel", [EncoderKernel(embed_words), FunctionKernel(count_shared)])
+    @settings(max_examples=15)
+    @given(caption_sets, st.randoms(use_true_random=False), st.integers(2, 4))
+    def test_laws(self, kernel: Any, captions: Any, random: Any, times: Any) -> None:
+        """Those of CIDEr's kernels: order, repetition, equal captions, nothing in common."""
+        m = len(captions)
+        found = measure(captions, [SelfCider(kernel)])["self-cider"]
+        assert 0 <= found <= 1
+        shuffled = random.sample(captions, m)
+        assert measure(shuffled, [SelfCider(kernel)])["self-cider"] == pytest.approx(
+            found, abs=1e-9
+        )
+        repeated = measure(captions * times, [SelfCider(kernel)])["self-cider"]
+        assert repeated * math.log(m * times) == pytest.approx(found * math.log(m), abs=1e-6)
+        assert measure(captions[:1] * m, [SelfCider(kernel)])["self-cider"] == 0.0
+        apart = [letter * 3 for letter in "abcdefg"[:m]]
+        assert measure(apart, [SelfCider(kernel)])["self-cider"] == 1.0
+
+    def test_settings_in_names(self, sampled: dict[int, list[str]]) -> None:
+        names = ["self-cider", "self-cider:kernel=cider-d,pairs=once", "lsa:stop_words=english"]
+        found = get_measures(names)
+        assert list(found.values()) == [
+            SelfCider(),
+            SelfCider("cider-d", "once"),
+            Lsa(stop_words="english"),
+        ]
+        assert list(found) == names
+        assert get_measures(names[::-1]) == found  # labels do not depend on the order
+        table = cidery.measure_diversity(sampled, [SelfCider(count_shared)], references=sampled)
+        signature = table.signatures["self-cider"]
+        assert "|kernel:function:count_shared|code:unknown|captions:5|" in signature
+        for name, message in {
+            "self-cider:kernel": "expected setting=value",
+            "self-cider:width=3": "has no setting 'width'",
+            "mbleu-2:n=3": "is 'mbleu-3': ask for that by its name",
+            "self-cider:kernel=rouge-l": "the metric 'rouge-l' is no kernel",
+            "self-cider:kernel=nothing": "unknown kernel 'nothing'; known: cider",
+        }.items():
+            with pytest.raises(SettingError, match=message):
+                get_measures(name)
+
+    @pytest.mark.parametrize(
+        ("matrix", "message"),
+        [
+            ([[1, 2], [2, 1]], "the eigenvalue -1, so it is not positive definite"),
+            ([[1, 0.5], [0.1, 1]], "not symmetric"),
+            ([[1, float("nan")], [0.1, 1]], "not a number"),
+            ([[1, 0.5]], r"an array \[1, 2\], expected \[2, 2\]"),
+            ([[1], [0.1, 1]], "no matrix, but list"),
+        ],
+    )
+    def test_refused_matrices(self, matrix: Any, message: str) -> None:
+        with pytest.raises(InputError, match=message):
+            measure(["a dog", "a cat"], [SelfCider(lambda _: matrix)])
+
+    def test_refused_kernels(self) -> None:
+        wrong: Any = (3, Cider, cidery.Bleu(4))
+        for kernel in wrong:
+            with pytest.raises(SettingError, match="kernel"):
+                SelfCider(kernel)
+        with pytest.raises(SettingError, match='pairs="once" is of CIDEr'):
+            SelfCider(count_shared, "once")
+
+    def test_captions_without_words(self) -> None:
+        """They are like nothing, not even themselves."""
+        found = measure(["", "a dog", "a dog"], [SelfCider(EncoderKernel(embed_words))])
+        assert found["self-cider"] == 0.0
+        assert measure(["", ""], [SelfCider(EncoderKernel(embed_words))])["self-cider"] == 0.0
+
+    def test_a_language_model(self, minilm: Any) -> None:  # noqa: ARG002
+        """Paraphrases are one topic, other things are several."""
+        like = ["a dog runs on the grass", "a puppy is running over a lawn"]
+        unlike = ["a dog runs on the grass", "two planes are parked at an airport"]
+        name = "self-cider:kernel=minilm"
+        one, other = (measure(found, [name])[name] for found in (like, unlike))
+        assert one < 0.6 < other
 
 
 class TestLaws:
@@ -402,7 +512,7 @@ class TestTable:
     def test_frequencies(
         self, sampled: dict[int, list[str]], references: dict[int, list[str]]
     ) -> None:
-        with pytest.raises(SettingError, match="counts on the references; pass references="):
+        with pytest.raises(SettingError, match="no references to count them on; pass references="):
             cidery.measure_diversity(sampled, frequencies="references")
         counted = DocumentFrequencies.from_references(references)
         given_set = cidery.measure_diversity(sampled, ["self-cider"], frequencies=counted)
@@ -534,6 +644,31 @@ class TestConsensus:
         assert ranking[-1].score == 0
         assert [r.score for r in ranking] == sorted((r.score for r in ranking), reverse=True)
         assert all(group[r.position] == r.caption for r in ranking)
+
+    def test_ranking_on_the_command_line(
+        self, example: Example, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        file = str(BUNDLED / "references.json")
+        assert main(["rank", file, "--image", "1", "--image", "2", "--top", "2", "-f", "json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        ranking = cidery.rank_references(example.references)
+        assert found["signature"] == ranking.signature
+        assert list(found["images"]) == ["1", "2"]
+        for image, group in found["images"].items():
+            kept = [vars(caption) for caption in ranking[int(image)][:2]]
+            assert group == kept
+        assert main(["rank", file, "-m", "rouge-l", "--top", "1", "-f", "csv"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == "image,rank,score,caption,position,signature"
+        assert len(lines) == 1 + len(example.references)
+        assert main(["rank", file, "--image", "nowhere"]) == 2
+        assert "there is no image 'nowhere' with two references" in capsys.readouterr().err
+
+    def test_images_with_one_reference(self) -> None:
+        few = {"a": ["a dog runs"], "b": ["a dog", "the dog"]}
+        assert list(cidery.rank_references(few, "rouge-l", missing="skip")) == ["b"]
+        shown = cidery.rank_references(few, "rouge-l", missing="skip").to_markdown().splitlines()
+        assert shown[0] == "| image | rank | rouge-l | caption |"
 
     def test_one_reference_is_refused(self) -> None:
         with pytest.raises(InputError, match="references: image 'a' has one caption"):

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import cidery
 from cidery import METRICS, Bleu, Cider, meta
 from cidery.cli import main
+from cidery.diversity import EncoderKernel, SelfCider
 from cidery.errors import CideryError, FormatError, InputError, SettingError
 from cidery.meta.cache import ResultCache, open_cache
 from cidery.meta.judging.base import count_hits
@@ -66,6 +68,22 @@ def sets(tmp_path: Path, example: Example) -> meta.Sets:
 def count_shared(candidate: str, references: list[str]) -> float:
     """A metric as people write one: the words shared with any reference."""
     return float(len({*candidate.split()} & {word for text in references for word in text.split()}))
+
+
+def count_words(candidate: str, references: list[str]) -> float:
+    return float(len(candidate.split()))
+
+
+def make_pairs(
+    captions: list[str], votes: NDArray[np.int64], systems: list[tuple[str, str]]
+) -> meta.Pairs:
+    """Two captions per image, one after the other, with a reference each image."""
+    count = len(votes)
+    references = [[f"reference number {place}"] for place in range(count)]
+    documents = np.repeat(np.arange(count), 2)
+    judged = meta.JudgedCaptions(captions, documents, references, np.arange(count))
+    first = 2 * np.arange(count)
+    return meta.Pairs("made", judged, first, first + 1, {"preference": votes}, systems=systems)
 
 
 # Pairs
@@ -139,10 +157,43 @@ def test_human_performance_needs_triplets(pairs: meta.Pairs) -> None:
 
 def test_wins(pairs: meta.Pairs) -> None:
     found = meta.evaluate(pairs, WORDS, protocol="wins").results
-    assert found["human"] == {"wins_other": 0.0, "wins_own": 1.0}
+    people = {"wins_other": 0.0, "wins_own": 1.0, "balanced_other": 0.0, "balanced_own": 1.0}
+    assert found["human"] == people
     accuracy = meta.evaluate(pairs, WORDS, undecided="half").results["rouge-l"]["accuracy"]
     assert found["rouge-l"]["wins_own"] == pytest.approx(accuracy)
     assert found["rouge-l"]["pearson"] == pytest.approx(1.0)
+
+
+def test_every_opponent_counts_alike() -> None:
+    """A system that mostly meets the weakest one wins more often than against all alike."""
+    met = [("a", "b")] * 8 + [("a", "c")] * 2 + [("b", "c")] * 2
+    captions = [text for _ in met for text in ("one two", "three")]
+    votes = np.asarray([1] * 8 + [-1] * 2 + [1, -1])
+    pairs = make_pairs(captions, votes, met)
+    found = meta.evaluate(pairs, {"words": count_words}, protocol="wins").results
+    people = found["human"]
+    assert [people[f"wins_{name}"] for name in "abc"] == pytest.approx([0.8, 0.1, 0.75])
+    assert [people[f"balanced_{name}"] for name in "abc"] == pytest.approx([0.5, 0.25, 0.75])
+    assert {"pearson", "pearson_balanced", "spearman_balanced"} <= {*found["words"]}
+
+
+def test_liked(pairs: meta.Pairs) -> None:
+    """Two captions per pair, long ones first; the two questions part on the last two pairs."""
+    captions = ["a long caption", "short", "a long one", "brief", "more words here", "few"]
+    judged = make_pairs(captions, np.asarray([1, 1, -1]), [("x", "y")] * 3)
+    both = {"triplets": judged.votes["preference"], "preference": np.asarray([3, -1, 5])}
+    asked = replace(judged, votes=both, kinds=["HC", "HC", "MM"])
+    found = meta.evaluate(asked, {"words": count_words}, protocol="liked", resamples=0).results
+    assert found["human"]["disagreement"] == pytest.approx(2 / 3)
+    assert found["human"]["disagreement_HC"] == 0.5
+    assert found["human"]["longer"] == 0.5
+    assert found["words"]["human_like"] == 0.5
+    assert (found["words"]["human_like_HC"], found["words"]["human_like_MM"]) == (1.0, 0.0)
+    with pytest.raises(SettingError, match="does not fit"):
+        meta.evaluate(pairs, WORDS, protocol="liked")
+    same = {"triplets": both["triplets"], "preference": both["triplets"]}
+    with pytest.raises(SettingError, match="the same caption of every pair"):
+        meta.evaluate(replace(asked, votes=same), WORDS, protocol="liked")
 
 
 # Fewer references
@@ -262,7 +313,7 @@ def test_ratings(ratings: meta.Ratings) -> None:
 def test_halves_are_counted(pairs: meta.Pairs) -> None:
     agreement = meta.evaluate(pairs, {"same": lambda _, __: 1.0}, undecided="half", tests=True)
     assert agreement.tested == "accuracy"
-    ((_, *cells),) = agreement.lines()
+    _, (_, *cells) = agreement.lines()  # people first
     shown = dict(zip(agreement.header()[1:], cells, strict=True))
     count = agreement.results["same"]["pairs"]
     assert float(shown["correct"]) == count / 2
@@ -415,7 +466,7 @@ def test_forms(pairs: meta.Pairs) -> None:
     assert list(content) == ["dataset", "protocol", "results", "signatures"]
     assert content == agreement.to_dict()
     assert content["signatures"]["rouge-l"].startswith("rouge-l|")
-    (record, _) = agreement.records()
+    _, record, _ = agreement.records()  # people first
     assert record == {
         "metric": "rouge-l",
         **agreement.results["rouge-l"],
@@ -435,17 +486,23 @@ def test_forms(pairs: meta.Pairs) -> None:
 # Cache
 
 
+def find_kept(folder: Path, metric: str = "rouge-l") -> Path:
+    """Return the file of a metric's result; what people reach has another one."""
+    files = [file for file in folder.iterdir() if f'"{metric}|' in file.read_text()]
+    return files[0]
+
+
 def test_results_are_kept_by_signature(pairs: meta.Pairs, tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     first = meta.evaluate(pairs, "rouge-l", cache=folder)
-    (file,) = folder.iterdir()
+    file = find_kept(folder)
     content = json.loads(file.read_text())
     content["statistics"]["accuracy"] = 0.125
     file.write_text(json.dumps(content))
     kept = meta.evaluate(pairs, ["rouge-l", "bleu-1"], cache=folder)
     assert kept.results["rouge-l"]["accuracy"] == 0.125  # read, not computed
     assert kept.signatures["rouge-l"] == first.signatures["rouge-l"]
-    assert len([*folder.iterdir()]) == 2
+    assert len([*folder.iterdir()]) == 3
     for other in ({"seed": 1}, {"references": 2}, {"tests": True}):
         again = meta.evaluate(pairs, ["rouge-l", "bleu-1"], cache=folder, **other)  # type: ignore[arg-type]
         assert again.results["rouge-l"]["accuracy"] != 0.125
@@ -470,15 +527,34 @@ def test_damaged_results_are_computed_anew(
     damage: Callable[[Path], object], pairs: meta.Pairs, tmp_path: Path
 ) -> None:
     first = meta.evaluate(pairs, "rouge-l", cache=tmp_path / "cache")
-    (file,) = (tmp_path / "cache").iterdir()
+    file = find_kept(tmp_path / "cache")
     damage(file)
     assert meta.evaluate(pairs, "rouge-l", cache=tmp_path / "cache").results == first.results
     assert json.loads(file.read_text())["statistics"] == first.results["rouge-l"]
 
 
-def test_functions_are_not_kept(pairs: meta.Pairs, tmp_path: Path) -> None:
-    meta.evaluate(pairs, count_shared, cache=tmp_path / "cache")
-    assert not (tmp_path / "cache").exists()
+def test_functions_are_not_kept(pairs: meta.Pairs, sets: meta.Sets, tmp_path: Path) -> None:
+    """Neither metrics nor encoders nor kernels: they may change under their names."""
+
+    def count_letters(captions: list[str]) -> Any:
+        """An encoder: for each caption its words, and a vector for each of them."""
+        cut = [text.split() for text in captions]
+        return [
+            (
+                words,
+                np.asarray([[word.count(letter) + 1.0 for letter in "aeiou"] for word in words]),
+            )
+            for words in cut
+        ]
+
+    folder = tmp_path / "cache"
+    meta.evaluate(pairs, count_shared, cache=folder)
+    meta.evaluate(pairs, cidery.BertScore(encoder=count_letters), resamples=0, cache=folder)
+    meta.evaluate(sets, SelfCider(EncoderKernel(count_letters)), cache=folder)
+    assert not folder.exists()
+    assert not folder.with_name("cache-scores").exists()
+    meta.evaluate(sets, "self-cider", cache=folder)
+    assert len([*folder.iterdir()]) == 1
 
 
 def test_a_cache_that_cannot_be_written(pairs: meta.Pairs, tmp_path: Path) -> None:
@@ -509,7 +585,7 @@ def test_pascal(tmp_path: Path, example: Example) -> None:
     assert {*np.sign(found.votes["triplets"])} == {-1, 1}
     assert found.systems[0] == ("1", "4")
     wins = meta.evaluate(found, WORDS, protocol="wins").results  # MM pairs only
-    assert {*wins["human"]} == {"wins_1", "wins_2", "wins_3"}
+    assert {*wins["human"]} == {f"{way}_{n}" for way in ("wins", "balanced") for n in "123"}
 
 
 def test_abstract(tmp_path: Path, example: Example) -> None:
@@ -669,7 +745,7 @@ def test_command(
     if format == "json":
         assert json.loads(out) == agreement.to_dict()
     assert ("rouge-l|" in out) == (format in ("table", "json", "csv"))
-    assert len([*(tmp_path / "kept" / "meta").iterdir()]) == 1
+    assert len([*(tmp_path / "kept" / "meta").iterdir()]) == 2
     assert main(arguments) == 0
     assert capsys.readouterr().out == out
     rated = ["meta", "judgments", str(tmp_path / "r.jsonl"), "-m", "rouge-l", "--resamples", "0"]
@@ -726,6 +802,23 @@ def test_people_among_themselves(ratings: meta.Ratings) -> None:
     assert people["pearson_low"] < people["pearson"] < people["pearson_high"]
     once = ratings.take(np.arange(0, len(ratings), 2))
     assert list(meta.evaluate(once, WORDS, resamples=0).results) == WORDS
+
+
+def test_people_among_themselves_on_pairs(triplets: meta.Pairs) -> None:
+    """Each vote against the majority of the others: five to nobody, four to one, two to two."""
+    captions = ["one", "two"] * 4
+    pairs = make_pairs(captions, np.asarray([5, -3, 0, 1]), [("x", "y")] * 4)
+    ballots = np.asarray([[5, 0], [1, 4], [2, 2], [1, 0]])
+    known = replace(pairs, ballots={"preference": ballots}, kinds=["HC", "HC", "MM", "MM"])
+    people = meta.evaluate(known, WORDS, resamples=20).results["human"]
+    assert people["accuracy"] == pytest.approx((5 + 4 + 0) / 14)
+    assert (people["accuracy_HC"], people["accuracy_MM"]) == (0.9, 0.0)
+    assert people["pairs"] == 3  # a single vote has no others
+    assert people["accuracy_low"] <= people["accuracy"] <= people["accuracy_high"]
+    assert "human" not in meta.evaluate(pairs, WORDS).results
+    # Halves of triplets, as the protocol human draws them.
+    one, other = (meta.evaluate(triplets, WORDS, protocol=p) for p in ("triplets", "human"))
+    assert one.results["human"]["accuracy"] == pytest.approx(other.results["human"]["accuracy"])
 
 
 def test_what_people_reach_is_kept(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cidery
 from cidery import meta
 from cidery.cli import main
 from cidery.errors import CideryError, FormatError
@@ -276,3 +278,98 @@ def test_what_is_not_there(name: str, tmp_path: Path, capsys: pytest.CaptureFixt
             meta.read_dataset(name, tmp_path / place)
     assert main(["meta", name, str(tmp_path / "nowhere"), "-m", "rouge-l"]) == 2
     assert "nowhere" in capsys.readouterr().err
+
+
+# #PraCegoVer
+
+
+SENTENCES = {
+    "beach": ["cachorro corre na praia de areia", "um cão correndo na beira do mar"],
+    "bus": ["ônibus vermelho parado na rua", "um ônibus na cidade", "rua com um ônibus grande"],
+    "snow": ["homem de casaco sobe a montanha", "uma pessoa na montanha com neve"],
+}
+
+
+def make_triplets() -> dict[str, dict[str, list[Any]]]:
+    """Triplets by the recipe of the authors' program, with our sentences."""
+    images = list(SENTENCES.values())
+    triplets: dict[str, dict[str, list[Any]]] = {"HCI": {}, "HII": {}}
+    for image, group in enumerate(images):
+        for reference, right in itertools.combinations(group, 2):
+            wrong = images[(image + 1) % len(images)][0]
+            number = str(len(triplets["HCI"]))
+            triplets["HCI"][number] = [reference, right, wrong, 1]
+            triplets["HII"][number] = [reference, " ".join(right.split()[:2]), wrong, 1]
+    return triplets
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+def test_pracegover_triplets(tmp_path: Path) -> None:
+    file = tmp_path / "pracegover_triplets.json"
+    file.write_text(json.dumps(make_triplets()), encoding="utf-8")
+    pairs = read_pairs("pracegover-triplets", file)
+    assert len(pairs) == 10
+    assert len(read_pairs("pracegover-triplets", tmp_path)) == 10
+    assert len(pairs.judged.references) == 4  # HCI and HII share their references
+    assert len(set(pairs.judged.images.tolist())) == len(SENTENCES)
+    found = meta.evaluate(pairs, ["cider-r", "rouge-l"], language="pt").results
+    assert {"accuracy", "accuracy_HCI", "accuracy_HII"} <= {*found["cider-r"]}
+    hits = []
+    for reference, right, wrong, _ in make_triplets()["HCI"].values():
+        told = {"right": [reference], "wrong": [reference]}
+        table = cidery.score({"right": right, "wrong": wrong}, told, "rouge-l", language="pt")
+        hits.append(table.each["rouge-l"][0] > table.each["rouge-l"][1])
+    assert found["rouge-l"]["accuracy_HCI"] == pytest.approx(np.mean(hits))
+    assert found["rouge-l"]["pairs"] == 10
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ([], 'expected {"HCI"'),
+        ({}, 'expected {"HCI"'),
+        ({"HCI": 3}, "expected triplets under 'HCI'"),
+        ({"HCI": {}}, "there are no triplets"),
+        ({"HCI": {"4": ["a", "b", 1]}}, "HCI, triplet 4: expected .reference, caption, other"),
+        ({"HII": [["a", "b", None, 1]]}, "HII, triplet 0: expected three texts"),
+        ({"HCI": [[" ", "b", "c", 1]]}, "the reference has no words"),
+        ({"HCI": [["a", "b", "c", "1"]]}, "the winner is 1 .* not '1'"),
+    ],
+)
+def test_pracegover_triplets_that_cannot_be(tmp_path: Path, change: Any, message: str) -> None:
+    file = tmp_path / "any name.json"
+    file.write_text(json.dumps(change))
+    with pytest.raises(FormatError, match=message):
+        meta.read_dataset("pracegover-triplets", file)
+    with pytest.raises(CideryError, match=r"there is no pracegover_triplets.json in this folder"):
+        meta.read_dataset("pracegover-triplets", tmp_path)
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+def test_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "triplets.json"
+    file.write_text(json.dumps(make_triplets()), encoding="utf-8")
+    dataset = meta.read_dataset("pracegover-triplets", file)
+    found = meta.sweep(dataset, "cider-r", draws=5, seed=2)
+    assert list(found.results) == sorted(found.results)
+    assert len(found.results) == 5
+    for value, results in found.results.items():
+        alone = meta.evaluate(dataset, f"cider-r:repetition={value!r}", seed=2).results
+        assert dict(results) == dict(next(iter(alone.values())))
+    low, high = found.as_good
+    assert low <= found.best <= high
+    assert list(meta.sweep(dataset, draws=5, seed=2).results) == list(found.results)
+    assert list(meta.sweep(dataset, draws=5, seed=3).results) != list(found.results)
+    status = main(
+        ["meta", "sweep", "pracegover-triplets", str(file), "--values", "1,0", "--no-cache"]
+    )
+    printed = capsys.readouterr().out
+    assert status == 0
+    assert "accuracy_HII" in printed
+    assert "do not tell them apart" in printed
+    with pytest.raises(CideryError, match=r"no number called 'colour'; it has: .*repetition"):
+        meta.sweep(dataset, setting="colour")
+    with pytest.raises(CideryError, match="names 4 metrics"):
+        meta.sweep(dataset, "bleu")
+    with pytest.raises(CideryError, match="repetition must lie between 0 and 1"):
+        meta.sweep(dataset, values=[2])

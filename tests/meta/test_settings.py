@@ -73,6 +73,7 @@ CHANGES: dict[str, Any] = {
     "resamples": 7,
     "seed": 3,
     "tokenizer": "whitespace",
+    "language": "de",
     "frequencies": "coco-val2014",
 }
 
@@ -118,7 +119,7 @@ def test_every_setting_is_described_once(capsys: pytest.CaptureFixture[str]) -> 
     for field in dataclasses.fields(Settings):
         assert f"--{field.name.replace('_', '-')} " in printed
         (help_,) = _get_help(field.name)
-        if field.name not in ("tokenizer", "frequencies"):  # options of all commands
+        if field.name not in ("tokenizer", "language", "frequencies"):  # options of all commands
             assert help_.text in printed
             if field.default not in (None, ()) and field.default is not False:
                 assert f"{help_.text} [default: {field.default}]" in printed
@@ -199,7 +200,7 @@ def test_two_settings_of_a_metric_are_told_apart(run: Run, pairs_file: Path) -> 
     assert found["signatures"][default] != found["signatures"][other]
     assert "sigma:4|" in found["signatures"][other]
     assert other != "cider-d"
-    assert [*found["results"]] == [default, other]
+    assert [*found["results"]] == ["human", default, other]
     alone = run(pairs_file, "-m", "cider-d:sigma=4")
     (signature,) = alone["signatures"].values()
     assert signature == found["signatures"][other]

@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 
 import cidery
 from cidery import plots
+from cidery.cli import main
 from cidery.diversity import (
     compare_diversity,
     count_words,
@@ -23,6 +25,7 @@ from cidery.diversity import (
     map_captions,
 )
 from cidery.errors import InputError, MissingExtraError, SettingError
+from cidery.meta import Agreement
 from cidery.plots.labels import overlap
 from support.example import BUNDLED, Example
 
@@ -83,6 +86,49 @@ def test_labels_do_not_cover_each_other(tables: Any) -> None:
     boxes = [t.get_window_extent() for t in figure.axes[0].texts if t.get_text() in some]
     assert len(boxes) == 3
     assert not any(overlap(a, b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_vocabulary_and_ranks(sampled: dict[int, list[str]]) -> None:
+    """Systems whose order two measures see differently; the third is the second again."""
+    systems = {
+        "all": sampled,
+        "two": {image: captions[:2] for image, captions in sampled.items()},
+        "two again": {image: captions[:2] for image, captions in sampled.items()},
+        "one": {image: captions[:1] * 3 for image, captions in sampled.items()},
+    }
+    found = compare_diversity(systems, ["self-cider", "lsa", "vocabulary"]).tables
+    shown = texts(plots.plot_vocabulary(found))
+    assert {*systems, "different words in all captions", "diversity (Self-CIDEr)"} <= {*shown}
+    by_lsa = sorted((table.corpus["lsa"] for table in found.values()), reverse=True)
+    figure = plots.plot_ranks(found, ("self-cider", "lsa"))
+    ranks = {text for axes in figure.axes for text in (t.get_text() for t in axes.texts)}
+    assert {"one  4", "4  one"} <= ranks
+    shared = by_lsa.index(found["two"].corpus["lsa"]) + 1
+    assert {f"{shared}  two", f"{shared}  two again"} <= ranks
+    with pytest.raises(InputError, match="at least two systems"):
+        plots.plot_ranks({"all": found["all"]}, ("self-cider", "lsa"))
+    with pytest.raises(InputError, match="has no 'mbleu-mix'"):
+        plots.plot_ranks(found)
+    many = {f"system {place}": found["all"] for place in range(11)}
+    (legend,) = plots.plot_vocabulary(many).legends
+    assert [text.get_text() for text in legend.get_texts()] == list(many)
+
+
+def test_wins_are_bars_beside_each_other() -> None:
+    shares = {"wins_a": 0.4, "wins_b": 0.6, "balanced_a": 0.3, "balanced_b": 0.7}
+    metric = {name: 1 - share for name, share in shares.items()}
+    metric |= {"pearson": -1.0, "pearson_balanced": -0.5}
+    agreement = Agreement("made", "wins", {"human": shares, "cider": metric})
+    figure = plots.plot_wins(agreement)
+    (axes,) = figure.axes
+    assert [bar.get_height() for bar in axes.patches] == pytest.approx([60, 40, 40, 60])  # type: ignore[attr-defined]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["b", "a"]
+    legend = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert legend == ["people", "cider, r = -1.00"]
+    balanced = plots.plot_wins(agreement, balanced=True).axes[0]
+    assert balanced.patches[0].get_height() == pytest.approx(70)  # type: ignore[attr-defined]
+    with pytest.raises(SettingError, match='protocol="wins"'):
+        plots.plot_wins(Agreement("made", "ratings", {"cider": {"pearson": 0.5}}))
 
 
 def test_f_bars_are_sorted(tables: Any) -> None:
@@ -192,7 +238,7 @@ def test_all_figures_of_a_comparison(sampled: dict[int, list[str]], references: 
     systems = {"sampled": sampled, "fewer": {i: c[:3] for i, c in sampled.items()}}
     found = compare_diversity(systems, ["self-cider", "lsa"], references=references, details=True)
     figures = plots.plot_diversity(found)
-    assert list(figures) == ["tradeoff", "f", "counts", "words", "radar", "map"]
+    assert list(figures) == ["tradeoff", "f", "counts", "ranks", "words", "radar", "map"]
     assert {"sampled", "fewer", "humans"} <= set(texts(figures["tradeoff"]))
     bare = compare_diversity({"sampled": sampled}, ["lsa"], details=True)
     assert list(plots.plot_diversity(bare)) == ["words", "radar", "map"]
@@ -204,8 +250,8 @@ def test_the_example_draws_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(sys, "argv", [str(SCRIPT), str(tmp_path)])
     runpy.run_path(str(SCRIPT), run_name="__main__")
     names = {path.name for path in tmp_path.iterdir()}
-    shown = {f"diversity-{n}.png" for n in ("tradeoff", "f", "counts", "words", "radar", "map")}
-    assert names == shown | {"diversity.pdf"}
+    shown = ["tradeoff", "f", "counts", "vocabulary", "ranks", "words", "radar", "map"]
+    assert names == {f"diversity-{name}.png" for name in shown} | {"diversity.pdf"}
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.SliceWarning")
@@ -228,3 +274,26 @@ def test_slices_are_drawn_with_their_intervals(example: Example) -> None:
         plots.plot_slices(cidery.score(example.system_a, example.references, ["bleu-4"]))
     with pytest.raises(InputError, match="'cider' was not scored; there are bleu-4, rouge-l"):
         plots.plot_slices(comparison.tables, ["cider"])
+
+
+def test_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    short = {n: ["a dog runs", "a brown dog", "the dog"] for n in range(5)}
+    long = {n: [" ".join(["word"] * (5 * n + 3))] for n in range(12)}
+    told = {"short $5": cidery.describe(short), "long": cidery.describe(long)}
+    axes = plots.plot_lengths(told).axes[0]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [
+        "short $5: 2.7 words, sd 0.5",
+        f"long: {told['long'].length.mean:.1f} words, sd {told['long'].length.deviation:.1f}",
+    ]
+    for patch in axes.patches:
+        values, edges, _ = patch.get_data()  # type: ignore[attr-defined]
+        assert (values * np.diff(edges)).sum() == pytest.approx(100)
+    assert len(plots.plot_lengths(cidery.describe(short)).axes) == 1
+    for name, captions in (("a", short), ("b", long)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(captions))
+    files = [str(tmp_path / "a.json"), str(tmp_path / "b.json")]
+    target = tmp_path / "lengths.svg"
+    assert main(["stats", *files, "--plot", str(target)]) == 0
+    assert f"drawn: {target}" in "".join(capsys.readouterr().out.splitlines())
+    assert "captions, % per word" in target.read_text()
+    assert main(["stats", *files, "--plot", str(tmp_path / "lengths.doc")]) != 0

@@ -32,6 +32,7 @@ COMMANDS = (
     "diversity",
     "meta",
     "stats",
+    "rank",
     "metrics",
     "frequencies",
     "tokenize",

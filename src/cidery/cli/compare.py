@@ -84,30 +84,25 @@ def compare(
     Every pair of systems is compared by every metric and, with --by, in every slice.
     """
     import cidery
-    from cidery.captions.formats import read_candidates, read_references
-    from cidery.captions.slices import find_slices
 
     files = parsing.name_systems(systems)
     parsing.check_plot(plot, by, references, *files.values())
     with progress(len(files) + 2, references, *files.values()) as step:
-        step("reading references")
-        known = read_references(
+        read = parsing.read_systems(
+            step,
             references,
+            files,
             split=split,
-            caption_field=reference_field,
-            id_field=reference_id_field or id_field,
+            caption_field=caption_field,
+            reference_field=reference_field,
+            id_field=id_field,
+            reference_id_field=reference_id_field,
+            by=by,
         )
-        captions = {}
-        for name, file in files.items():
-            step(f"reading {name}")
-            captions[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
-        fields = [(references, reference_id_field or id_field)]
-        fields += [(file, id_field) for file in files.values()]
-        named = None if by is None else find_slices(by, fields, known)
         step("scoring and resampling")
         comparison = cidery.compare(
-            captions,
-            known,
+            read.captions,
+            read.references,
             parsing.read_metrics(metric),
             tokenizer=tokenizer,
             language=language,
@@ -119,7 +114,7 @@ def compare(
             confidence=confidence,
             resamples=resamples,
             seed=seed,
-            by=named,
+            by=read.slices,
             by_name=by,
             slices=slices,
             why=why,

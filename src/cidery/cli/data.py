@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -61,6 +61,7 @@ def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None
     epilog=parsing.examples(
         "cidery data build meteor",
         "cidery data build meteor --paraphrases mine.gz -o mine.table",
+        "cidery data build meteor --language de --paraphrases paraphrase-de.gz -o de.table",
     )
 )
 def build(
@@ -74,6 +75,17 @@ def build(
             show_default=False,
         ),
     ] = None,
+    language: Annotated[
+        str,
+        typer.Option(help="For meteor: the language of the paraphrases.", metavar="CODE"),
+    ] = "en",
+    function_words: Annotated[
+        Literal["english", "own"],
+        typer.Option(
+            help="For meteor: the English ones, which METEOR takes for every language, or its own "
+            "list for the language.",
+        ),
+    ] = "english",
     output: Annotated[
         str | None,
         typer.Option(
@@ -92,12 +104,16 @@ def build(
         raise typer.BadParameter("--paraphrases and --output must be given together")
     if paraphrases is not None and name != "meteor":
         raise typer.BadParameter("--paraphrases is for meteor only", param_hint="--paraphrases")
+    if paraphrases is None and (language, function_words) != ("en", "english"):
+        raise typer.BadParameter(
+            "tables of other languages are compiled from paraphrases of yours; pass --paraphrases"
+        )
     if paraphrases is not None and output is not None:
         parsing.check_output(output, paraphrases)
     with progress(1) as step:
         step(f"building {name}")
         if paraphrases is not None and output is not None:
-            store.write_meteor_table(output, paraphrases)
+            store.write_meteor_table(output, paraphrases, language, function_words)
         else:
             output = str(store.build(name))
     typer.echo(output)

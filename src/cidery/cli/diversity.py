@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
+from cidery.cli.rendering import (
+    show_notes,
+    show_result,
+    show_signatures,
+    show_table,
+    show_title,
+)
 
 if TYPE_CHECKING:
     from cidery.diversity import DiversityComparison
@@ -71,16 +77,21 @@ def diversity(
         typer.Option(
             "--measure",
             "-m",
-            help="A measure: self-cider, lsa, mbleu, distinct, unique, novel or vocabulary; may be "
-            "repeated. Default: all.",
+            help="A measure: self-cider, lsa, mbleu, distinct, unique, novel or vocabulary, or "
+            "name:setting=value,… such as self-cider:kernel=minilm; may be repeated. Default: all.",
             metavar="NAME",
             show_default=False,
             autocompletion=_complete_measures,
         ),
     ] = None,
     kernel: Annotated[
-        Literal["cider", "cider-d", "cider-r"],
-        typer.Option(help="The metric by which Self-CIDEr compares two captions."),
+        str,
+        typer.Option(
+            help="What Self-CIDEr compares two captions by: cider, cider-d, cider-r, a language "
+            "model (minilm, mpnet or its folder), or a Python function from captions to a matrix "
+            "as module:function.",
+            metavar="NAME",
+        ),
     ] = "cider",
     accuracy: Annotated[
         str,
@@ -105,7 +116,7 @@ def diversity(
     stop_words: Annotated[
         str | None,
         typer.Option(
-            help="Ignore the stop words of this language in lsa; only english is known.",
+            help="Ignore the stop words of this language in lsa, such as english or german.",
             metavar="LANGUAGE",
             show_default=False,
         ),
@@ -120,8 +131,9 @@ def diversity(
             show_default=False,
         ),
     ] = None,
-    tokenizer: parsing.Tokenizer = "ptb",
-    frequencies: parsing.Frequencies = "coco-train2014",
+    tokenizer: parsing.LanguageTokenizer = None,
+    language: parsing.Language = None,
+    frequencies: parsing.FrequenciesOrDefault = None,
     missing: parsing.Missing = "error",
     split: parsing.Split = None,
     caption_field: parsing.CaptionField = None,
@@ -162,11 +174,12 @@ def diversity(
             training=read_references(training, **fields) if training else None,
             details=plot is not None,
             progress=step,
-            kernel=kernel,
+            kernel=parsing.read_metric(kernel),
             accuracy=parsing.read_metric(accuracy),
             beta_squared=beta_squared,
             stop_words=stop_words,
             tokenizer=tokenizer,
+            language=language,
             frequencies=frequencies,
             missing=missing,
             threads=threads,
@@ -176,7 +189,8 @@ def diversity(
             notes.append(f"drawn: {_draw(comparison, plot)}")
     if images:
         write_rows(images, comparison.first.to_columns())
-    _show(results, comparison, [*comparison.notes, *notes], format)
+    shown = [*comparison.notes, *notes]
+    show_result(comparison, format, lambda: _show(results, comparison, shown))
 
 
 def _name_systems(results: str, others: list[str]) -> dict[str, str]:
@@ -201,18 +215,9 @@ def _draw(comparison: DiversityComparison, plot: str) -> str:
     return ", ".join(map(str, save_figures(plot_diversity(comparison), plot)))
 
 
-def _show(results: str, found: DiversityComparison, notes: list[str], format: str) -> None:
-    if format == "json":
-        typer.echo(found.to_json())
-    elif format == "csv":
-        show_csv(found.records())
-    elif format == "markdown":
-        typer.echo(found.to_markdown())
-    elif format == "latex":
-        typer.echo(found.to_latex())
-    else:
-        show_title(f"{results}: {found.first.image_count} images")
-        show_table(found.header(), found.lines())
-        if notes:
-            show_notes(*notes)
-        show_signatures(found.first.signatures.values())
+def _show(results: str, found: DiversityComparison, notes: list[str]) -> None:
+    show_title(f"{results}: {found.first.image_count} images")
+    show_table(found.header(), found.lines())
+    if notes:
+        show_notes(*notes)
+    show_signatures(found.first.signatures.values())

@@ -47,7 +47,8 @@ def _top() -> None:
 def build(
     references: parsing.References,
     output: parsing.Output,
-    tokenizer: parsing.Tokenizer = "ptb",
+    tokenizer: parsing.LanguageTokenizer = None,
+    language: parsing.Language = None,
     stemmer: parsing.Stemmer = None,
     n: Annotated[
         int, typer.Option("-n", help="Count n-grams of up to this many words.", metavar="COUNT")
@@ -94,6 +95,7 @@ def build(
         counted = DocumentFrequencies.from_references(
             known,
             tokenizer=tokenizer,
+            language=language,
             stemmer=stemmer,
             n=n,
             min_count=min_count,

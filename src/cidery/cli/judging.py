@@ -1,4 +1,4 @@
-"""`cidery meta estimate`, `plan`, `next` and `all`: fewer judgments, and all sets in a table."""
+"""`cidery meta reproduce`, `all`, `estimate`, `plan`, `next` and `sweep`: commands under `meta`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,26 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from cidery.cli import parsing
+from cidery.cli.options import list_given, with_settings
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
+from cidery.cli.rendering import (
+    show_notes,
+    show_result,
+    show_signatures,
+    show_table,
+    show_title,
+)
+from cidery.meta.settings import Settings
 
 if TYPE_CHECKING:
-    from cidery.meta import Estimates, Overview, Plan
+    from cidery.meta import Estimates, Overview, Plan, Sweep
 
 commands = parsing.new_app()
+
+CHOSEN = ("question", "kind", "system", "without_system")
+SCORED = ("references", *CHOSEN, "tokenizer", "language", "frequencies")
+SWEPT = ("references", "kind", "undecided", "seed", "tokenizer", "language", "frequencies")
+"""Settings of `cidery meta` that are options here too."""
 
 Data = Annotated[
     str,
@@ -33,36 +46,6 @@ Source = Annotated[
         "count as not judged yet.",
         metavar="PATH",
         show_default=False,
-    ),
-]
-References = Annotated[
-    int | None,
-    typer.Option(
-        help="How many references of each image to use. Default: all.",
-        metavar="COUNT",
-        show_default=False,
-    ),
-]
-Question = Annotated[
-    str | None,
-    typer.Option(
-        help="Where captions have several ratings, which of them to use. Default: the first.",
-        metavar="NAME",
-        show_default=False,
-    ),
-]
-Kind = Annotated[
-    str | None,
-    typer.Option(help="Use only pairs of this kind.", metavar="NAME", show_default=False),
-]
-System = Annotated[
-    list[str] | None,
-    typer.Option(help="Use only this system; may be repeated.", metavar="NAME", show_default=False),
-]
-WithoutSystem = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Leave out this system; may be repeated.", metavar="NAME", show_default=False
     ),
 ]
 Confidence = Annotated[
@@ -96,33 +79,23 @@ def list_commands() -> TyperGroup:
     return group
 
 
-def _choose(**settings: Any) -> dict[str, Any]:
-    """Return the settings that were given."""
-    return {name: value for name, value in settings.items() if value is not None}
-
-
 @commands.command(
     epilog=parsing.examples(
         "cidery meta estimate judgments mine.jsonl -m cider-d",
         "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
     )
 )
+@with_settings(Settings, SCORED, **parsing.SHARED)
 def estimate(
     dataset: Data,
     path: Source,
     metric: parsing.Metrics = None,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
-    references: References = None,
-    question: Question = None,
-    kind: Kind = None,
-    system: System = None,
-    without_system: WithoutSystem = None,
-    tokenizer: parsing.Tokenizer = "ptb",
-    frequencies: parsing.Frequencies = "references",
     no_cache: NoCache = False,
     threads: parsing.Threads = 0,
     format: parsing.Format = "table",
+    **settings: Any,
 ) -> None:
     """Estimate systems' mean ratings or wins from few judgments and a metric's scores of all.
 
@@ -131,10 +104,6 @@ def estimate(
     from cidery.meta import estimate as estimate_all
     from cidery.meta import read_dataset
 
-    settings = _choose(
-        references=references, question=question, kind=kind, system=system,
-        without_system=without_system, tokenizer=tokenizer, frequencies=frequencies,
-    )  # fmt: skip
     with progress(1) as step:
         step("reading judgments")
         found = estimate_all(
@@ -145,7 +114,7 @@ def estimate(
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **settings,
+            **list_given(settings),
         )
     _show(found, format, f"{found.dataset}: what people would say", found.signatures.values())
 
@@ -156,6 +125,7 @@ def estimate(
         "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
     )
 )
+@with_settings(Settings, SCORED, **parsing.SHARED)
 def plan(
     dataset: Data,
     path: Source,
@@ -190,25 +160,15 @@ def plan(
             show_default=False,
         ),
     ] = None,
-    references: References = None,
-    question: Question = None,
-    kind: Kind = None,
-    system: System = None,
-    without_system: WithoutSystem = None,
-    tokenizer: parsing.Tokenizer = "ptb",
-    frequencies: parsing.Frequencies = "references",
     no_cache: NoCache = False,
     threads: parsing.Threads = 0,
     format: parsing.Format = "table",
+    **settings: Any,
 ) -> None:
     """Say how many judgments find a difference, with a metric's scores and without."""
     from cidery.meta import plan as plan_all
     from cidery.meta import read_dataset
 
-    settings = _choose(
-        references=references, question=question, kind=kind, system=system,
-        without_system=without_system, tokenizer=tokenizer, frequencies=frequencies,
-    )  # fmt: skip
     with progress(1) as step:
         step("reading judgments")
         found = plan_all(
@@ -222,7 +182,7 @@ def plan(
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **settings,
+            **list_given(settings),
         )
     _show(found, format, f"{found.dataset}: judgments needed")
 
@@ -231,6 +191,7 @@ def plan(
     "next",
     epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
 )
+@with_settings(Settings, CHOSEN)
 def show_next(
     dataset: Data,
     path: Source,
@@ -243,13 +204,10 @@ def show_next(
     ] = 10,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
-    question: Question = None,
-    kind: Kind = None,
-    system: System = None,
-    without_system: WithoutSystem = None,
     seed: parsing.Seed = 0,
     no_cache: NoCache = False,
     threads: parsing.Threads = 0,
+    **settings: Any,
 ) -> None:
     """Choose what to judge next: lines of a file of judgments, without the answers.
 
@@ -258,7 +216,6 @@ def show_next(
     """
     from cidery.meta import choose_next, read_dataset
 
-    settings = _choose(question=question, kind=kind, system=system, without_system=without_system)
     with progress(1) as step:
         step("reading judgments")
         items = choose_next(
@@ -271,7 +228,7 @@ def show_next(
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **settings,
+            **list_given(settings),
         )
     for item in items:
         typer.echo(json.dumps(item, ensure_ascii=False))
@@ -344,24 +301,132 @@ def show_all(
     _show(found, format, "Metrics by sets of judgments", left=(0,))
 
 
+@commands.command(
+    "sweep",
+    epilog=parsing.examples(
+        "cidery meta sweep pracegover-triplets triplets.json",
+        "cidery meta sweep pascal-50s data --references 1 --values 0,0.5,1",
+        "cidery meta sweep flickr8k-expert data -m cider-d --setting sigma --values 3,6,12",
+    ),
+)
+@with_settings(Settings, SWEPT, **parsing.SHARED)
+def show_sweep(
+    dataset: Data,
+    path: Source,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="A metric.", metavar="NAME")
+    ] = "cider-r",
+    setting: Annotated[
+        str,
+        typer.Option(help="A setting of the metric, a number: repetition is k_r.", metavar="NAME"),
+    ] = "repetition",
+    values: Annotated[
+        str | None,
+        typer.Option(
+            help="Values to try, with commas between them. Default: drawn ones, from 0 to 1.",
+            metavar="NUMBERS",
+            show_default=False,
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(help="How many values to draw.", metavar="COUNT", min=1)
+    ] = 50,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+    **settings: Any,
+) -> None:
+    """Judge a metric at many values of a setting, such as CIDEr-R's k_r: a random search."""
+    from cidery.meta import read_dataset, sweep
+
+    with progress(1) as step:
+        step("reading judgments")
+        found = sweep(
+            read_dataset(dataset, path),
+            parsing.read_metric(metric),
+            setting,
+            values=_read_numbers(values),
+            draws=draws,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **list_given(settings),
+        )
+    _show(found, format, f"{found.dataset}: {found.metric} by {found.setting}, in percent", left=())
+
+
+def _read_numbers(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected numbers with commas between them, not {text!r}", param_hint="--values"
+        ) from None
+
+
 def _show(
-    found: Estimates | Plan | Overview,
+    found: Estimates | Plan | Overview | Sweep,
     format: str,
     title: str,
     signatures: Any = (),
     left: tuple[int, ...] = (0, 1),
 ) -> None:
-    if format == "json":
-        typer.echo(found.to_json())
-    elif format == "csv":
-        show_csv(found.records())
-    elif format == "markdown":
-        typer.echo(found.to_markdown())
-    elif format == "latex":
-        typer.echo(found.to_latex())
-    else:
+    def show() -> None:
         show_title(title)
         show_table(found.header(), found.lines(), left=left)
         show_notes(*found.notes())
         if signatures:
             show_signatures(signatures)
+
+    show_result(found, format, show)
+
+
+@commands.command(
+    "reproduce",
+    epilog=parsing.examples(
+        "cidery meta reproduce data --format markdown",
+        "cidery meta reproduce data --source CIDEr-R --source 'CIDEr, 7.2'",
+    ),
+)
+def show_reproduction(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+        ),
+    ],
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only what begins so in the column of sources, such as CIDEr-R; may be repeated. "
+            "Default: everything.",
+            metavar="TEXT",
+            show_default=False,
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Compute the papers' numbers that the data allow, beside those printed, with a verdict."""
+    from cidery.meta.reproduce import reproduce
+
+    with progress(1) as step:
+        step("reading judgments")
+        found = reproduce(
+            path,
+            sources=source or (),
+            cache=not no_cache,
+            threads=threads,
+            progress=step.report,
+        )
+
+    def show() -> None:
+        show_table(found.header(), found.cells(), left=(0, 1, 2, 6))
+        show_notes(found.summary())
+        show_notes(*(f"{number}. {note}" for number, note in enumerate(found.notes(), start=1)))
+        show_notes(*(f"not computed: {source}: {reason}" for source, reason in found.absent))
+
+    show_result(found, format, show)

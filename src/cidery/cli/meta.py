@@ -1,18 +1,19 @@
-"""`cidery meta`: judge metrics by people, and reproduce what papers report."""
+"""`cidery meta`: judge metrics by human judgments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from cidery.cli import parsing
-from cidery.cli.options import with_settings
+from cidery.cli.options import list_given, with_settings
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_csv,
     show_notes,
+    show_result,
     show_signatures,
     show_table,
     show_title,
@@ -20,18 +21,18 @@ from cidery.cli.rendering import (
 from cidery.meta.settings import Settings
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from cidery.meta import Agreement
-    from cidery.meta.reproduce import Reproduction
 
 app = parsing.new_app()
 
-REPRODUCE = "reproduce"
-OTHERS = ("all", "estimate", "plan", "next")
+OTHERS = ("reproduce", "all", "estimate", "plan", "next", "sweep")
 """Commands of their own, in `cidery.cli.judging`."""
 DATASETS = (
     "pascal-50s, abstract-50s, flickr8k-expert, flickr8k-cf, composite, coco-2015, "
-    "cider-r-triplets, thumb, polaris, nebula, audiocaps-eval, clotho-eval, vatex-eval, foil or "
-    "judgments"
+    "cider-r-triplets, pracegover-triplets, thumb, polaris, nebula, audiocaps-eval, clotho-eval, "
+    "vatex-eval, foil or judgments"
 )
 
 
@@ -39,7 +40,7 @@ def _complete_datasets(incomplete: str) -> list[str]:
     from cidery.meta import DATASETS
     from cidery.plugins import list_names
 
-    names = (*list_names("dataset", DATASETS), REPRODUCE, *OTHERS)
+    names = (*list_names("dataset", DATASETS), *OTHERS)
     return [name for name in names if name.startswith(incomplete)]
 
 
@@ -68,13 +69,12 @@ class _MetaCommand(TyperCommand):
         "cidery meta estimate judgments mine.jsonl -m cider-d",
     ),
 )
-@with_settings(Settings, tokenizer=parsing.Tokenizer, frequencies=parsing.Frequencies)
+@with_settings(Settings, **parsing.SHARED)
 def meta(
     dataset: Annotated[
         str,
         typer.Argument(
-            help=f"A data set: {DATASETS} (a file of your own); or {REPRODUCE}, which computes "
-            "the papers' tables that the data allow, and lists what is not computed.",
+            help=f"A data set: {DATASETS} (a file of your own).",
             metavar="DATASET",
             show_default=False,
             autocompletion=_complete_datasets,
@@ -83,7 +83,7 @@ def meta(
     path: Annotated[
         str,
         typer.Argument(
-            help="The data set's folder or file; for reproduce, the folder of all data sets.",
+            help="The data set's folder, one of its files, or the folder above.",
             metavar="PATH",
             show_default=False,
         ),
@@ -94,7 +94,7 @@ def meta(
         str | None,
         typer.Option(
             help="Draw a figure into this .pdf, .svg, .eps or .png file: accuracy by number of "
-            "references, or scores against ratings.",
+            "references, wins of systems, or scores against ratings.",
             metavar="FILE",
             show_default=False,
         ),
@@ -108,69 +108,40 @@ def meta(
 ) -> None:
     """Judge metrics by human judgments.
 
-    Commands of their own, each with its --help, are `meta all` (all sets in a folder, one table),
-    `meta estimate` (systems' means and wins from few judgments), `meta plan` (how many judgments
-    are needed) and `meta next` (what to judge next).
+    Commands of their own, each with its --help, are `meta reproduce` (the papers' tables that the
+    data allow), `meta all` (all sets in a folder, one table), `meta estimate` (systems' means and
+    wins from few judgments), `meta plan` (how many judgments are needed), `meta next` (what to
+    judge next) and `meta sweep` (a setting at many values).
     """
     from cidery.meta import evaluate, read_dataset
-    from cidery.meta.reproduce import reproduce
 
-    chosen = Settings().change(**{k: v for k, v in settings.items() if v is not None})
+    chosen = Settings().change(**list_given(settings))
     with progress(1) as step:
         step("reading judgments")
-        if dataset == REPRODUCE:
-            found = reproduce(path, cache=not no_cache, threads=threads, progress=step.report)
-        else:
-            agreement = evaluate(
-                read_dataset(dataset, path),
-                parsing.read_metrics(metric),
-                chosen,
-                threads=threads,
-                cache=not (no_cache or plot),
-                progress=step.report,
-            )
-    if dataset == REPRODUCE:
-        _show_reproduction(found, format)
-        return
+        agreement = evaluate(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            chosen,
+            threads=threads,
+            cache=not (no_cache or plot),
+            progress=step.report,
+        )
     notes = [f"drawn: {_draw(agreement, plot)}"] if plot else []
-    _show(agreement, format, notes)
+    show_result(agreement, format, lambda: _show(agreement, notes))
 
 
 def _draw(agreement: Agreement, plot: str) -> str:
-    from cidery.plots import plot_correlations, plot_references, save_figures
+    from cidery.plots import plot_correlations, plot_references, plot_wins, save_figures
 
-    by_number = agreement.protocol == "references"
-    figure = plot_references(agreement) if by_number else plot_correlations(agreement)
+    draw: Mapping[str, Callable[[Agreement], Figure]]
+    draw = {"references": plot_references, "wins": plot_wins}
+    figure = draw.get(agreement.protocol, plot_correlations)(agreement)
     return ", ".join(map(str, save_figures(figure, plot)))
 
 
-def _show(agreement: Agreement, format: str, notes: list[str]) -> None:
-    if format == "json":
-        typer.echo(agreement.to_json())
-    elif format == "csv":
-        show_csv(agreement.records())
-    elif format == "markdown":
-        typer.echo(agreement.to_markdown())
-    elif format == "latex":
-        typer.echo(agreement.to_latex())
-    else:
-        show_title(f"{agreement.dataset}, {agreement.protocol}, in percent")
-        show_table(agreement.header(), agreement.lines())
-        if notes := [*agreement.notes(), *notes]:
-            show_notes(*notes)
-        show_signatures(agreement.signatures.values())
-
-
-def _show_reproduction(found: Reproduction, format: str) -> None:
-    if format == "json":
-        typer.echo(found.to_json())
-    elif format == "csv":
-        show_csv(found.records())
-    elif format == "markdown":
-        typer.echo(found.to_markdown())
-    elif format == "latex":
-        typer.echo(found.to_latex())
-    else:
-        show_table(found.header(), found.cells(), left=(0, 1, 2))
-        show_notes(*(f"{number}. {note}" for number, note in enumerate(found.notes(), start=1)))
-        show_notes(*(f"not computed: {source}: {reason}" for source, reason in found.absent))
+def _show(agreement: Agreement, notes: list[str]) -> None:
+    show_title(f"{agreement.dataset}, {agreement.protocol}, in percent")
+    show_table(agreement.header(), agreement.lines())
+    if notes := [*agreement.notes(), *notes]:
+        show_notes(*notes)
+    show_signatures(agreement.signatures.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -13,14 +13,17 @@ import typer
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def with_settings(settings: type[Any], **shared: Any) -> Callable[[F], F]:
+def with_settings(
+    settings: type[Any], only: Collection[str] = (), **shared: Any
+) -> Callable[[F], F]:
     """Give a command, in place of its `**settings`, an option for each field of a dataclass.
 
     A field is `name: Annotated[type, Help("what it does")] = default`. `shared` are annotations of
-    options that other commands have too, by the name of the field.
+    options that other commands have too, by the name of the field; `only` names the fields of a
+    command that takes some.
 
     ```py
-    @with_settings(Settings, tokenizer=parsing.Tokenizer)
+    @with_settings(Settings, tokenizer=parsing.LanguageTokenizer)
     def meta(dataset: str, **settings: Any) -> None: ...
     ```
     """
@@ -33,6 +36,7 @@ def with_settings(settings: type[Any], **shared: Any) -> Callable[[F], F]:
             annotation=shared.get(field.name) or _make_option(field, kinds[field.name]),
         )
         for field in dataclasses.fields(settings)
+        if not only or field.name in only
     ]
 
     def decorate(command: F) -> F:
@@ -42,6 +46,11 @@ def with_settings(settings: type[Any], **shared: Any) -> Callable[[F], F]:
         return command
 
     return decorate
+
+
+def list_given(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings that were given on the command line or have a default."""
+    return {name: value for name, value in settings.items() if value is not None}
 
 
 def _make_option(field: dataclasses.Field[Any], annotated: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -103,6 +104,60 @@ def _complete_languages(incomplete: str) -> list[str]:
     from cidery.captions.languages import LANGUAGES
 
     return [code for code in sorted(LANGUAGES) if code.startswith(incomplete)]
+
+
+@dataclass(frozen=True)
+class ReadSystems:
+    """References, systems' captions and slices, as they were in their files."""
+
+    references: dict[Any, list[str]]
+    captions: dict[str, Any]
+    slices: Any
+    """What `by=` takes; None: no slices were asked for."""
+
+
+def read_systems(
+    step: Callable[[str], None],
+    references: str,
+    files: Mapping[str, str],
+    *,
+    split: str | None,
+    caption_field: str | None,
+    reference_field: str | None,
+    id_field: str | None,
+    reference_id_field: str | None,
+    by: str | None,
+) -> ReadSystems:
+    """Read a file of references and several of captions; `step` is told what is read."""
+    from cidery.captions.formats import read_candidates, read_references
+    from cidery.captions.slices import find_slices
+
+    named_by = reference_id_field or id_field
+    step("reading references")
+    known = read_references(
+        references, split=split, caption_field=reference_field, id_field=named_by
+    )
+    captions = {}
+    for name, file in files.items():
+        step(f"reading {name}")
+        captions[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
+    fields = [(references, named_by), *((file, id_field) for file in files.values())]
+    return ReadSystems(known, captions, None if by is None else find_slices(by, fields, known))
+
+
+def refuse_swapped(read: ReadSystems, references: str, files: Mapping[str, str]) -> None:
+    """Refuse a file of references given as a system, where one of captions is the references."""
+    if len(read.references) < 2 or any(len(group) > 1 for group in read.references.values()):
+        return
+    for name, rows in read.captions.items():
+        counts = Counter(row[0] for row in rows)
+        if counts and min(counts.values()) > 1:
+            raise typer.BadParameter(
+                f"{references} has one caption per image and {files[name]} several, so they seem "
+                "to be swapped: the file of references comes first, then those of systems; from "
+                "Python, cidery.write_report takes them as they are",
+                param_hint="REFERENCES",
+            )
 
 
 def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
@@ -217,8 +272,8 @@ LanguageTokenizer: TypeAlias = Annotated[
 Language: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="The captions' language, such as zh or de: chooses the tokenizer, the spelling and "
-        "the stemmer. Default: as for English.",
+        help="The captions' language, such as zh or de: chooses the tokenizer, the spelling, the "
+        "stemmer and METEOR's data. Default: as for English.",
         metavar="CODE",
         show_default=False,
         autocompletion=_complete_languages,
@@ -236,8 +291,8 @@ Segmenters: TypeAlias = Annotated[
 Stemmer: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="Reduce words to their stems, by Snowball's rules for a language such as english; "
-        "default: no stemming.",
+        help="Reduce words to their stems, by Snowball's rules for a language such as english, or "
+        "to lemmas: simplemma-de. Default: neither.",
         metavar="LANGUAGE",
         show_default=False,
     ),
@@ -248,6 +303,24 @@ Frequencies: TypeAlias = Annotated[
         help="Document frequencies, on which CIDEr's weights are counted: references (count the "
         "references given), coco-val2014, coco-train2014 or a file made by `cidery frequencies`.",
         metavar="NAME|FILE",
+        autocompletion=complete_frequencies,
+    ),
+]
+SHARED: dict[str, Any] = {
+    "tokenizer": LanguageTokenizer,
+    "language": Language,
+    "frequencies": Frequencies,
+}
+"""Options whose fields `with_settings` finds in settings."""
+FrequenciesOrDefault: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--frequencies",
+        help="Document frequencies, on which CIDEr's weights are counted: references (count the "
+        "references given), coco-val2014, coco-train2014 or a file made by `cidery frequencies`. "
+        "Default: coco-train2014 for English, otherwise references.",
+        metavar="NAME|FILE",
+        show_default=False,
         autocompletion=complete_frequencies,
     ),
 ]

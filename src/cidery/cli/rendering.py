@@ -6,8 +6,8 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import typer
 
@@ -176,6 +176,36 @@ def show_advice(sentences: Iterable[str]) -> None:
             _print(grid)
         else:
             typer.echo(f"→ {sentence}")
+
+
+class Printable(Protocol):
+    """A result that has all forms for other programs."""
+
+    def to_json(self) -> str:
+        """Return everything as JSON."""
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per result with all digits, for CSV."""
+
+    def to_markdown(self) -> str:
+        """Return a Markdown table."""
+
+    def to_latex(self) -> str:
+        """Return a LaTeX tabular."""
+
+
+def show_result(found: Printable, format: str, show: Callable[[], None]) -> None:
+    """Print a result as JSON, CSV, Markdown or LaTeX; `show` prints it for people."""
+    if format == "json":
+        typer.echo(found.to_json())
+    elif format == "csv":
+        show_csv(found.records())
+    elif format == "markdown":
+        typer.echo(found.to_markdown())
+    elif format == "latex":
+        typer.echo(found.to_latex())
+    else:
+        show()
 
 
 def show_json(content: Any) -> None:

@@ -71,7 +71,8 @@ def report(
         bool,
         typer.Option("--no-audit", help="Do not look for what is suspicious in the captions."),
     ] = False,
-    tokenizer: parsing.Tokenizer = "ptb",
+    tokenizer: parsing.LanguageTokenizer = None,
+    language: parsing.Language = None,
     frequencies: parsing.Frequencies = "references",
     faithful: parsing.Faithful = None,
     missing: parsing.Missing = "error",
@@ -96,8 +97,6 @@ def report(
 ) -> None:
     """Write one HTML page: scores, tests, pictures, and every caption to look at."""
     import cidery
-    from cidery.captions.formats import read_candidates, read_references
-    from cidery.captions.slices import find_slices
     from cidery.reports.thumbnails import check_images
 
     files = parsing.name_systems(systems)
@@ -105,25 +104,23 @@ def report(
     if images is not None:
         check_images(images, embed=embed_images)
     with progress(len(files) + 2, references, *files.values()) as step:
-        step("reading references")
-        known = read_references(
+        read = parsing.read_systems(
+            step,
             references,
+            files,
             split=split,
-            caption_field=reference_field,
-            id_field=reference_id_field or id_field,
+            caption_field=caption_field,
+            reference_field=reference_field,
+            id_field=id_field,
+            reference_id_field=reference_id_field,
+            by=by,
         )
-        captions = {}
-        for name, file in files.items():
-            step(f"reading {name}")
-            captions[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
-        fields = [(references, reference_id_field or id_field)]
-        fields += [(file, id_field) for file in files.values()]
-        named = None if by is None else find_slices(by, fields, known)
+        parsing.refuse_swapped(read, references, files)
         step("scoring and resampling")
         written = cidery.write_report(
             output,
-            captions,
-            known,
+            read.captions,
+            read.references,
             parsing.read_metrics(metric),
             title=title,
             images=images,
@@ -131,6 +128,7 @@ def report(
             explain=None if explain == "none" else explain,
             audit=not no_audit,
             tokenizer=tokenizer,
+            language=language,
             frequencies=frequencies,
             faithful=faithful,
             missing=missing,
@@ -138,7 +136,7 @@ def report(
             confidence=confidence,
             resamples=resamples,
             seed=seed,
-            by=named,
+            by=read.slices,
             by_name=by,
             slices=slices,
             references_name=references,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -31,7 +31,8 @@ app = parsing.new_app()
         "cidery stats references.json",
         "cidery stats dataset_coco.json --split test --format json",
         "cidery stats referenzen.csv --language de",
-        "cidery stats coco.json flickr30k.json",
+        "cidery stats coco.json flickr30k.json --plot lengths.pdf",
+        "cidery stats pracegover.json --most-words 20 --output pracegover-20.jsonl",
     )
 )
 def stats(
@@ -49,15 +50,65 @@ def stats(
     split: parsing.Split = None,
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
+    most_words: Annotated[
+        int | None,
+        typer.Option(
+            help="Keep images whose longest reference has at most so many words.",
+            metavar="COUNT",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    outer_quartiles: Annotated[
+        bool,
+        typer.Option(
+            "--outer-quartiles",
+            help="Leave out images whose longest reference is between the first and the third "
+            "quartile of lengths.",
+        ),
+    ] = False,
+    single: Annotated[
+        Literal["longest", "first"] | None,
+        typer.Option(help="Keep one reference of each image.", show_default=False),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw the distributions of lengths: .pdf, .svg, .eps or .png.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the references that are kept: .jsonl, .csv or .parquet.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
     format: parsing.TableOrJson = "table",
     threads: parsing.Threads = 0,
 ) -> None:
     """Describe references and say which metric fits them."""
     import cidery
-    from cidery.captions.formats import read_references
+    from cidery.captions.formats import check_rows_file, read_references, write_rows
 
     if len(set(references)) < len(references):
         raise typer.BadParameter("the same file is given twice", param_hint="REFERENCES")
+    if plot:
+        from cidery.plots.figures import check_figure_file
+
+        parsing.check_output(plot, *references, option="--plot")
+        check_figure_file(plot)
+    filters = {"most_words": most_words, "outer_quartiles": outer_quartiles, "single": single}
+    if output:
+        if len(references) > 1:
+            raise typer.BadParameter("one file can be written, not several", param_hint="--output")
+        parsing.check_output(output, *references)
+        check_rows_file(output)
     found = {}
     with progress(2 * len(references), *references) as step:
         for file in references:
@@ -66,9 +117,22 @@ def stats(
                 file, split=split, caption_field=reference_field, id_field=id_field
             )
             step("counting words")
+            if any(filters.values()):
+                known = cidery.filter_references(
+                    known,
+                    tokenizer=tokenizer,
+                    language=language,
+                    references_name=file,
+                    **filters,  # type: ignore[arg-type]
+                )
             found[file] = cidery.describe(
                 known, tokenizer, language=language, threads=threads, references_name=file
             )
+            if output:
+                images = [image for image, group in known.items() for _ in group]
+                captions = [text for group in known.values() for text in group]
+                write_rows(output, {"image_id": images, "caption": captions})
+    drawn = _draw(found, plot) if plot else ""
     first = found[references[0]]
     if format == "json":
         several = {"files": {file: d.to_dict() for file, d in found.items()}}
@@ -78,6 +142,14 @@ def stats(
         _show(first)
     else:
         _show_several(found)
+    if drawn and format == "table":
+        show_notes(f"drawn: {drawn}")
+
+
+def _draw(found: Mapping[str, Description], plot: str) -> str:
+    from cidery.plots import plot_lengths, save_figures
+
+    return ", ".join(map(str, save_figures(plot_lengths(found), plot)))
 
 
 def _show_several(found: Mapping[str, Description]) -> None:

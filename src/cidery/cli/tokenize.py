@@ -22,11 +22,13 @@ app = parsing.new_app()
     epilog=parsing.examples(
         'echo "A dog\'s bone." | cidery tokenize',
         "cidery tokenize --stemmer english < captions.txt",
+        "cidery tokenize --language zh < captions.txt",
         "cidery tokenize --tokenizer words --format json < captions.txt > words.jsonl",
     )
 )
 def tokenize(
-    tokenizer: parsing.Tokenizer = "ptb",
+    tokenizer: parsing.LanguageTokenizer = None,
+    language: parsing.Language = None,
     stemmer: parsing.Stemmer = None,
     format: Annotated[
         Literal["text", "json"],
@@ -44,12 +46,14 @@ def tokenize(
     """
     from cidery.captions.tokenizers import tokenize as cut
 
-    cut([], tokenizer, stemmer)  # a name that is wrong is told before anything is read
+    cut(
+        [], tokenizer, stemmer, language=language
+    )  # a name that is wrong is told before anything is read
     blocks = _read_blocks()
     if tokenizer == "ptb-coco":
         blocks = iter([[line for block in blocks for line in block]])
     for lines in blocks:
-        for words in cut(lines, tokenizer, stemmer):
+        for words in cut(lines, tokenizer, stemmer, language=language):
             line = " ".join(words) if format == "text" else json.dumps(words, ensure_ascii=False)
             sys.stdout.write(line + "\n")
         sys.stdout.flush()

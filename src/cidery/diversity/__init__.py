@@ -9,10 +9,12 @@ from cidery.diversity.base import Measure
 from cidery.diversity.by_count import COUNTS, diversity_by_count
 from cidery.diversity.comparison import DiversityComparison, DiversityDetails, compare_diversity
 from cidery.diversity.distinct import Distinct, Novel, Unique, Vocabulary
+from cidery.diversity.kernels import EncoderKernel, FunctionKernel
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
 from cidery.diversity.mbleu import MBleu
 from cidery.diversity.measures import MEASURES, get_measures
-from cidery.diversity.references import RankedCaption, rank_references, score_references
+from cidery.diversity.ranking import RankedCaption, RankedReferences, rank_references
+from cidery.diversity.references import score_references
 from cidery.diversity.sets import group_rows
 from cidery.diversity.spread import Lsa, SelfCider
 from cidery.diversity.table import measure_diversity
@@ -25,12 +27,15 @@ __all__ = [
     "Distinct",
     "DiversityComparison",
     "DiversityDetails",
+    "EncoderKernel",
+    "FunctionKernel",
     "LatentSemantics",
     "Lsa",
     "MBleu",
     "Measure",
     "Novel",
     "RankedCaption",
+    "RankedReferences",
     "SelfCider",
     "Unique",
     "Vocabulary",

@@ -56,9 +56,9 @@ def match_references(
     }
 
 
-def get_accuracy_metric(accuracy: MetricLike) -> Metric:
+def get_accuracy_metric(accuracy: MetricLike, language: str | None = None) -> Metric:
     """Return the one metric that `accuracy` names."""
-    judges = get_metrics(accuracy)
+    judges = get_metrics(accuracy, language=language)
     if len(judges) > 1:
         raise SettingError(f"accuracy is one metric, not {', '.join(judges)}")
     return next(iter(judges.values()))

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from cidery.captions.corpus import ImageId, Missing, References
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
     get_accuracy_metric,
@@ -15,7 +16,7 @@ from cidery.diversity.accuracy import (
     measure_accuracy,
     pair_references,
 )
-from cidery.diversity.kernels import Kernel
+from cidery.diversity.kernels import Kernel, choose_frequencies
 from cidery.diversity.measures import MeasureLike
 from cidery.diversity.sets import CaptionSets, SetsLike
 from cidery.diversity.table import measure_diversity
@@ -36,11 +37,12 @@ def diversity_by_count(
     measures: MeasureLike | Iterable[MeasureLike] | None = ("self-cider", "lsa"),
     *,
     kernel: Kernel = "cider",
-    frequencies: FrequenciesLike = "coco-train2014",
+    frequencies: FrequenciesLike | None = None,
     accuracy: MetricLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     stop_words: str | tuple[str, ...] | None = None,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     missing: Missing = "error",
     threads: int = 0,
 ) -> dict[int, ScoreTable]:
@@ -58,14 +60,15 @@ def diversity_by_count(
     against = pair_references(sets, references, missing)
     if against is None:
         raise SettingError("diversity_by_count ranks captions by accuracy and needs references")
+    cut = choose_tokenizer(tokenizer, language)
     checked = CaptionSets.build(list_rows(against), missing=missing)
     chosen = _choose_counts(checked, counts)
     values, _ = measure_accuracy(
-        get_accuracy_metric(accuracy),
+        get_accuracy_metric(accuracy, language),
         checked,
         against,
-        tokenizer=get_tokenizer(tokenizer),
-        frequencies=read_frequencies(frequencies),
+        tokenizer=cut,
+        frequencies=read_frequencies(choose_frequencies(frequencies, cut)),
         threads=threads,
     )
     ranked = _rank_captions(checked, values)
@@ -79,7 +82,8 @@ def diversity_by_count(
             accuracy=accuracy,
             beta_squared=beta_squared,
             stop_words=stop_words,
-            tokenizer=tokenizer,
+            tokenizer=cut,
+            language=language,
             missing="skip",
             threads=threads,
         )

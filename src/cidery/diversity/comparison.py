@@ -8,13 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from cidery.captions.corpus import ImageId, Missing, References
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike
 from cidery.diversity.accuracy import match_references
+from cidery.diversity.base import Measure
 from cidery.diversity.by_count import diversity_by_count
-from cidery.diversity.kernels import Kernel
+from cidery.diversity.kernels import Kernel, choose_frequencies
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
-from cidery.diversity.measures import MeasureLike
+from cidery.diversity.measures import MeasureLike, get_measures
 from cidery.diversity.sets import SetsLike, Training, as_groups
+from cidery.diversity.spread import SelfCider
 from cidery.diversity.table import measure_diversity
 from cidery.diversity.words import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
@@ -38,11 +41,12 @@ class DiversitySettings(TypedDict, total=False):
     """The settings of `measure_diversity`, which describes them."""
 
     kernel: Kernel
-    frequencies: FrequenciesLike
+    frequencies: FrequenciesLike | None
     accuracy: MetricLike
     beta_squared: float
     stop_words: str | tuple[str, ...] | None
-    tokenizer: TokenizerLike
+    tokenizer: TokenizerLike | None
+    language: str | None
     missing: Missing
     threads: int
 
@@ -161,6 +165,8 @@ def compare_diversity(
         raise InputError("there are no systems to compare")
     if references is not None and HUMANS in systems:
         raise SettingError(f"{HUMANS!r} is what the references are called; rename that system")
+    if measures is not None and not isinstance(measures, str | Measure):
+        measures = list(measures)
     report = progress or (lambda step: None)  # noqa: ARG005
     sets = dict(systems)
     tables: dict[str, ScoreTable] = {}
@@ -185,8 +191,15 @@ def compare_diversity(
     found = None
     if details:
         report("preparing figures")
-        found = _find_details(sets, tables, references, settings)
+        found = _find_details(sets, tables, references, _choose_kernel(measures, settings))
     return DiversityComparison(tables, tuple(notes), found)
+
+
+def _choose_kernel(measures: Any, settings: DiversitySettings) -> DiversitySettings:
+    """Return the settings with the kernel that the first Self-CIDEr has."""
+    chosen = get_measures(measures, kernel=settings.get("kernel", "cider"))
+    kernels = [one.kernel for one in chosen.values() if isinstance(one, SelfCider)]
+    return {**settings, "kernel": kernels[0]} if kernels else settings
 
 
 def _find_details(
@@ -204,7 +217,7 @@ def _find_details(
             for name, found in sets.items()
             if name != HUMANS
         }
-    cut: TokenizerLike = settings.get("tokenizer", "ptb")
+    cut = choose_tokenizer(settings.get("tokenizer"), settings.get("language"))
     kernel: dict[str, Any] = {key: settings[key] for key in ("kernel",) if key in settings}
     kernel |= _find_weights(references, cut, settings)
     return DiversityDetails(
@@ -225,12 +238,10 @@ def _take(sets: SetsLike, images: Sequence[ImageId]) -> dict[ImageId, list[str]]
 
 
 def _find_weights(
-    references: References | None, tokenizer: TokenizerLike, settings: DiversitySettings
+    references: References | None, tokenizer: Tokenizer, settings: DiversitySettings
 ) -> dict[str, Any]:
     """Return the frequencies that were chosen; those of the references are counted here."""
-    if "frequencies" not in settings:
-        return {}
-    chosen = settings["frequencies"]
+    chosen = choose_frequencies(settings.get("frequencies"), tokenizer)
     if chosen == "references" and references is not None:
         chosen = DocumentFrequencies.from_references(references, tokenizer=tokenizer)
     return {"frequencies": chosen}

@@ -2,47 +2,253 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 
 from cidery import _native
-from cidery.captions.tokenizers import STOP_WORDS
+from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions, Tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.diversity.sets import TokenizedSets
-from cidery.errors import SettingError
+from cidery.errors import InputError, SettingError
+from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import index_ngrams
+from cidery.metrics.contextual.encoders import Encoder, EncoderLike, get_encoder, name_encoder
 from cidery.metrics.ngram.cider import Cider, CiderD, CiderR, PreparedCider
+from cidery.plugins import list_names, load_plugin
+from cidery.scoring.scorer import FrequenciesLike
 from cidery.statistics import Floats
+from cidery.store import MODELS
 
-Kernel: TypeAlias = str | Cider | CiderD | CiderR
+CiderKernel: TypeAlias = Cider | CiderD | CiderR
+KernelFunction: TypeAlias = Callable[[list[str]], Any]
+"""`f(captions) -> matrix [m, m]`, symmetric and positive definite."""
 Directions: TypeAlias = Literal["both", "once"]
 """Whether two captions are compared both ways, each as candidate and as reference, or once."""
 
-KERNELS: Mapping[str, Cider | CiderD | CiderR] = MappingProxyType(
+DEFAULT_FREQUENCIES = "coco-train2014"
+
+KERNELS: Mapping[str, CiderKernel] = MappingProxyType(
     {"cider": Cider(stemmer=None), "cider-d": CiderD(), "cider-r": CiderR()}
 )
-"""Kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
+"""CIDEr's kernels by name; `cider` is equation (3) of the paper, on unstemmed words."""
+# Sums of a few hundred products of numbers near 1 have errors of some 1e-14; functions may compute
+# in single precision.
+_ROUNDING = 1e-5
 
 
-def get_kernel(kernel: Kernel) -> Cider | CiderD | CiderR:
-    """Return the metric of a kernel: by name, or as given."""
-    if isinstance(kernel, Cider | CiderD | CiderR):
+@dataclass(frozen=True)
+class SetKernel(ABC):
+    """A similarity of captions other than CIDEr's: symmetric and positive definite."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What signatures call it."""
+
+    @abstractmethod
+    def compare(self, sets: TokenizedSets, work: Workspace) -> Floats:
+        """Return the matrices of all images, one after another, with K_ii = 1.
+
+        A caption of which nothing is known, such as an empty one, has K_ii = 0.
+        """
+
+    def data_settings(self) -> dict[str, str]:
+        """Return what the signature says about data."""
+        return {}
+
+
+@dataclass(frozen=True)
+class EncoderKernel(SetKernel):
+    """The cosine of two captions' vectors, which a language model makes; K is positive definite.
+
+    ```python
+    cidery.measure_diversity(sets, measures=[SelfCider(EncoderKernel("minilm"))])
+    ```
+    """
+
+    encoder: EncoderLike = "minilm"
+    """`minilm`, `mpnet`, the path of a model folder, or a function from captions to vectors."""
+    device: str = "cpu"
+    """`cpu` (the native core), `torch`, or a device that torch knows."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.encoder, os.PathLike):
+            object.__setattr__(self, "encoder", os.fspath(self.encoder))
+
+    @property
+    def name(self) -> str:
+        """The encoder's name."""
+        return name_encoder(self.encoder)
+
+    def compare(self, sets: TokenizedSets, work: Workspace) -> Floats:
+        """Return the matrices of all images."""
+        encoder = get_encoder(self.encoder, self.device)
+        vectors = work.once(_embed, encoder, sets.captions.captions)
+        groups = pairwise(sets.captions.image_offsets.tolist())
+        products = [vectors[start:end] @ vectors[start:end].T for start, end in groups]
+        return np.concatenate([_scale(product).ravel() for product in products])
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the encoder's weights, and what computes."""
+        encoder = get_encoder(self.encoder, self.device)
+        return {"weights": encoder.fingerprint, "computed": encoder.kernel}
+
+
+def _embed(work: Workspace, encoder: Encoder, captions: TokenizedCaptions) -> Floats:
+    return encoder.embed(captions.texts, work.threads).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class FunctionKernel(SetKernel):
+    """A function `f(captions) -> matrix`; what is not symmetric or positive definite is refused.
+
+    ```python
+    def count_shared(captions):
+        words = [{*caption.split()} for caption in captions]
+        return [[len(one & other) for other in words] for one in words]
+
+
+    cidery.measure_diversity(sets, measures=[SelfCider(FunctionKernel(count_shared))])
+    ```
+    """
+
+    function: KernelFunction
+
+    @property
+    def name(self) -> str:
+        """`function:` and its name."""
+        found = getattr(self.function, "__qualname__", type(self.function).__qualname__)
+        return f"function:{found}"
+
+    def compare(self, sets: TokenizedSets, work: Workspace) -> Floats:  # noqa: ARG002
+        """Call the function for each image and check what it returns."""
+        texts = sets.captions.captions.texts
+        groups = pairwise(sets.captions.image_offsets.tolist())
+        return np.concatenate([self._call(texts[start:end]).ravel() for start, end in groups])
+
+    def data_settings(self) -> dict[str, str]:
+        """Return that a function's code cannot be seen, so that results are not kept by it."""
+        return {"code": "unknown"}
+
+    def _call(self, captions: Sequence[str]) -> Floats:
+        given = list(captions)
+        where = f"the kernel {self.name} gave for the captions {_shorten(given)}"
+        returned = self.function(list(given))
+        try:
+            found = np.asarray(returned, np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{where} no matrix, but {type(returned).__name__}") from None
+        if found.shape != (len(given), len(given)):
+            raise InputError(
+                f"{where} an array {list(found.shape)}, expected {[len(given)] * 2}: a number for "
+                "every two captions"
+            )
+        if not np.isfinite(found).all():
+            raise InputError(f"{where} a matrix with a value that is not a number")
+        size = float(np.abs(found).max()) or 1.0
+        if np.abs(found - found.T).max() > _ROUNDING * size:
+            raise InputError(
+                f"{where} a matrix that is not symmetric; return the mean of both directions"
+            )
+        least = float(np.linalg.eigvalsh(found)[0])
+        if least < -_ROUNDING * size:
+            raise InputError(
+                f"{where} a matrix with the eigenvalue {least:.3g}, so it is not positive "
+                "definite and has no diversity by its eigenvalues; products of vectors, one per "
+                "caption, are always positive definite"
+            )
+        return _scale((found + found.T) / 2)
+
+
+def _shorten(captions: Sequence[str], most: int = 3) -> str:
+    shown = ", ".join(map(repr, captions[:most]))
+    return f"{shown}, …" if len(captions) > most else shown
+
+
+def _scale(matrix: Floats) -> Floats:
+    """Return K_ij / √(K_ii K_jj), which is 1 for equal captions."""
+    own = np.sqrt(np.maximum(np.diagonal(matrix), 0.0))
+    inverse = np.divide(1.0, own, out=np.zeros_like(own), where=own > 0)
+    scaled = np.asarray(matrix * inverse[:, None] * inverse, np.float64)
+    np.fill_diagonal(scaled, own > 0)
+    return scaled
+
+
+Kernel: TypeAlias = str | CiderKernel | SetKernel | KernelFunction
+"""A name, a folder of a language model, such an object, or a function from captions to a matrix."""
+
+
+def get_kernel(kernel: Kernel) -> CiderKernel | SetKernel:
+    """Return a kernel: by name, as given, or made of a function.
+
+    ```python
+    get_kernel("cider-d"), get_kernel("minilm")   # (CiderD(), EncoderKernel("minilm"))
+    ```
+    """
+    if isinstance(kernel, CiderKernel | SetKernel):
         return kernel
-    if kernel in KERNELS:
-        return KERNELS[kernel]
-    raise SettingError(
-        f"unknown kernel {kernel!r}; known: {', '.join(KERNELS)}, or a Cider, CiderD or CiderR"
+    if isinstance(kernel, str):
+        return _find_named(kernel)
+    if isinstance(kernel, Metric):
+        raise SettingError(_refuse_metric(kernel.name))
+    if callable(kernel) and not isinstance(kernel, type):
+        return FunctionKernel(kernel)
+    raise SettingError(f"a kernel is a name, an object or a function, not {kernel!r}")
+
+
+def _find_named(name: str) -> CiderKernel | SetKernel:
+    if name in KERNELS:
+        return KERNELS[name]
+    if name in MODELS or (Path(name).name == name and name and load_plugin("encoder", name)):
+        return EncoderKernel(name)
+    if Path(name).is_dir() and name:
+        return EncoderKernel(name)
+    if name.partition(":")[0] in METRICS:
+        raise SettingError(_refuse_metric(name))
+    raise SettingError(f"unknown kernel {name!r}; {_list_known()}")
+
+
+def _refuse_metric(name: str) -> str:
+    return (
+        f"the metric {name!r} is no kernel: its values of every two captions need not make a "
+        f"positive definite matrix; {_list_known()}"
     )
 
 
-def cider_kernels(
+def _list_known() -> str:
+    return (
+        f"known: {', '.join([*KERNELS, *list_names('encoder', MODELS)])}, the folder of a language "
+        "model, a Cider, CiderD or CiderR, an EncoderKernel, or a function from captions to a "
+        "matrix"
+    )
+
+
+def choose_frequencies(
+    frequencies: FrequenciesLike | None, tokenizer: Tokenizer
+) -> FrequenciesLike:
+    """Return what was asked for; by default COCO's for English words, else the references."""
+    if frequencies is not None:
+        return frequencies
+    english = tokenizer.family == "ptb" and tokenizer.language in (None, "en")
+    return DEFAULT_FREQUENCIES if english else "references"
+
+
+def compare_captions(
     sets: TokenizedSets, work: Workspace, kernel: Kernel, pairs: Directions = "both"
 ) -> Floats:
     """Return the kernel matrices of all images, one after another."""
-    prepared = cast("PreparedCider", get_kernel(kernel).prepare(sets.captions, work))
+    found = get_kernel(kernel)
+    if isinstance(found, SetKernel):
+        return found.compare(sets, work)
+    prepared = cast("PreparedCider", found.prepare(sets.captions, work))
     return _native.cider_kernels(prepared.native, pairs == "once", work.threads)
 
 

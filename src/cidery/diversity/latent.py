@@ -8,9 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from cidery.captions.corpus import ImageId
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike
 from cidery.captions.workspace import Workspace
-from cidery.diversity.kernels import Kernel, cider_kernels, word_products
+from cidery.diversity.kernels import (
+    Kernel,
+    choose_frequencies,
+    compare_captions,
+    word_products,
+)
 from cidery.diversity.sets import CaptionSets, SetsLike, TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences
@@ -53,20 +59,22 @@ def latent_semantics(
     kernel: Kernel = "cider",
     components: int = COMPONENTS,
     *,
-    frequencies: FrequenciesLike = "coco-train2014",
+    frequencies: FrequenciesLike | None = None,
     stop_words: str | tuple[str, ...] | None = None,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
 ) -> LatentSemantics:
     """Decompose an image's captions into topics: Wang and Chan 2019, section A.2.
 
     Args:
         captions: of one image, at least two.
-        kernel: K = VΛVᵀ of `"cider"`, `"cider-d"`, `"cider-r"`, or `"lsa"`: the word-caption
-            matrix M = USVᵀ.
+        kernel: K = VΛVᵀ of any kernel of `SelfCider`, or `"lsa"`: the word-caption matrix
+            M = USVᵀ.
         components: how many of the strongest topics; no more than there are captions.
-        frequencies: of the kernel.
+        frequencies: of the kernel; by default `"coco-train2014"`, which is of English.
         stop_words: words that `"lsa"` ignores: `"english"` (as in the paper's charts) or a tuple.
         tokenizer: as in `score`.
+        language: as in `score`.
 
     ```python
     latent_semantics(["a dog runs", "a dog sleeps", "two cats"]).coordinates   # float64[3, 3]
@@ -74,8 +82,9 @@ def latent_semantics(
     """
     if components < 1:
         raise SettingError(f"at least one component is needed, not {components}")
+    cut = choose_tokenizer(tokenizer, language)
     sets = CaptionSets.build({"captions": list(captions)})
-    matrix = _kernel_matrix(sets, kernel, frequencies, stop_words, tokenizer)
+    matrix = _kernel_matrix(sets, kernel, frequencies, stop_words, cut)
     eigenvalues, vectors = np.linalg.eigh(matrix)
     strongest = slice(None, -components - 1, -1)
     return LatentSemantics(
@@ -90,9 +99,10 @@ def map_captions(
     kernel: Kernel = "cider",
     dimensions: int = 2,
     *,
-    frequencies: FrequenciesLike = "coco-train2014",
+    frequencies: FrequenciesLike | None = None,
     stop_words: str | tuple[str, ...] | None = None,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     seed: int = 0,
 ) -> CaptionMap:
     """Place captions of several images by multidimensional scaling: figure 9 of Wang and Chan 2019.
@@ -109,9 +119,10 @@ def map_captions(
     """
     if dimensions < 1:
         raise SettingError(f"at least one dimension is needed, not {dimensions}")
+    cut = choose_tokenizer(tokenizer, language)
     checked = CaptionSets.build(sets)
     together = CaptionSets(("all",), checked.captions, np.asarray([0, len(checked.captions)]))
-    matrix = _kernel_matrix(together, kernel, frequencies, stop_words, tokenizer)
+    matrix = _kernel_matrix(together, kernel, frequencies, stop_words, cut)
     own = np.diagonal(matrix)
     distances = np.sqrt(np.maximum(own[:, None] + own - 2 * matrix, 0.0))
     distances[distances < _SAME] = 0.0
@@ -167,22 +178,24 @@ def _stress(points: Floats, distances: Floats) -> float:
 def _kernel_matrix(
     sets: CaptionSets,
     kernel: Kernel,
-    frequencies: FrequenciesLike,
+    frequencies: FrequenciesLike | None,
     stop_words: str | tuple[str, ...] | None,
-    tokenizer: TokenizerLike,
+    cut: Tokenizer,
 ) -> Floats:
     """Return the one set's kernel, float64[m, m]."""
-    cut = get_tokenizer(tokenizer)
-    counted_on = read_frequencies(frequencies)
-    if counted_on == "references":
-        raise SettingError("there are no references here to count on; pass a set of frequencies")
+    counted_on = read_frequencies(choose_frequencies(frequencies, cut))
+    if counted_on == "references" and kernel != "lsa":
+        raise SettingError(
+            "there are no references here to count on; pass a set of frequencies that was counted "
+            f"with the tokenizer {cut.family}"
+        )
     groups = GroupedCaptions(cut(sets.captions), sets.offsets.astype(np.uint64))
     tokenized = TokenizedSets(TokenizedReferences(groups, cut, counted_on), sets.sizes)
     work = Workspace()
     flat = (
         word_products(tokenized, work, stop_words)
         if kernel == "lsa"
-        else cider_kernels(tokenized, work, kernel)
+        else compare_captions(tokenized, work, kernel)
     )
     return flat.reshape(len(sets.captions), -1)
 

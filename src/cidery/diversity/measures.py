@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -12,6 +13,7 @@ from cidery.diversity.kernels import Kernel
 from cidery.diversity.mbleu import MBleu
 from cidery.diversity.spread import Lsa, SelfCider
 from cidery.errors import SettingError
+from cidery.metrics.choosing import read_settings, split_settings
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -51,9 +53,10 @@ def get_measures(
 ) -> dict[str, Measure]:
     """Return measures by label, from names, families or Measure objects.
 
-    `kernel` and `stop_words` apply to `self-cider` and `lsa` given by name. A label is the
-    measure's name; where two measures share it, the settings in which the later one differs are
-    added.
+    A name may have settings, `self-cider:kernel=minilm`. `kernel` and `stop_words` apply to
+    `self-cider` and `lsa` given by name without them. A label is the measure's name with the
+    settings in it, so that it does not depend on what else is asked for; where two objects share
+    their name, the settings in which the later one differs are added.
 
     ```python
     list(get_measures(["self-cider", "distinct"]))   # ["self-cider", "distinct-1", "distinct-2"]
@@ -69,7 +72,9 @@ def get_measures(
             if measure in chosen.values():
                 continue
             label = measure.name
-            if label in chosen:
+            if isinstance(given, str) and ":" in given:
+                label += given[given.index(":") :]
+            elif label in chosen:
                 label += _difference(measure, chosen[label])
             chosen[label] = measure
     if not chosen:
@@ -83,15 +88,21 @@ def _resolve(
     if isinstance(given, Measure):
         yield given
         return
-    for name in FAMILIES.get(given, (given,)):
+    asked_name, pairs = split_settings(given)
+    for name in FAMILIES.get(asked_name, (asked_name,)):
         if name not in MEASURES:
             known = ", ".join([*MEASURES, *FAMILIES])
             raise SettingError(f"unknown measure of diversity {name!r}; known: {known}")
         measure = MEASURES[name]
+        asked = read_settings(measure, pairs)
         if isinstance(measure, SelfCider):
-            measure = SelfCider(kernel)
+            measure = replace(measure, **{"kernel": kernel, **asked})
         elif isinstance(measure, Lsa):
-            measure = Lsa(stop_words)
+            measure = replace(measure, **{"stop_words": stop_words, **asked})
+        elif asked:
+            measure = replace(measure, **asked)
+        if measure.name != name:
+            raise SettingError(f"{given!r} is {measure.name!r}: ask for that by its name")
         yield measure
 
 

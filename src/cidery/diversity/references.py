@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus, ImageId, References
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.corpus import Corpus, Missing, References
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike
 from cidery.diversity.sets import CaptionSets
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, MetricLike, MetricsLike, get_metrics
+from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import (
     FrequenciesLike,
@@ -30,37 +30,30 @@ _BATCH = 200_000
 """Captions prepared at a time: m captions of an image make m (m - 1) references."""
 
 
-@dataclass(frozen=True)
-class RankedCaption:
-    """A reference and how well it agrees with the others of its image."""
-
-    score: float
-    """Against the other references of its image."""
-    caption: str
-    position: int
-    """Where it stood among the image's references, from 0."""
-
-
 def score_references(
     references: References,
     metrics: MetricsLike = "cider-d",
     *,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
+    missing: Missing = "error",
     threads: int = 0,
 ) -> ScoreTable:
     """Score every reference against the others of its image; with CIDEr, the accuracy of humans.
 
     1/N Σ_i sim(g_i, G without g_i): Wang and Chan 2019, section 4.2. The table has one row per
     reference. `frequencies="references"` counts the images as they are, with all references.
+    `missing="skip"` leaves out images with fewer than two references.
 
     ```python
     score_references({"a": ["a dog", "a dog runs"]}, "rouge-l").corpus["rouge-l"]
     ```
     """
-    sets = CaptionSets.build(references, name="references")
-    chosen = get_metrics(metrics, faithful)
+    sets = CaptionSets.build(references, missing=missing, name="references")
+    cut = choose_tokenizer(tokenizer, language)
+    chosen = get_metrics(metrics, faithful, language)
     counted_on = read_frequencies(frequencies)
     rows: dict[str, Floats] = {}
     signatures: dict[str, str] = {}
@@ -68,10 +61,10 @@ def score_references(
         found = counted_on
         longest = [getattr(m, "n", 4) for m in group.values() if m.uses_frequencies]
         if counted_on == "references" and longest:
-            found = count_references(sets, tokenizer, stemmer, max(longest))
+            found = count_references(sets, cut, stemmer, max(longest))
         measured = [
             (scorer, scorer.measure(texts, images))
-            for scorer, texts, images in _left_out(sets, group, tokenizer, found, threads)
+            for scorer, texts, images in _left_out(sets, group, cut, found, threads)
         ]
         sizes = sets.sizes - 1
         for label, metric in group.items():
@@ -95,53 +88,13 @@ def score_references(
     )
 
 
-def rank_references(
-    references: References,
-    metric: MetricLike = "cider",
-    *,
-    tokenizer: TokenizerLike = "ptb",
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
-    threads: int = 0,
-) -> dict[ImageId, list[RankedCaption]]:
-    """Rank each image's references by agreement with its other references, the best first.
-
-    Each reference is scored against the others: Vedantam, Zitnick, Parikh 2015, Appendix II.
-
-    ```python
-    ranking = rank_references(references, "cider", frequencies="coco-val2014")
-    ranking[1][0].caption
-    ```
-    """
-    table = score_references(
-        references,
-        metric,
-        tokenizer=tokenizer,
-        frequencies=frequencies,
-        faithful=faithful,
-        threads=threads,
-    )
-    scores = next(iter(table.each.values()))
-    sets = CaptionSets.build(references, name="references")
-    ranking: dict[ImageId, list[RankedCaption]] = {}
-    for image, start, captions in zip(
-        sets.images, sets.offsets.tolist(), sets.groups(), strict=False
-    ):
-        ranked = [
-            RankedCaption(float(scores[start + i]), caption, i)
-            for i, caption in enumerate(captions)
-        ]
-        ranking[image] = sorted(ranked, key=lambda r: -r.score)
-    return ranking
-
-
 def count_references(
-    sets: CaptionSets, tokenizer: TokenizerLike, stemmer: str | None, n: int = 4
+    sets: CaptionSets, tokenizer: Tokenizer, stemmer: str | None, n: int = 4
 ) -> DocumentFrequencies:
     """Count document frequencies on the captions themselves."""
     return DocumentFrequencies.from_references(
         dict(zip(sets.images, sets.groups(), strict=True)),
-        tokenizer=get_tokenizer(tokenizer),
+        tokenizer=tokenizer,
         stemmer=stemmer,
         n=n,
         name=f"references-{len(sets.images)}",
@@ -159,7 +112,7 @@ def _by_stemmer(metrics: Mapping[str, Metric]) -> dict[str | None, dict[str, Met
 def _left_out(
     sets: CaptionSets,
     metrics: Mapping[str, Metric],
-    tokenizer: TokenizerLike,
+    tokenizer: Tokenizer,
     frequencies: str | DocumentFrequencies,
     threads: int,
 ) -> Iterator[tuple[Scorer, list[str], np.ndarray[tuple[int], np.dtype[np.int64]]]]:

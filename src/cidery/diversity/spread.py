@@ -11,14 +11,15 @@ from cidery.diversity.base import Measure
 from cidery.diversity.kernels import (
     Directions,
     Kernel,
-    cider_kernels,
+    SetKernel,
+    compare_captions,
     get_kernel,
     word_products,
 )
 from cidery.diversity.sets import TokenizedSets
 from cidery.diversity.spectrum import measure_spread
 from cidery.metrics import Metric
-from cidery.metrics.base import require_choice
+from cidery.metrics.base import require, require_choice
 from cidery.statistics import Floats
 
 
@@ -36,7 +37,9 @@ class SelfCider(Measure):
     """
 
     kernel: Kernel = "cider"
-    """`cider`, `cider-d`, `cider-r`, or one of these metrics with its own settings."""
+    """`cider`, `cider-d`, `cider-r`, or one of these metrics with its own settings; an encoder
+    (`minilm`, `mpnet`, the folder of a language model, an `EncoderKernel`); or a function from
+    captions to a matrix that is positive definite."""
     pairs: Directions = "both"
     """CIDEr-D and CIDEr-R tell candidate from reference: `both` takes the mean of the two
     directions; `once` lets the earlier caption be the candidate, as the printed values of the
@@ -46,7 +49,9 @@ class SelfCider(Measure):
 
     def __post_init__(self) -> None:
         require_choice("pairs", self.pairs, ("both", "once"))
-        get_kernel(self.kernel)
+        if isinstance(found := get_kernel(self.kernel), SetKernel):
+            symmetric = f'pairs="once" is of CIDEr\'s kernels; {found.name} is symmetric'
+            require(self.pairs == "both", symmetric)
 
     @property
     def name(self) -> str:
@@ -55,17 +60,20 @@ class SelfCider(Measure):
 
     @property
     def kernel_metric(self) -> Metric | None:
-        """The metric that makes the kernel."""
-        return get_kernel(self.kernel)
+        """The metric that makes the kernel; None for one that is no metric."""
+        found = get_kernel(self.kernel)
+        return None if isinstance(found, SetKernel) else found
 
     def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        return measure_spread(cider_kernels(sets, work, self.kernel, self.pairs), sets.sizes)
+        return measure_spread(compare_captions(sets, work, self.kernel, self.pairs), sets.sizes)
 
     def settings(self) -> dict[str, str]:
         """Return the kernel and its settings."""
-        metric = get_kernel(self.kernel)
-        return {"kernel": metric.name, **metric.settings(), "pairs": self.pairs}
+        found = get_kernel(self.kernel)
+        if isinstance(found, SetKernel):
+            return {"kernel": found.name}
+        return {"kernel": found.name, **found.settings(), "pairs": self.pairs}
 
     def data_settings(self) -> dict[str, str]:
         """Return what the kernel's signature says about data."""
@@ -85,7 +93,8 @@ class Lsa(Measure):
     """
 
     stop_words: str | tuple[str, ...] | None = None
-    """Words that do not count: `"english"`, or the words themselves, in lower case."""
+    """Words that do not count: those of a language (`"english"`, `"german"`), or the words
+    themselves, in lower case."""
 
     paper: ClassVar[str] = "Wang and Chan 2019, section 3.1"
 

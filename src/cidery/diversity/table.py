@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from cidery import _version
 from cidery.captions.corpus import Corpus, Missing
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike
 from cidery.captions.workspace import Workspace
+from cidery.captions.writing import warn_of_writing
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
     AccuracyReferences,
@@ -21,7 +23,7 @@ from cidery.diversity.accuracy import (
     pair_references,
 )
 from cidery.diversity.base import Measure
-from cidery.diversity.kernels import Kernel, get_kernel
+from cidery.diversity.kernels import Kernel, SetKernel, choose_frequencies, get_kernel
 from cidery.diversity.measures import MeasureLike, get_measures
 from cidery.diversity.references import count_references
 from cidery.diversity.sets import (
@@ -46,13 +48,14 @@ def measure_diversity(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     kernel: Kernel = "cider",
-    frequencies: FrequenciesLike = "coco-train2014",
+    frequencies: FrequenciesLike | None = None,
     references: AccuracyReferences = None,
     accuracy: MetricLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     training: Training | None = None,
     stop_words: str | tuple[str, ...] | None = None,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     missing: Missing = "error",
     threads: int = 0,
 ) -> ScoreTable:
@@ -62,8 +65,10 @@ def measure_diversity(
         sets: id -> captions, a list of lists, or `(id, caption)` rows; at least two per image.
         measures: names (`"self-cider"`, `"lsa"`, `"mbleu"`, `"distinct"`, `"unique"`, `"novel"`,
             `"vocabulary"`) or measure objects; by default all of them (novel with `training`).
-        kernel: of Self-CIDEr: `"cider"`, `"cider-d"`, `"cider-r"`, or such a metric.
-        frequencies: what n-grams are weighed with, for the kernel and for accuracy.
+        kernel: of Self-CIDEr: `"cider"`, `"cider-d"`, `"cider-r"`, an encoder such as `"minilm"`,
+            or a function; see `SelfCider`.
+        frequencies: what n-grams are weighed with, for the kernel and for accuracy; by default
+            `"coco-train2014"` for English, and else `"references"`.
         references: adds `accuracy`, the mean of the image's captions against them, and, where
             Self-CIDEr is measured, `f`. `"leave-one-out"` scores each caption against the others
             of its set: for sets written by humans.
@@ -72,6 +77,7 @@ def measure_diversity(
         training: captions a model has seen, by image or one by one; adds `novel`.
         stop_words: words that `lsa` ignores: `"english"` or a tuple of words.
         tokenizer: as in `score`.
+        language: as in `score`.
         missing: `"skip"` leaves out images with fewer than two captions or without references.
         threads: 0 means one per core; any number gives the same bits.
 
@@ -83,11 +89,15 @@ def measure_diversity(
     chosen = get_measures(measures, kernel=kernel, stop_words=stop_words)
     if training is not None and measures is None:
         chosen |= get_measures("novel")
-    judge = get_accuracy_metric(accuracy) if references is not None else None
+    judge = get_accuracy_metric(accuracy, language) if references is not None else None
     against = pair_references(sets, references, missing)
     checked = CaptionSets.build(sets if against is None else list_rows(against), missing=missing)
-    cut = get_tokenizer(tokenizer)
-    counted_on = read_frequencies(frequencies)
+    cut = choose_tokenizer(tokenizer, language)
+    counted_on = read_frequencies(choose_frequencies(frequencies, cut))
+    written = {"captions": checked.captions}
+    if against is not None:
+        written["references"] = against.references
+    warn_of_writing(written, cut)
     weights = _find_weights(counted_on, references, against, checked, chosen, cut)
     tokenized = _tokenize(checked, cut, weights, training, threads)
     work = Workspace(threads)
@@ -127,25 +137,28 @@ def _find_weights(
     tokenizer: Tokenizer,
 ) -> str | DocumentFrequencies:
     """Return the kernel's frequencies; counted on the references where that is asked for."""
-    if frequencies != "references":
+    found = [get_kernel(m.kernel) for m in measures.values() if isinstance(m, SelfCider)]
+    kernels = [kernel for kernel in found if not isinstance(kernel, SetKernel)]
+    if frequencies != "references" or not kernels:
         return frequencies
     if references is None:
         raise SettingError(
-            'frequencies="references" counts on the references; pass references=… '
-            "(--references FILE), a shipped set or a DocumentFrequencies"
+            "self-cider weighs words by document frequencies, and there are no references to count "
+            "them on; pass references=… (--references FILE), frequencies counted with the same "
+            "tokenizer (`cidery frequencies build`), or leave self-cider out"
         )
     counted = sets
     if against is not None:
         counted = CaptionSets(against.images, against.references, against.reference_offsets)
-    kernel = next((m.kernel for m in measures.values() if isinstance(m, SelfCider)), "cider")
-    metric = get_kernel(kernel)
-    return count_references(counted, tokenizer, metric.stems, metric.n)
+    return count_references(counted, tokenizer, kernels[0].stems, kernels[0].n)
 
 
 def _sign(measure: Measure, sets: TokenizedSets) -> Signature:
     fewest, most = int(sets.sizes.min()), int(sets.sizes.max())
     settings = measure.settings() | measure.data_settings()
     settings["captions"] = str(most) if fewest == most else f"{fewest}-{most}"
+    if sets.captions.tokenizer.language is not None:
+        settings["language"] = sets.captions.tokenizer.language
     settings["tokenizer"] = sets.captions.tokenizer.id
     metric = measure.kernel_metric
     if metric is not None and metric.uses_frequencies:

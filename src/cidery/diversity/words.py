@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizerLike
 from cidery.diversity.sets import CaptionSets, SetsLike
 
 
@@ -23,14 +24,17 @@ class WordFrequencies:
         return len(self.words)
 
 
-def count_words(sets: SetsLike, *, tokenizer: TokenizerLike = "ptb") -> WordFrequencies:
+def count_words(
+    sets: SetsLike, *, tokenizer: TokenizerLike | None = None, language: str | None = None
+) -> WordFrequencies:
     """Count the words of all captions; equally frequent words come in alphabetical order.
 
     ```python
     count_words({"a": ["a dog", "a cat"]}).words   # ("a", "cat", "dog")
     ```
     """
-    captions = get_tokenizer(tokenizer)(CaptionSets.build(sets).captions).form("split")
+    cut = choose_tokenizer(tokenizer, language)
+    captions = cut(CaptionSets.build(sets).captions).form("split")
     vocabulary = captions.vocabulary()
     counts = np.bincount(captions.words(), minlength=len(vocabulary)).astype(np.int64)
     order = sorted(np.flatnonzero(counts).tolist(), key=lambda i: (-counts[i], vocabulary[i]))

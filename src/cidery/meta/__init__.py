@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings, Sets, Systems
     from cidery.meta.overview import Overview, evaluate_all
     from cidery.meta.settings import Settings
+    from cidery.meta.sweeping import Sweep, sweep
 
 _MODULES = {
     "DATASETS": "datasets",
@@ -36,6 +37,7 @@ _MODULES = {
     "Ratings": "judgments",
     "Sets": "judgments",
     "Settings": "settings",
+    "Sweep": "sweeping",
     "Systems": "judgments",
     "choose_next": "estimating",
     "estimate": "estimating",
@@ -44,6 +46,7 @@ _MODULES = {
     "plan": "estimating",
     "read_dataset": "datasets",
     "spoil": "judging.gaming",
+    "sweep": "sweeping",
 }
 """The module of each name; it is imported when the name is first used, as help needs only one."""
 
@@ -61,6 +64,7 @@ __all__ = [
     "Ratings",
     "Sets",
     "Settings",
+    "Sweep",
     "Systems",
     "choose_next",
     "estimate",
@@ -69,6 +73,7 @@ __all__ = [
     "plan",
     "read_dataset",
     "spoil",
+    "sweep",
 ]
 
 

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from cidery._version import __version__
+from cidery.captions.languages import choose_tokenizer, get_language
+from cidery.captions.segmenters import SEGMENTERS
 from cidery.captions.tokenizers import TOKENIZERS
 from cidery.diversity import Measure
 from cidery.frequencies import SHIPPED
 from cidery.meta.judgments import Dataset
-from cidery.meta.score_cache import ScoreCache
+from cidery.meta.score_cache import ScoreCache, can_be_named
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
 from cidery.store import cache_directory, write_atomically
@@ -103,7 +105,11 @@ def open_score_cache(cache: bool | str | os.PathLike[str], settings: Settings) -
 
 def _are_own(settings: Settings) -> bool:
     """Tell whether tokenizer and frequencies are those of this version."""
-    return settings.tokenizer in TOKENIZERS and settings.frequencies in ("references", *SHIPPED)
+    name = settings.tokenizer
+    if name is None and settings.language is not None:
+        name = get_language(settings.language).tokenizer
+    own = name is None or name in (*TOKENIZERS, *SEGMENTERS)
+    return own and settings.frequencies in ("references", *SHIPPED)
 
 
 def make_key(dataset: Dataset, metric: Metric | Measure, settings: Settings) -> str:
@@ -116,14 +122,19 @@ def _digest(dataset: Dataset, metric: list[Any], settings: Settings) -> str:
         "data": dataset.fingerprint,
         "metric": metric,
         "settings": asdict(settings),
+        # With the segmenter's version.
+        "tokenizer": choose_tokenizer(settings.tokenizer, settings.language).id,
         "version": __version__,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _can_be_kept(metric: object) -> bool:
-    """Tell whether the version in the key covers the metric's code, as it does for our own only."""
+    """Tell whether the version in the key covers the metric's code, as it does for our own only.
+
+    A function that is an encoder or a kernel may change under its name: data are `unknown`.
+    """
     if isinstance(metric, Metric):
-        return is_built_in(metric)
+        return is_built_in(metric) and can_be_named(metric)
     ours = type(metric).__module__.partition(".")[0] == "cidery"
-    return isinstance(metric, Measure) and ours
+    return isinstance(metric, Measure) and ours and can_be_named(metric)

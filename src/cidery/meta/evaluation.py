@@ -21,7 +21,7 @@ from cidery.meta.settings import Settings
 from cidery.meta.significance import compare_verdicts
 from cidery.store import Report, no_report
 
-WITH_PEOPLE = ("human", "wins", "ratings")
+WITH_PEOPLE = ("triplets", "preference", "human", "liked", "wins", "ratings")
 """Protocols that may say what people themselves reach."""
 
 
@@ -53,7 +53,7 @@ def evaluate(
     """
     asked = (settings or Settings()).change(**changes)
     chosen = asked.change(protocol=choose_protocol(dataset, asked.protocol))
-    labelled = label_for(dataset, metrics)
+    labelled = label_for(dataset, metrics, chosen.language)
     store = open_cache(cache, chosen)
     keys = store.find_keys(dataset, labelled, chosen)
     known = {label: found for label, key in keys.items() if (found := store.load(key))}
@@ -66,13 +66,8 @@ def evaluate(
     missing = {label: metric for label, metric in labelled.items() if label not in known}
     verdicts: dict[str, Verdict] = {}
     if missing:
-        scorer = CaptionScorer(
-            chosen.tokenizer,
-            chosen.frequencies,
-            threads,
-            progress,
-            open_score_cache(cache, chosen),
-        )
+        kept = open_score_cache(cache, chosen)
+        scorer = CaptionScorer.build(chosen, threads, progress, kept)
         verdicts = judge_dataset(dataset, missing, chosen, scorer)
         _keep(store, keys, verdicts)
     return _tabulate(dataset, chosen, labelled, known, verdicts)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -91,6 +91,12 @@ class JudgedCaptions:
         return replace(self, references=[[" ".join(group)] for group in self.references])
 
 
+def count_ballots(votes: Iterable[Sequence[float]]) -> Indexes:
+    """Return int64[pairs, 2]: votes for the first, above 0, and for the second, below 0."""
+    counted = [(sum(v > 0 for v in found), sum(v < 0 for v in found)) for found in votes]
+    return np.asarray(counted, np.int64).reshape(-1, 2)
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Two captions of one image, and which of them people prefer."""
@@ -113,6 +119,8 @@ class Pairs:
     """int8[pairs, references]: what people said of each reference; needs one document per pair."""
     answers: Indexes | None = None
     """int64[pairs]: how many people were asked; 0: nobody yet. None: all pairs were judged."""
+    ballots: Mapping[str, Indexes] = field(default_factory=dict)
+    """question -> int64[pairs, 2]: how many voted for the first and for the second, where known."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -123,7 +131,7 @@ class Pairs:
         votes = {question: found.tolist() for question, found in self.votes.items()}
         return _fingerprint(
             self.judged, self.first, self.second, votes, self.kinds, self.systems,
-            self.own_references, self.triplets, self.answers,
+            self.own_references, self.triplets, self.answers, *sorted(self.ballots.items()),
         )  # fmt: skip
 
     @property
@@ -148,6 +156,7 @@ class Pairs:
             own_references=[self.own_references[i] for i in pairs] if self.own_references else (),
             triplets=None if self.triplets is None else self.triplets[pairs],
             answers=None if self.answers is None else self.answers[pairs],
+            ballots={question: found[pairs] for question, found in self.ballots.items()},
         )
 
     def with_own_references(self) -> Pairs:

@@ -14,13 +14,16 @@ AnyMetric: TypeAlias = MetricLike | Measure | Callable[[list[str]], float]
 AnyMetrics: TypeAlias = "AnyMetric | Iterable[AnyMetric] | Mapping[str, AnyMetric] | None"
 
 
-def label_for(dataset: Dataset, metrics: Any) -> dict[str, Any]:
-    """Return what a data set can be judged by: metrics, measures of diversity or known scores."""
+def label_for(dataset: Dataset, metrics: Any, language: str | None = None) -> dict[str, Any]:
+    """Return what a data set can be judged by: metrics, measures of diversity or known scores.
+
+    Metrics given by name get the settings of the language.
+    """
     if isinstance(dataset, Sets):
         return _label_measures(metrics)
     if isinstance(dataset, Systems):
         return _label_known(dataset, metrics)
-    return dict(get_metrics(metrics))
+    return dict(get_metrics(metrics, language=language))
 
 
 def _label_known(dataset: Systems, metrics: Any) -> dict[str, Any]:

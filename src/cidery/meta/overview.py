@@ -207,13 +207,8 @@ def evaluate_all(
             continue
         settings = column.settings.change(resamples=resamples, seed=seed)
         settings = settings.change(protocol=choose_protocol(dataset, None))
-        scorer = CaptionScorer(
-            settings.tokenizer,
-            settings.frequencies,
-            threads,
-            _report_for(name, progress),
-            open_score_cache(cache, settings),
-        )
+        kept = open_score_cache(cache, settings)
+        scorer = CaptionScorer.build(settings, threads, _report_for(name, progress), kept)
         verdicts = judge_dataset(dataset, label_for(dataset, metrics), settings, scorer)
         results[name] = _compare(verdicts, column.statistic)
         signatures[name] = {k: v.signature for k, v in verdicts.items() if k != HUMAN}

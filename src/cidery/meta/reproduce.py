@@ -2,64 +2,32 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from cidery.errors import CideryError, UnreliableWarning
+from cidery.errors import CideryError, SettingError
 from cidery.meta.datasets import read_dataset
-from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate
 from cidery.meta.judging.base import HUMAN
-from cidery.meta.judgments import Dataset, Pairs
-from cidery.meta.published import ABSENT, EXPERIMENTS, Experiment
-from cidery.meta.scoring import CaptionScorer
-from cidery.metrics import METRICS, get_metrics
-from cidery.statistics import Correlation
+from cidery.meta.judgments import Dataset
+from cidery.meta.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
+from cidery.meta.recomputed import (
+    compare_changes,
+    compare_curves,
+    compare_liked,
+    compare_triplets,
+    compare_unigrams,
+    rank_sentences,
+)
+from cidery.metrics import METRICS
 from cidery.store import Report, no_report
 from cidery.text_tables import latex_table, markdown_table
-
-TRIPLET_COLUMNS = {
-    "cider-r": "CIDEr-R",
-    "cider-d": "CIDEr-D",
-    "meteor": "METEOR",
-    "rouge-l": "ROUGE",
-    "bleu-4": "BLEU4",
-}
-"""Ours -> the CIDEr-R authors' file of scores; they print CIDEr times 100, ours is at most 10."""
-CURVE_COLUMNS = {
-    "cider-r": "CIDEr-R",
-    "cider-d": "CIDEr",
-    "meteor": "METEOR",
-    "rouge-l": "ROUGE_L",
-    "bleu-4": "Bleu_4",
-}
-CURVE_POINTS = (1, 5, 48)
-
-
-@dataclass(frozen=True)
-class Line:
-    """A published number and ours."""
-
-    source: str
-    what: str
-    metric: str
-    published: float
-    ours: float | None
-    """None where it could not be computed; the note says why."""
-    note: str = ""
-
-    @property
-    def difference(self) -> float | None:
-        """Ours minus published."""
-        return None if self.ours is None else self.ours - self.published
 
 
 @dataclass(frozen=True)
@@ -71,7 +39,7 @@ class Reproduction:
 
     def header(self) -> list[str]:
         """Return the columns of `cells`."""
-        return ["source", "what", "metric", "published", "ours", "difference", "note"]
+        return ["source", "what", "metric", "published", "ours", "difference", "verdict", "note"]
 
     def cells(self) -> list[list[str]]:
         """Return text cells; a note is told once for the lines that share it, by its number."""
@@ -81,9 +49,10 @@ class Reproduction:
                 line.source,
                 line.what,
                 line.metric,
-                f"{line.published:.1f}",
+                "" if line.published is None else f"{line.published:.1f}",
                 "–" if line.ours is None else f"{line.ours:.1f}",
                 "" if line.difference is None else f"{line.difference:+.1f}",
+                line.verdict,
                 str(numbers.get(line.note, "")),
             ]
             for line in self.lines
@@ -95,12 +64,29 @@ class Reproduction:
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row per number with all digits, for CSV."""
-        return [vars(line) | {"difference": line.difference} for line in self.lines]
+        return [
+            {name: value for name, value in vars(line).items() if name != "finding"}
+            | {"difference": line.difference, "verdict": line.verdict}
+            for line in self.lines
+        ]
+
+    def count_verdicts(self) -> dict[str, int]:
+        """Return how many lines have each verdict, the commonest first."""
+        return dict(Counter(line.verdict for line in self.lines).most_common())
+
+    def summary(self) -> str:
+        """Return how many lines have each verdict, and what the verdicts mean."""
+        counted = ", ".join(f"{name} {count}" for name, count in self.count_verdicts().items())
+        return (
+            f"{len(self.lines)} lines: {counted}; same: within {SAME:g}, close: within {CLOSE:g} "
+            "points; a line without a published number checks what the paper says in words"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return {
             "lines": self.records(),
+            "verdicts": self.count_verdicts(),
             "absent": [{"source": source, "reason": reason} for source, reason in self.absent],
         }
 
@@ -113,7 +99,10 @@ class Reproduction:
         table = markdown_table(self.header(), self.cells(), left=range(3))
         notes = [f"{number}. {note}." for number, note in enumerate(self.notes(), start=1)]
         absent = [f"- {source}: {reason}." for source, reason in self.absent]
-        return "\n".join([table, "", "Notes:", "", *notes, "", "Not here:", "", *absent])
+        counts = f"{self.summary()}."
+        return "\n".join(
+            [table, "", counts, "", "Notes:", "", *notes, "", "Not here:", "", *absent]
+        )
 
     def to_latex(self) -> str:
         """Return a LaTeX tabular (booktabs)."""
@@ -123,6 +112,7 @@ class Reproduction:
 def reproduce(
     path: str | os.PathLike[str],
     *,
+    sources: Sequence[str] = (),
     cache: bool | str | os.PathLike[str] = False,
     threads: int = 0,
     progress: Report = no_report,
@@ -131,6 +121,8 @@ def reproduce(
 
     Args:
         path: a folder with the data sets' folders in it; those that are not there are left out.
+        sources: beginnings of the sources wanted, such as `CIDEr-R` or `CIDEr, 7.2`; by default
+            all.
         cache: as in `evaluate`.
         threads: 0 means one per core.
         progress: as in `evaluate`.
@@ -140,19 +132,52 @@ def reproduce(
     ```
     """
     datasets = _read_all(path)
+    tasks = [
+        (source, name, compute)
+        for source, name, compute in _list_tasks(Path(path), datasets, cache, threads)
+        if source.startswith(tuple(sources) or "")
+    ]
+    if not tasks:
+        known = ", ".join(dict.fromkeys(task[0] for task in _list_tasks(Path(path), datasets)))
+        raise SettingError(f"no source begins with {' or '.join(sources)}; there are: {known}")
     lines: list[Line] = []
-    for done, experiment in enumerate(EXPERIMENTS):
-        progress(f"{experiment.source}: {experiment.dataset}", done / len(EXPERIMENTS))
-        if experiment.dataset in datasets:
-            dataset = datasets[experiment.dataset]
-            lines += _run(experiment, dataset, cache=cache, threads=threads)
-    if "pascal-50s" in datasets:
-        lines += _rank_sentences(datasets["pascal-50s"], threads)
-    if "cider-r-triplets" in datasets:
-        lines += _compare_triplets(datasets["cider-r-triplets"], Path(path), threads)
-    if "abstract-50s" in datasets:
-        lines += _compare_curve(datasets["abstract-50s"], Path(path), threads)
-    return Reproduction(tuple(lines))
+    for done, (source, name, compute) in enumerate(tasks):
+        progress(f"{source}: {name}", done / len(tasks))
+        lines += compute()
+    absent = tuple(one for one in ABSENT if one[0].startswith(tuple(sources) or ""))
+    return Reproduction(tuple(lines), absent)
+
+
+def _list_tasks(
+    path: Path,
+    datasets: Mapping[str, Any],
+    cache: bool | str | os.PathLike[str] = False,
+    threads: int = 0,
+) -> list[tuple[str, str, Callable[[], Iterable[Line]]]]:
+    """Return source, data set and what computes its lines, for the data sets that are here."""
+    how: dict[str, Any] = {"cache": cache, "threads": threads}
+    compute: Callable[[], Iterable[Line]]
+    found: list[tuple[str, str, Callable[[], Iterable[Line]]]] = [
+        (one.source, one.dataset, partial(_run, one, datasets[one.dataset], **how))
+        for one in EXPERIMENTS
+        if one.dataset in datasets
+    ]
+    if pascal := datasets.get("pascal-50s"):
+        found.append(("CIDEr, 7.1", pascal.name, partial(compare_unigrams, pascal, **how)))
+        if "preference" in pascal.votes:  # which the authors' MATLAB files do not have
+            compute = partial(compare_liked, pascal, **how)
+            found.append(("CIDEr, Appendix III", pascal.name, compute))
+        compute = partial(rank_sentences, pascal, threads)
+        found.append(("CIDEr, 8 and Appendix IV", pascal.name, compute))
+    if triplets := datasets.get("cider-r-triplets"):
+        compute = partial(compare_triplets, triplets, path, threads)
+        found.append(("CIDEr-R, Table 3", triplets.name, compute))
+    for fifty in (datasets.get("pascal-50s"), datasets.get("abstract-50s")):
+        if fifty:
+            compute = partial(compare_curves, fifty, path, **how)
+            found.append(("CIDEr-R, Figure 3, authors' curves", fifty.name, compute))
+    found.append(("Diversity, Table 1", "its captions", partial(compare_changes, threads)))
+    return found
 
 
 def _read_all(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -175,7 +200,7 @@ def _run(experiment: Experiment, dataset: Dataset, **settings: Any) -> Iterator[
     reasons: dict[str, str] = {}
     # METEOR may lack its data, SPICE its parser: one by one, so that others still run.
     for name in names:
-        if name not in METRICS and experiment.dataset != "coco-2015":
+        if name.partition(":")[0] not in METRICS and experiment.dataset != "coco-2015":
             reasons[name] = f"{name} is not built in"
             continue
         try:
@@ -194,75 +219,4 @@ def _run(experiment: Experiment, dataset: Dataset, **settings: Any) -> Iterator[
                 value,
                 None if found is None else 100 * found,
                 reasons.get(metric, experiment.note),
-            )
-
-
-def _rank_sentences(dataset: Pairs, threads: int, images: int = 100) -> Iterator[Line]:
-    """CIDEr, section 8: CIDEr and CIDEr-D rank an image's own sentences nearly alike."""
-    from cidery.diversity import score_references
-
-    references = {
-        image: list(group[:48]) for image, group in enumerate(dataset.judged.references[:images])
-    }
-    each = score_references(references, ["cider", "cider-d"], threads=threads).each
-    sizes = np.cumsum([len(group) for group in references.values()])[:-1]
-    pairs = zip(*(np.split(each[name], sizes) for name in ("cider", "cider-d")), strict=True)
-    found = [Correlation.build(one, other)()["spearman"] for one, other in pairs]
-    yield Line(
-        "CIDEr, 8 and Appendix IV",
-        f"pascal-50s, ranks of 48 sentences of an image, mean of {images} images: spearman",
-        "cider, cider-d",
-        94.0,
-        100 * float(np.mean(found)),
-        "Over which sentences the paper ranks is not said; here each image's own, each against the "
-        "others",
-    )
-
-
-def _compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]:
-    """CIDEr-R, Table 3: the scores of each of the 15 triplets."""
-    (file,) = locate(path, "toy_candidate_classification_results.csv", folder="cider_r")
-    with file.open(encoding="utf-8", newline="") as opened:
-        published = {int(row["key"]): row for row in csv.DictReader(opened)}
-    names = [name for name in TRIPLET_COLUMNS if name in METRICS]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreliableWarning)  # these 15 documents are meant
-        each = CaptionScorer(threads=threads).score(dataset.judged, get_metrics(names)).each
-    for name in names:
-        for sides, candidate in ((dataset.first, "CC"), (dataset.second, "IC")):
-            for item, row in enumerate(sides):
-                yield Line(
-                    "CIDEr-R, Table 3",
-                    f"triplet {item + 1}, {candidate}: score",
-                    name,
-                    float(published[item][f"{TRIPLET_COLUMNS[name]} {candidate}"]),
-                    100 * float(each[name][row]),
-                    "Published to all digits in the authors' files",
-                )
-
-
-def _compare_curve(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]:
-    """CIDEr-R, Figure 3's protocol on ABSTRACT-50S: fewer references, and only their votes."""
-    try:
-        (file,) = locate(path, "abstract_50S.csv", folder="cider_r")
-    except CideryError:
-        return
-    with file.open(encoding="utf-8", newline="") as opened:
-        published = {int(row["n_ref"]): row for row in csv.DictReader(opened)}
-    names = [name for name in CURVE_COLUMNS if name in METRICS]
-    for count in CURVE_POINTS:
-        votes = np.asarray(dataset.triplets)[:, :count].sum(axis=1, dtype=np.int64)
-        shortened = replace(
-            dataset, judged=dataset.judged.draw(count, None), votes={"triplets": votes}
-        )
-        found = evaluate(shortened, names, threads=threads, resamples=0).results
-        for name in names:
-            yield Line(
-                "CIDEr-R, authors' curves",
-                f"abstract-50s, references and their votes, {count} of them: accuracy",
-                name,
-                100 * float(published[count][CURVE_COLUMNS[name]]),
-                100 * found[name]["accuracy"],
-                "The authors draw references at random and count only the drawn ones' votes; here "
-                "the first ones",
             )

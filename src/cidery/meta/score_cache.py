@@ -18,10 +18,16 @@ from zipfile import BadZipFile
 import numpy as np
 
 from cidery._version import __version__
+from cidery.diversity import Measure
 from cidery.meta.judgments import JudgedCaptions
 from cidery.metrics import Metric, is_built_in
 from cidery.statistics import Floats
 from cidery.store import write_atomically
+
+
+def can_be_named(metric: Metric | Measure) -> bool:
+    """Tell whether a signature names all that a result depends on."""
+    return "unknown" not in metric.data_settings().values()
 
 
 @dataclass(frozen=True)
@@ -34,11 +40,11 @@ class ScoreCache:
         self,
         judged: JudgedCaptions,
         metric: Metric,
-        settings: tuple[str, str],
+        settings: tuple[str, ...],
         counts: Sequence[int],
     ) -> str | None:
         """Return a digest; None for metrics whose code the version does not cover."""
-        if not is_built_in(metric):
+        if not is_built_in(metric) or not can_be_named(metric):
             return None
         parts = {
             "data": judged.fingerprint,

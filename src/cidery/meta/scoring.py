@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import numpy as np
 
 from cidery.captions.corpus import Corpus
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import Tokenizer, get_tokenizer
 from cidery.captions.workspace import Workspace
+from cidery.captions.writing import warn_of_writing
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.score_cache import ScoreCache
+from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
-from cidery.scoring.scorer import FrequenciesLike, Scorer, sign, tokenize_references
+from cidery.scoring.scorer import (
+    FrequenciesLike,
+    Scorer,
+    find_english,
+    read_frequencies,
+    sign,
+    tokenize_references,
+)
 from cidery.statistics import Floats
 from cidery.store import Report, no_report, report_to
 
@@ -43,12 +54,24 @@ class ScoresByReference:
 class CaptionScorer:
     """Scores judged captions with one tokenizer and one choice of frequencies."""
 
-    tokenizer: TokenizerLike = "ptb"
+    tokenizer: Tokenizer = field(default_factory=lambda: get_tokenizer("ptb"))
     frequencies: FrequenciesLike = "references"
     """`references`: those of the judged captions' documents."""
     threads: int = 0
     progress: Report = no_report
     cache: ScoreCache | None = None
+
+    @classmethod
+    def build(
+        cls,
+        settings: Settings,
+        threads: int = 0,
+        progress: Report = no_report,
+        cache: ScoreCache | None = None,
+    ) -> CaptionScorer:
+        """Take tokenizer, language and frequencies from settings."""
+        tokenizer = choose_tokenizer(settings.tokenizer, settings.language)
+        return cls(tokenizer, settings.frequencies, threads, progress, cache)
 
     def score(
         self,
@@ -67,6 +90,7 @@ class CaptionScorer:
         if not missing:
             return known
         self.progress(f"scoring by {', '.join(missing)}", 0.0)
+        self._warn(judged, missing)
         scorer = self._build(judged, missing)
         with report_to(self.progress):
             table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
@@ -84,13 +108,9 @@ class CaptionScorer:
         self, judged: JudgedCaptions, metrics: Mapping[str, Metric], counts: Sequence[int]
     ) -> dict[str, str]:
         """Return label -> key of the scores that may be kept."""
-        if (
-            self.cache is None
-            or not isinstance(self.tokenizer, str)
-            or not isinstance(self.frequencies, str)
-        ):
+        if self.cache is None or not isinstance(self.frequencies, str):
             return {}
-        settings = (self.tokenizer, self.frequencies)
+        settings = (self.tokenizer.id, self.tokenizer.language or "", self.frequencies)
         found = {
             label: self.cache.make_key(judged, metric, settings, counts)
             for label, metric in metrics.items()
@@ -142,11 +162,21 @@ class CaptionScorer:
         )
         return replace(self, frequencies=counted)
 
+    def _warn(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> None:
+        """Warn of captions that the tokenizer cannot cut."""
+        files = {
+            "captions": list(judged.captions),
+            "references": list(chain.from_iterable(judged.references)),
+        }
+        warn_of_writing(
+            files, self.tokenizer, find_english(metrics, read_frequencies(self.frequencies))
+        )
+
     def _build(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> Scorer:
         return Scorer.build(
             Corpus.from_references([list(group) for group in judged.references]),
             metrics,
-            tokenizer=get_tokenizer(self.tokenizer),
+            tokenizer=self.tokenizer,
             frequencies=self.frequencies,
             threads=self.threads,
         )

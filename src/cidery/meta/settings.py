@@ -16,6 +16,7 @@ ProtocolName: TypeAlias = Literal[
     "preference",
     "references",
     "human",
+    "liked",
     "wins",
     "ratings",
     "systems",
@@ -123,7 +124,16 @@ class Settings:
         Help("Bootstrap samples of images for 95 % intervals; 0 leaves intervals out.", "COUNT"),
     ] = 200
     seed: Annotated[int, Help("Seed of draws, samples and resampling.", "NUMBER")] = 0
-    tokenizer: Annotated[str, Help("How captions are split into words; as in `score`.")] = "ptb"
+    tokenizer: Annotated[
+        str | None,
+        Help(
+            "How captions are split into words; as in `score`. Default: that of the language, or "
+            "ptb."
+        ),
+    ] = None
+    language: Annotated[
+        str | None, Help("The captions' language, such as pt; as in `score`.", "CODE")
+    ] = None
     frequencies: Annotated[
         str,
         Help("What CIDEr's weights are counted on, as in `score`; references: the data set's own."),

@@ -16,7 +16,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from cidery.statistics import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cidery.captions.languages import Language
     from cidery.metrics.explanations import Shares
 
 Faithful: TypeAlias = Literal["coco", "paper"]
@@ -185,6 +186,11 @@ class Metric(ABC):
         """Return the metrics of this class that have a name: one, with the default settings."""
         return (cls(),)
 
+    @classmethod
+    def fit_language(cls, language: Language) -> dict[str, Any]:  # noqa: ARG003
+        """Return settings that go with a language, for metrics that are asked for by name."""
+        return {}
+
     @property
     @abstractmethod
     def name(self) -> str:
@@ -261,6 +267,11 @@ class Metric(ABC):
                 sums[word] = sums.get(word, 0.0) + span.value
             pieces.append(sums)
         return pieces
+
+    @property
+    def made_for(self) -> str | None:
+        """The language whose captions it can judge, where it is one only."""
+        return self.data_language
 
     @property
     def stems(self) -> str | None:

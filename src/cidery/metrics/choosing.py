@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, TypeAlias
 
-from cidery.captions.languages import get_language
+from cidery.captions.languages import Language, get_language
 from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
 from cidery.metrics.builtin import FAMILIES, METRICS, find_members
@@ -41,7 +41,8 @@ def get_metrics(
         metrics: names, families, `name:setting=value,…`, Metric objects, functions
             `f(candidate, references) -> float`, or a mapping of labels to these.
         faithful: for those given by name that know both modes; it does not enter labels.
-        language: for those given by name that stem: the stemmer of that language, or none.
+        language: for those given by name: the stemmer of that language, or none, where they stem,
+            and what else goes with it, such as stop words.
 
     ```python
     list(get_metrics(["bleu", "cider-d:sigma=4"]))   # ["bleu-1", …, "bleu-4", "cider-d:sigma=4"]
@@ -49,7 +50,7 @@ def get_metrics(
     """
     if metrics is None:
         metrics = DEFAULT
-    presets = _find_presets(faithful, language)
+    presets = _Presets(faithful, None if language is None else get_language(language))
     if isinstance(metrics, Mapping):
         labelled = {label: _find_one(label, given, presets) for label, given in metrics.items()}
     else:
@@ -59,12 +60,20 @@ def get_metrics(
     return labelled
 
 
-def _find_presets(faithful: Faithful | None, language: str | None) -> dict[str, Any]:
-    """Return settings for all metrics that have them, unless others are asked for."""
-    presets: dict[str, Any] = {} if faithful is None else {"faithful": faithful}
-    if language is not None:
-        presets["stemmer"] = get_language(language).stemmer
-    return presets
+@dataclasses.dataclass(frozen=True)
+class _Presets:
+    """What all metrics given by name are set to, unless something else is asked for."""
+
+    faithful: Faithful | None
+    language: Language | None
+
+    def choose(self, metric: Metric) -> dict[str, Any]:
+        """Return the settings that a metric has."""
+        settings: dict[str, Any] = {} if self.faithful is None else {"faithful": self.faithful}
+        if self.language is not None:
+            settings |= {"stemmer": self.language.stemmer} | metric.fit_language(self.language)
+        known = {f.name for f in dataclasses.fields(metric) if f.init}
+        return {key: value for key, value in settings.items() if key in known}
 
 
 def list_metrics() -> tuple[dict[str, Metric], list[PluginError]]:
@@ -91,9 +100,7 @@ class _Request:
     """None: its name, and what tells it apart from others of that name."""
 
 
-def _find_all(
-    metrics: MetricLike | Iterable[MetricLike], presets: Mapping[str, Any]
-) -> list[_Request]:
+def _find_all(metrics: MetricLike | Iterable[MetricLike], presets: _Presets) -> list[_Request]:
     if isinstance(metrics, str | Metric) or callable(metrics):
         metrics = [metrics]
     if not isinstance(metrics, Iterable):
@@ -106,7 +113,7 @@ def _find_all(
     return requests
 
 
-def _find_one(label: str, given: MetricLike, presets: Mapping[str, Any]) -> Metric:
+def _find_one(label: str, given: MetricLike, presets: _Presets) -> Metric:
     if not isinstance(label, str):
         raise SettingError(f"the label of a metric is text, not {label!r}")
     found = _find(given, presets)
@@ -115,7 +122,7 @@ def _find_one(label: str, given: MetricLike, presets: Mapping[str, Any]) -> Metr
     return found[0].metric
 
 
-def _find(given: MetricLike, presets: Mapping[str, Any]) -> list[_Request]:
+def _find(given: MetricLike, presets: _Presets) -> list[_Request]:
     if isinstance(given, Metric):
         return [_Request(given, None)]
     if isinstance(given, str):
@@ -131,15 +138,13 @@ def _wrong_kind(given: object) -> SettingError:
     return SettingError(f"a metric is a name, a Metric or a function, not {type(given).__name__}")
 
 
-def _find_named(given: str, presets: Mapping[str, Any]) -> list[_Request]:
-    name, _, text = given.partition(":")
-    pairs = dict(_split_pair(pair, given) for pair in text.split(",")) if text else {}
+def _find_named(given: str, presets: _Presets) -> list[_Request]:
+    name, pairs = split_settings(given)
     requests = []
     for member in find_members(name):
         metric = METRICS[member] if member in METRICS else _find_foreign(member)
-        asked = _read_settings(metric, pairs)
-        known = {f.name for f in dataclasses.fields(metric) if f.init}
-        preset = {key: value for key, value in presets.items() if key in known}
+        asked = read_settings(metric, pairs)
+        preset = presets.choose(metric)
         if asked or preset:
             metric = _vary(metric, preset | asked)
         if metric.name != member:
@@ -224,6 +229,17 @@ def _needs_nothing(kind: type[Metric]) -> bool:
     )
 
 
+def split_settings(given: str) -> tuple[str, dict[str, str]]:
+    """Return a name and its settings, of `name:setting=value,…`.
+
+    ```python
+    split_settings("cider-d:sigma=4,n=2")   # ("cider-d", {"sigma": "4", "n": "2"})
+    ```
+    """
+    name, _, text = given.partition(":")
+    return name, dict(_split_pair(pair, given) for pair in text.split(",")) if text else {}
+
+
 def _split_pair(pair: str, given: str) -> tuple[str, str]:
     key, equals, value = pair.partition("=")
     if not equals:
@@ -231,7 +247,8 @@ def _split_pair(pair: str, given: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _read_settings(metric: Metric, pairs: Mapping[str, str]) -> dict[str, Any]:
+def read_settings(metric: Any, pairs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings of a metric, or of a measure of diversity, as what they are declared."""
     if pairs and isinstance(metric, FunctionMetric):
         raise SettingError(f"{metric.name} is a function and has no settings")
     kinds = typing.get_type_hints(type(metric)) if pairs else {}

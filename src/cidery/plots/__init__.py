@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cidery.plots.agreement import plot_correlations, plot_references
+    from cidery.plots.agreement import plot_correlations, plot_references, plot_wins
     from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
     from cidery.plots.diversity import (
         plot_counts,
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         plot_tradeoff,
     )
     from cidery.plots.figures import FORMATS, new_figure, save_figures
+    from cidery.plots.lengths import plot_lengths
+    from cidery.plots.measures import plot_ranks, plot_vocabulary
     from cidery.plots.overview import plot_overview
     from cidery.plots.scenes import plot_scene
     from cidery.plots.slices import plot_slices
@@ -34,13 +36,17 @@ _MODULES = {
     "plot_counts": "diversity",
     "plot_diversity": "diversity",
     "plot_f_scores": "diversity",
+    "plot_lengths": "lengths",
     "plot_map": "captions",
     "plot_radar": "captions",
+    "plot_ranks": "measures",
     "plot_references": "agreement",
     "plot_scene": "scenes",
     "plot_overview": "overview",
     "plot_slices": "slices",
     "plot_tradeoff": "diversity",
+    "plot_vocabulary": "measures",
+    "plot_wins": "agreement",
     "plot_word_frequencies": "captions",
     "save_figures": "figures",
 }
@@ -53,13 +59,17 @@ __all__ = [
     "plot_counts",
     "plot_diversity",
     "plot_f_scores",
+    "plot_lengths",
     "plot_map",
     "plot_overview",
     "plot_radar",
+    "plot_ranks",
     "plot_references",
     "plot_scene",
     "plot_slices",
     "plot_tradeoff",
+    "plot_vocabulary",
+    "plot_wins",
     "plot_word_frequencies",
     "save_figures",
 ]

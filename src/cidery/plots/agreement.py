@@ -1,4 +1,4 @@
-"""Figures of agreement with people: accuracy by number of references, scores against ratings.
+"""Figures of agreement with people: accuracy by number of references, scores, wins of systems.
 
 Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
 extra `plots`.
@@ -15,12 +15,14 @@ import numpy as np
 
 from cidery.errors import SettingError
 from cidery.meta.agreement import Agreement
-from cidery.plots.figures import line_styles, new_figure
+from cidery.meta.judging.base import HUMAN
+from cidery.plots.figures import COLOURS, line_styles, new_figure
 from cidery.statistics import Correlation, Floats
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+HATCHES = (None, "...", "xxx")
 FEW_LINES = 4
 """Up to so many lines have their intervals drawn; more would hide each other."""
 FEW_LEVELS = 10
@@ -70,6 +72,53 @@ def plot_references(agreements: Agreement | Mapping[str, Agreement]) -> Figure:
             axes.grid(axis="y")
         all_axes[0].set_ylabel("accuracy, %")
         figure.legend(drawn.values(), drawn.keys(), loc="outside right center")
+    return figure
+
+
+def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
+    """Draw the share of its pairs that each system wins, by people and by metrics, as bars.
+
+    The CIDEr paper's Figure 4. Systems that people prefer stand first; `balanced` counts every
+    opponent alike, however often two systems meet.
+
+    ```python
+    plot_wins(evaluate(dataset, ["cider", "bleu-4"], protocol="wins"))
+    ```
+    """
+    people = agreement.results.get(HUMAN, {})
+    start = "balanced_" if balanced else "wins_"
+    shares = {name[len(start) :]: share for name, share in people.items() if name.startswith(start)}
+    if not shares:
+        raise SettingError('there are no wins of systems to draw; evaluate with protocol="wins"')
+    systems = sorted(shares, key=lambda name: -shares[name])
+    labels = [HUMAN, *(label for label in agreement.results if label != HUMAN)]
+    width = 0.8 / len(labels)
+    coefficient = "pearson_balanced" if balanced else "pearson"
+    with new_figure(max(4.6, 2.2 + 0.15 * len(systems) * (len(labels) + 1)), 3.4) as figure:
+        axes = figure.add_subplot()
+        axes.grid(True, axis="y")
+        axes.axhline(50, color="0.55", linewidth=0.8, linestyle="--")
+        for place, label in enumerate(labels):
+            found = agreement.results[label]
+            r = found.get(coefficient)
+            axes.bar(
+                np.arange(len(systems)) + (place - (len(labels) - 1) / 2) * width,
+                [100 * found[f"{start}{name}"] for name in systems],
+                width,
+                label="people" if label == HUMAN else f"{label}, r = {r:.2f}",
+                color="white" if label == HUMAN else COLOURS[(place - 1) % len(COLOURS)],
+                edgecolor="black",
+                linewidth=0.6,
+                hatch="///" if label == HUMAN else HATCHES[(place - 1) // len(COLOURS) % 3],
+            )
+        axes.set_xticks(range(len(systems)), systems, parse_math=False)
+        if max(map(len, systems)) > 10 or len(systems) > 8:
+            for text in axes.get_xticklabels():
+                text.set(rotation=35, ha="right", rotation_mode="anchor")
+        axes.tick_params(axis="x", length=0)
+        axes.set_xlabel("system")
+        axes.set_ylabel("pairs won, %, opponents alike" if balanced else "pairs won, %")
+        figure.legend(loc="outside right upper")
     return figure
 
 

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 from cidery.diversity import DiversityComparison
 from cidery.diversity.comparison import HUMANS
-from cidery.errors import InputError, SettingError
+from cidery.errors import SettingError
 from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
-from cidery.plots.figures import (
-    COLOURS,
-    LINES,
-    new_figure,
-    point_styles,
-    require_some,
+from cidery.plots.figures import COLOURS, LINES, new_figure, point_styles
+from cidery.plots.measures import (
+    check_tables,
+    draw_systems,
+    plot_ranks,
+    plot_vocabulary,
+    spell_measure,
 )
-from cidery.plots.labels import label_points
 from cidery.scoring.tables import ScoreTable
 
 if TYPE_CHECKING:
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 def plot_diversity(comparison: DiversityComparison) -> dict[str, Figure]:
     """Draw every figure that there are data for, by name.
 
-    `tradeoff`, `f` and `counts` need references and Self-CIDEr.
+    `tradeoff`, `f` and `counts` need references and Self-CIDEr; `vocabulary` and `ranks` need two
+    systems, Self-CIDEr, and the vocabulary or another measure.
 
     ```python
     save_figures(plot_diversity(compare_diversity({"ours": sets}, details=True)), "ours.pdf")
@@ -45,9 +46,22 @@ def plot_diversity(comparison: DiversityComparison) -> dict[str, Figure]:
         figures["tradeoff"] = plot_tradeoff(comparison.tables)
         figures["f"] = plot_f_scores(comparison.tables)
         figures["counts"] = plot_counts(details.curves)
+    figures |= _plot_measures(comparison.tables)
     figures["words"] = plot_word_frequencies(details.words)
     figures["radar"] = plot_radar(details.topics)
     figures["map"] = plot_map(details.map)
+    return figures
+
+
+def _plot_measures(tables: Mapping[str, ScoreTable]) -> dict[str, Figure]:
+    """Draw systems by several measures, where there are systems and measures to compare."""
+    shared = set.intersection(*({*table.corpus} for table in tables.values()))
+    figures: dict[str, Figure] = {}
+    if len(tables) > 1 and "self-cider" in shared:
+        if "vocabulary" in shared:
+            figures["vocabulary"] = plot_vocabulary(tables)
+        if other := next((name for name in ("mbleu-mix", "lsa") if name in shared), None):
+            figures["ranks"] = plot_ranks(tables, ("self-cider", other))
     return figures
 
 
@@ -63,29 +77,12 @@ def plot_tradeoff(
     plot_tradeoff({"ours": ours, "humans": humans})
     ```
     """
-    _check_tables(tables, measure, "accuracy")
+    check_tables(tables, measure, "accuracy")
     with new_figure(5.2, 3.9) as figure:
         axes = figure.add_subplot()
-        axes.grid(True)
-        points = []
-        for (name, table), style in zip(tables.items(), point_styles(tables, humans), strict=True):
-            across, up = table.interval("accuracy"), table.interval(measure)
-            axes.errorbar(
-                across.score,
-                up.score,
-                xerr=[[across.score - across.low], [across.high - across.score]],
-                yerr=[[up.score - up.low], [up.high - up.score]],
-                fmt="none",
-                ecolor="0.65",
-                elinewidth=0.8,
-                zorder=2,
-            )
-            axes.plot(across.score, up.score, linestyle="none", zorder=3, **style)
-            points.append((across, up, name))
-        axes.margins(0.16)
         axes.set_xlabel(f"accuracy (mean {_accuracy_metric(tables)} with the references)")
-        axes.set_ylabel(f"diversity ({_spell(measure)})")
-        label_points(figure, axes, points)
+        axes.set_ylabel(f"diversity ({spell_measure(measure)})")
+        draw_systems(figure, axes, tables, "accuracy", measure, humans)
     return figure
 
 
@@ -96,7 +93,7 @@ def plot_f_scores(tables: Mapping[str, ScoreTable], *, humans: str = HUMANS) -> 
     plot_f_scores({"ours": ours, "humans": humans})
     ```
     """
-    _check_tables(tables, "f")
+    check_tables(tables, "f")
     ordered = sorted(tables, key=lambda name: tables[name].corpus["f"])
     with new_figure(5.2, 0.9 + 0.34 * len(ordered)) as figure:
         axes = figure.add_subplot()
@@ -144,7 +141,7 @@ def plot_counts(
     ```
     """
     for tables in curves.values():
-        _check_tables({str(count): table for count, table in tables.items()}, *measures)
+        check_tables({str(count): table for count, table in tables.items()}, *measures)
     with new_figure(5.2, 3.6) as figure:
         from matplotlib.lines import Line2D
 
@@ -166,30 +163,14 @@ def plot_counts(
             for name, style in zip(curves, styles, strict=True)
         ]
         lines = [
-            Line2D([], [], color="black", linestyle=line, label=_spell(measure))
+            Line2D([], [], color="black", linestyle=line, label=spell_measure(measure))
             for measure, line in zip(measures, cycle(LINES))
         ]
         figure.legend(handles=systems + lines, loc="outside right upper")
     return figure
 
 
-def _spell(measure: str) -> str:
-    names = {"self-cider": "Self-CIDEr", "lsa": "LSA", "cider-d": "CIDEr-D", "cider": "CIDEr"}
-    return names.get(measure, measure)
-
-
 def _accuracy_metric(tables: Mapping[str, ScoreTable]) -> str:
     """Return what accuracy was measured with: `accuracy|metric:cider-d|…` says."""
     signature = next(iter(tables.values())).signatures["accuracy"]
-    return _spell(signature.partition("metric:")[2].partition("|")[0])
-
-
-def _check_tables(tables: Mapping[str, ScoreTable], *columns: str) -> None:
-    require_some(tables)
-    for name, table in tables.items():
-        lacking = [column for column in columns if column not in table.corpus]
-        if lacking:
-            raise InputError(
-                f"the table of {name!r} has no {lacking[0]!r}; pass tables of "
-                "measure_diversity(…, references=…) with that measure"
-            )
+    return spell_measure(signature.partition("metric:")[2].partition("|")[0])

@@ -9,7 +9,7 @@ from cidery.statistics.correlation import (
     pool_share,
     williams_test,
 )
-from cidery.statistics.planning import order_evenly, plan_images
+from cidery.statistics.planning import forecast_answers, order_evenly, plan_images
 from cidery.statistics.prediction_powered import (
     Estimate,
     Sample,
@@ -55,6 +55,7 @@ __all__ = [
     "draw_part",
     "draw_sums",
     "estimate_contrast",
+    "forecast_answers",
     "holm",
     "order_evenly",
     "paired_test",

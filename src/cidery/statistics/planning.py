@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.errors import SettingError
+from cidery.statistics.prediction_powered import Estimate, p_of_distance
 from cidery.statistics.resampling import Floats
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+FORECAST_STEPS = 100
 
 
 def plan_images(
@@ -59,6 +62,66 @@ def plan_images(
     needed += normal.inv_cdf((1 + confidence) / 2) ** 2 / 2 if spread else 0
     needed = float(math.ceil(needed - 1e-9))
     return math.inf if needed > images else max(needed, 2.0)
+
+
+def forecast_answers(
+    found: Estimate,
+    *,
+    answers: int,
+    most: int,
+    items: int,
+    judged_images: int,
+    images: int,
+    scatter: float = 0.0,
+    null: float = 0.0,
+    horizon: int | None = None,
+    comparisons: int = 1,
+) -> int | None:
+    """Return how many more answers decide a comparison if it goes on as it looks now.
+
+    People answer every item once before any item a second time. So answers first reach new images;
+    when all have some, they only make the answers on each image more certain. None: not even `most`
+    answers decide it.
+
+    ```python
+    from cidery.statistics import Sample, estimate_contrast
+
+    rng = np.random.default_rng(0)
+    answers = np.where(np.arange(100) < 50, rng.normal(0.2, 1, 100), np.nan)
+    found = estimate_contrast([Sample(answers, None, np.arange(100))])
+    forecast_answers(found, answers=50, most=300, items=100, judged_images=50, images=100)
+    ```
+
+    Args:
+        found: the comparison as it is now.
+        answers: that it is made of.
+        most: answers that there can be.
+        items: that people are asked about, judged or not.
+        judged_images: images with answers.
+        images: with and without.
+        scatter: standard deviation of different people's answers to the same item.
+        null: the value that is to be told from.
+        horizon: as the estimate was made with.
+        comparisons: that are made together; p-values are multiplied by their number.
+    """
+    # Variance at n of N images: spread² · ((1 - r²) / n + r² / N), see PPI++.
+    spread = judged_images * found.error_without**2
+    explained = 1 - (found.error / found.error_without) ** 2 if found.error_without else 0.0
+    left = 1 - judged_images / images
+    correlation = min(1.0, max(0.0, explained) / left) if left > 0 else 0.0
+    each_image = items / images
+    each_item = answers / (judged_images * each_image)
+    distance = abs(found.value - null)
+    steps = np.unique(np.linspace(answers, most, FORECAST_STEPS).round().astype(int))
+    for count in map(int, steps):
+        reached = min(images, max(judged_images, round(count / each_image)))
+        people = max(each_item, count / (reached * each_image))
+        now = max(spread - scatter**2 * (1 / each_item - 1 / people) / each_image, 0.0)
+        error = math.sqrt(now * ((1 - correlation) / reached + correlation / images))
+        p = p_of_distance(distance, error, max(1, reached - 2), reached, horizon)
+        if p * comparisons <= 1 - found.confidence:
+            return max(1, count - answers)
+    return None
 
 
 def order_evenly(predictions: Floats, seed: int = 0) -> NDArray[np.int64]:

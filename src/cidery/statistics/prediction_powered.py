@@ -198,7 +198,7 @@ def estimate_contrast(
     low, high = centre - width, centre + width
     if bounds is not None:
         low, high = max(low, bounds[0]), min(high, bounds[1])
-    p = _p_value(abs(centre - null), error, freedom, parts.groups, horizon)
+    p = p_of_distance(abs(centre - null), error, freedom, parts.groups, horizon)
     return Estimate(
         value, low, high, confidence, error, without, chosen, parts.judged, p, adjusted_p=p
     )
@@ -277,9 +277,10 @@ def _mixture(alpha: float, horizon: int) -> float:
     return (logarithm + math.log(logarithm + 1)) / horizon
 
 
-def _p_value(
+def p_of_distance(
     distance: float, error: float, freedom: int, groups: int, horizon: int | None
 ) -> float:
+    """Return the p-value of a distance from the null, two-sided; with a horizon, for all times."""
     if error == 0:
         return 1.0 if distance == 0 else 0.0
     if horizon is None:

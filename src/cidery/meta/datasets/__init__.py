@@ -15,6 +15,7 @@ from cidery.meta.datasets.flickr8k import read_flickr8k_crowd, read_flickr8k_exp
 from cidery.meta.datasets.foil import read_foil
 from cidery.meta.datasets.generic import build_judgments, read_judgments
 from cidery.meta.datasets.polaris import read_nebula, read_polaris
+from cidery.meta.datasets.pracegover import read_pracegover_triplets
 from cidery.meta.datasets.thumb import read_thumb
 from cidery.meta.datasets.triplets import read_cider_r_triplets
 from cidery.meta.datasets.vatex import read_vatex_eval
@@ -30,6 +31,7 @@ DATASETS: Mapping[str, Callable[[str | os.PathLike[str]], Dataset]] = MappingPro
         "composite": read_composite,
         "coco-2015": read_coco_2015,
         "cider-r-triplets": read_cider_r_triplets,
+        "pracegover-triplets": read_pracegover_triplets,
         "thumb": read_thumb,
         "polaris": read_polaris,
         "nebula": read_nebula,

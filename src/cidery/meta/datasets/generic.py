@@ -23,7 +23,15 @@ import numpy as np
 
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_records, read_table
-from cidery.meta.judgments import Dataset, Indexes, JudgedCaptions, Pairs, Ratings, Sets
+from cidery.meta.judgments import (
+    Dataset,
+    Indexes,
+    JudgedCaptions,
+    Pairs,
+    Ratings,
+    Sets,
+    count_ballots,
+)
 from cidery.statistics import Floats
 
 NAME = "judgments"
@@ -176,6 +184,11 @@ def _read_pairs(records: list[Record], references: dict[str, list[str]]) -> Pair
         kinds=[str(kind) for kind in _optional(records, "kind", lambda r: r.text("kind"))],
         systems=_optional(records, "systems", _read_systems),  # type: ignore[arg-type]
         answers=answers,
+        ballots={
+            "preference": count_ballots(
+                _read_answers(record, "votes", "vote") for record in records
+            )
+        },
     )
 
 

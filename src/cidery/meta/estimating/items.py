@@ -119,11 +119,11 @@ def predict(
 
     Ranks, so that no metric's scale matters; of pairs, ranks of the differences with their signs.
     """
-    labelled = label_for(dataset, metrics)
+    labelled = label_for(dataset, metrics, settings.language)
     if PEOPLE in labelled:
         raise SettingError(f"a metric cannot be called {PEOPLE!r} here; name it otherwise")
     kept = open_score_cache(cache, settings)
-    scorer = CaptionScorer(settings.tokenizer, settings.frequencies, threads, progress, kept)
+    scorer = CaptionScorer.build(settings, threads, progress, kept)
     scored = scorer.score(dataset.judged, labelled)
     predictions = {}
     for label, scores in scored.each.items():

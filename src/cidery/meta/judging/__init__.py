@@ -7,6 +7,8 @@
 | `references` | pairs     | how does that depend on the number of references?                     |
 | `human`      | triplets  | how well do people predict each other's majority, and how well do     |
 |              |           | metrics?                                                              |
+| `liked`      | pairs     | where the caption that is liked is not the human-like one, which does |
+|              |           | a metric choose?                                                      |
 | `wins`       | pairs     | do systems win as often by the metric as by people?                   |
 | `ratings`    | ratings   | do scores go with ratings, of captions and of systems?                |
 | `systems`    | systems   | do systems' scores go with people's?                                  |
@@ -24,6 +26,7 @@ from cidery.meta.judging.base import Protocol
 from cidery.meta.judging.diversity import judge_sets
 from cidery.meta.judging.gaming import judge_gaming
 from cidery.meta.judging.human import judge_human
+from cidery.meta.judging.liked import judge_liked
 from cidery.meta.judging.pairs import judge_pairs
 from cidery.meta.judging.ratings import judge_ratings
 from cidery.meta.judging.references import judge_by_references
@@ -37,6 +40,7 @@ PROTOCOLS: Mapping[ProtocolName, tuple[tuple[type, ...], Protocol]] = MappingPro
         "preference": ((Pairs,), judge_pairs),
         "references": ((Pairs,), judge_by_references),
         "human": ((Pairs,), judge_human),
+        "liked": ((Pairs,), judge_liked),
         "wins": ((Pairs,), judge_wins),
         "ratings": ((Ratings,), judge_ratings),
         "systems": ((Systems,), judge_systems),
@@ -54,6 +58,8 @@ def choose_protocol(dataset: Dataset, asked: ProtocolName | None) -> ProtocolNam
         fitting.remove("triplets")
     if isinstance(dataset, Pairs) and "preference" not in dataset.votes:
         fitting.remove("preference")
+    if isinstance(dataset, Pairs) and not {"triplets", "preference"} <= {*dataset.votes}:
+        fitting.remove("liked")
     if asked is None:
         return fitting[0]
     if asked not in fitting:

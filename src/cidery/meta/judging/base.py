@@ -13,7 +13,7 @@ from cidery.meta.judgments import Indexes, Pairs
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings, Undecided
 from cidery.metrics import Metric
-from cidery.statistics import Correlation, Floats, Pool, draw_sums
+from cidery.statistics import Correlation, Floats, Pool, draw_sums, pool_share, sum_by_group
 
 MetricsByLabel: TypeAlias = Mapping[str, Metric]
 HUMAN = "human"
@@ -86,6 +86,20 @@ def draw_pooled(rows: Floats, pool: Pool, settings: Settings) -> Floats:
     if not settings.resamples:
         return np.zeros(0)
     return pool(draw_sums(rows, settings.resamples, settings.seed))
+
+
+def find_share(
+    name: str, pairs: Pairs, hits: Floats, trials: Floats, settings: Settings
+) -> tuple[Floats, dict[str, Floats], dict[str, float]]:
+    """Return rows by image, bootstrap samples, and a share of all pairs and of each kind."""
+    images = pairs.judged.image_of_caption[pairs.first]
+    rows = sum_by_group(np.stack([hits, trials], axis=1), images, int(images.max()) + 1)
+    samples = {name: draw_pooled(rows, pool_share, settings)}
+    statistics = {name: share_of(hits, trials)} | get_bounds(samples)
+    for kind in sorted({*pairs.kinds}):
+        chosen = np.asarray([found == kind for found in pairs.kinds])
+        statistics[f"{name}_{kind}"] = share_of(hits[chosen], trials[chosen])
+    return rows, samples, statistics
 
 
 def draw_correlations(

@@ -59,8 +59,8 @@ def _measure_sets(
         table = measure_diversity(
             [list(captions) for captions in sets.captions],
             named.values(),
-            frequencies="coco-train2014" if counted_on == "references" else counted_on,
-            tokenizer=settings.tokenizer,
+            frequencies=None if counted_on == "references" else counted_on,
+            tokenizer=scorer.tokenizer,
             threads=scorer.threads,
         )
         # The caller may have chosen other labels than the table's.

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cidery.captions.tokenizers import get_tokenizer
+from cidery.captions.languages import choose_tokenizer
 from cidery.errors import SettingError
 from cidery.meta.judging.base import MetricsByLabel, Verdict, count_hits, share_of
 from cidery.meta.judgments import Indexes, JudgedCaptions, Pairs, Ratings
@@ -117,7 +117,7 @@ def _spoil_references(
 ) -> tuple[JudgedCaptions, list[str]]:
     """Return intact captions, then all captions spoilt in each way, and the names of the ways."""
     intact, references, images = _take_out(judged)
-    cut = get_tokenizer(settings.tokenizer)
+    cut = choose_tokenizer(settings.tokenizer, settings.language)
     words = cut(intact).form("words").tokens()
     joined = [" ".join(group) for group in references]
     counts = Counter(word for group in cut(joined).form("words").tokens() for word in group)

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cidery.errors import SettingError
 from cidery.meta.judging.base import HUMAN, MetricsByLabel, Verdict, count_hits, share_of
-from cidery.meta.judgments import Pairs
+from cidery.meta.judgments import Indexes, Pairs
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
+from cidery.statistics import Floats
+
+
+def split_triplets(
+    triplets: NDArray[np.int8], settings: Settings
+) -> Iterator[tuple[Indexes, Floats, Indexes]]:
+    """Yield, for each draw of halves: the votes of one, those of the other, and its references."""
+    half = triplets.shape[1] // 2
+    rng = np.random.default_rng(settings.seed)
+    for _ in range(settings.draws):
+        order = np.argsort(rng.random(triplets.shape), axis=1)
+        told, kept = order[:, :half], order[:, half : 2 * half]
+        votes = np.take_along_axis(triplets, told, axis=1).sum(axis=1, dtype=np.int64)
+        others = np.take_along_axis(triplets, kept, axis=1).sum(axis=1, dtype=np.float64)
+        yield votes, others, kept
 
 
 def judge_human(
@@ -27,16 +44,10 @@ def judge_human(
             f"{pairs.name} does not say what people thought of each reference, which the protocol "
             "human needs; it takes triplets with equally many references for every pair"
         )
-    half = pairs.triplets.shape[1] // 2
-    rng = np.random.default_rng(settings.seed)
     shares: dict[str, list[float]] = {label: [] for label in (HUMAN, *metrics)}
     signatures: dict[str, str] = {}
-    for draw in range(settings.draws):
+    for draw, (votes, others, kept) in enumerate(split_triplets(pairs.triplets, settings)):
         scorer.progress("splitting references", draw / settings.draws)
-        order = np.argsort(rng.random(pairs.triplets.shape), axis=1)
-        told, kept = order[:, :half], order[:, half : 2 * half]
-        votes = np.take_along_axis(pairs.triplets, told, axis=1).sum(axis=1, dtype=np.int64)
-        others = np.take_along_axis(pairs.triplets, kept, axis=1).sum(axis=1, dtype=np.float64)
         references = [
             [group[i] for i in places]
             for group, places in zip(pairs.judged.references, kept, strict=True)

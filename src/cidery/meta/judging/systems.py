@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cidery.errors import SettingError
@@ -36,29 +38,60 @@ def judge_wins(
     settings: Settings,  # noqa: ARG001
     scorer: CaptionScorer,
 ) -> dict[str, Verdict]:
-    """Share of its pairs that each system wins, by people and by metrics, and their correlation."""
+    """Share of its pairs that each system wins, by people and by metrics, and their correlation.
+
+    A `balanced` share is the mean of the shares against each opponent, so that it does not depend
+    on who meets whom how often.
+    """
     if not pairs.systems:
         raise SettingError(f"{pairs.name} does not say which systems wrote the captions")
     scored = scorer.score(pairs.judged, metrics)
-    human = _count_wins(pairs, get_main_votes(pairs).astype(np.float64))
-    verdicts = {HUMAN: Verdict({f"wins_{system}": share for system, share in human.items()})}
-    people = np.asarray(list(human.values()))
+    human = _Wins.count(pairs, get_main_votes(pairs).astype(np.float64))
+    verdicts = {HUMAN: Verdict(human.name_shares())}
     for label, scores in scored.each.items():
-        wins = _count_wins(pairs, scores[pairs.first] - scores[pairs.second])
-        ours = np.asarray([wins[system] for system in human])
-        shares = {f"wins_{system}": share for system, share in wins.items()}
-        verdicts[label] = correlate_systems(ours, people, shares, scored.signatures[label])
+        ours = _Wins.count(pairs, scores[pairs.first] - scores[pairs.second])
+        balanced = Correlation.build(ours.balanced, human.balanced)()
+        further = {f"{name}_balanced": balanced[name] for name in ("pearson", "spearman")}
+        further |= ours.name_shares()
+        signature = scored.signatures[label]
+        verdicts[label] = correlate_systems(ours.shares, human.shares, further, signature)
     return verdicts
 
 
-def _count_wins(pairs: Pairs, preferred: Floats) -> dict[str, float]:
-    """Return system -> share of its pairs won; a tie is half a win for both."""
-    won: dict[str, list[float]] = {}
-    for (first, second), difference in zip(pairs.systems, preferred, strict=True):
-        share = 0.5 + np.sign(difference) / 2
-        won.setdefault(first, []).append(float(share))
-        won.setdefault(second, []).append(float(1 - share))
-    return {system: float(np.mean(won[system])) for system in sorted(won)}
+@dataclass(frozen=True, eq=False)
+class _Wins:
+    """The share of its pairs that each system wins; a tie is half a win for both."""
+
+    systems: list[str]
+    shares: Floats
+    """float64[systems]: every pair counts alike."""
+    balanced: Floats
+    """float64[systems]: every opponent that it met counts alike."""
+
+    @classmethod
+    def count(cls, pairs: Pairs, preferred: Floats) -> _Wins:
+        names, places = np.unique(np.asarray(pairs.systems), return_inverse=True)
+        first, second = places.reshape(-1, 2).T
+        won = 0.5 + np.sign(preferred) / 2
+        wins, met = np.zeros((2, len(names), len(names)))
+        np.add.at(wins, (first, second), won)
+        np.add.at(wins, (second, first), 1 - won)
+        np.add.at(met, (first, second), 1.0)
+        np.add.at(met, (second, first), 1.0)
+        against = np.divide(wins, met, out=np.zeros_like(wins), where=met > 0)
+        return cls(
+            names.tolist(),
+            np.asarray(wins.sum(axis=1) / met.sum(axis=1), np.float64),
+            np.asarray(against.sum(axis=1) / np.count_nonzero(met, axis=1), np.float64),
+        )
+
+    def name_shares(self) -> dict[str, float]:
+        """Return `wins_SYSTEM` and `balanced_SYSTEM` of all systems."""
+        plain = dict(zip(self.systems, self.shares.tolist(), strict=True))
+        balanced = dict(zip(self.systems, self.balanced.tolist(), strict=True))
+        return {f"wins_{name}": share for name, share in plain.items()} | {
+            f"balanced_{name}": share for name, share in balanced.items()
+        }
 
 
 def judge_systems(

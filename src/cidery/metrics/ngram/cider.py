@@ -7,7 +7,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cidery import _native
-from cidery.captions.tokenizers import TokenizedCaptions, stem_form
+from cidery.captions.tokenizers import TokenizedCaptions, name_stemmer, stem_form
 from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
@@ -329,7 +329,7 @@ class Cider(_CiderFamily):
 
     def settings(self) -> dict[str, str]:
         """Return what the signature says; the stemmer that is used, not the one that was set."""
-        return super().settings() | {"stemmer": self.stems or "none"}
+        return super().settings() | {"stemmer": name_stemmer(self.stems) if self.stems else "none"}
 
     def order_weights(self) -> list[float]:
         """w_n of equation (3)."""

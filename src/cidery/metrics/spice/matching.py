@@ -1,8 +1,8 @@
 """Which tuples of a caption its references also state: lemmas, and WordNet's synonym sets.
 
-Objects and attributes match where their words are the same or share a synonym set, objects also as
-phrases (`cell phone`, `cellphone`); relations where their words are the same. Attributes and
-relations match only together with their objects.
+Objects and attributes match where their words are the same or share a synonym set, relations where
+their words are the same. Attributes and relations match only together with their objects. Synonyms
+are one thing, in references as in captions: `a bathroom with a toilet` names one object.
 """
 
 from __future__ import annotations
@@ -56,25 +56,10 @@ class WordGroups:
             {item: place for item, place in places.items() if isinstance(item, int)},
         )
 
-    def with_more(self, synsets: Synsets) -> WordGroups:
-        """Let words also be found by other synsets, which make no two groups one."""
-        more = {s: group for word, group in self.group_of.items() for s in synsets(word)}
-        return WordGroups(self.group_of, more | self.by_synset)
-
     def find(self, word: str, synsets: Synsets) -> list[int]:
         """Return the groups that a word, seen before or not, belongs to."""
         found = {self.by_synset[s] for s in synsets(word) if s in self.by_synset}
         return sorted(found | {self.group_of[word]} if word in self.group_of else found)
-
-
-def with_phrases(synsets: Synsets, graphs: Iterable[SceneGraph]) -> Synsets:
-    """Let an object have the synonyms of its phrases, too: `fire hydrant`, `fireplug`."""
-    phrases: dict[str, frozenset[int]] = {}
-    for graph in graphs:
-        for name, attribute in graph.attributes:
-            found = synsets(f"{attribute}_{name}")
-            phrases[name] = phrases.get(name, found) | found
-    return lambda word: synsets(word) | phrases.get(word, frozenset())
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,20 +77,15 @@ class ReferenceScene:
         found = sorted({t for graph in graphs for t in graph.tuples})
         objects = (word for t in found for word in t[::2])
         attributes = (t[1] for t in found if len(t) == 2)
-        named = with_phrases(synsets, graphs)
-        scene = cls(
-            WordGroups.build(objects, synsets).with_more(named),
-            WordGroups.build(attributes, synsets),
-            {},
-        )
+        scene = cls(WordGroups.build(objects, synsets), WordGroups.build(attributes, synsets), {})
         for known in found:
-            for key in scene.keys(known, synsets, synsets):
+            for key in scene.keys(known, synsets):
                 scene.stated.setdefault(key, known)
         return scene
 
-    def keys(self, found: SceneTuple, named: Synsets, synsets: Synsets) -> Iterable[Key]:
-        """Return the keys that a tuple may have here; `named` are the synonyms of its objects."""
-        objects = [self.objects.find(word, named) for word in found[::2]]
+    def keys(self, found: SceneTuple, synsets: Synsets) -> Iterable[Key]:
+        """Return the keys that a tuple may have here."""
+        objects = [self.objects.find(word, synsets) for word in found[::2]]
         if len(found) == 1:
             return product(objects[0])
         if len(found) == 2:
@@ -117,26 +97,36 @@ class ReferenceScene:
         return {
             found: self.stated[key]
             for found in graph.tuples
-            for key in self.keys(found, synsets, synsets)
+            for key in self.keys(found, synsets)
             if key in self.stated
         }
 
     def compare(self, graph: SceneGraph, synsets: Synsets) -> SceneComparison:
         """Compare a caption's graph with what is stated here."""
-        named = with_phrases(synsets, [graph])
+        said = _unite_synonyms(graph, synsets)
         matched: dict[SceneTuple, SceneTuple] = {}
         covered: set[Key] = set()
-        for found in graph.tuples:
-            hits = [key for key in self.keys(found, named, synsets) if key in self.stated]
+        for found in said:
+            hits = [key for key in self.keys(found, synsets) if key in self.stated]
             if hits:
                 matched[found] = self.stated[hits[0]]
                 covered.update(hits)
         return SceneComparison(
             matched,
-            tuple(found for found in graph.tuples if found not in matched),
+            tuple(found for found in said if found not in matched),
             tuple(known for key, known in self.stated.items() if key not in covered),
             tuple(self.stated[key] for key in sorted(covered, key=str)),
         )
+
+
+def _unite_synonyms(graph: SceneGraph, synsets: Synsets) -> list[SceneTuple]:
+    """Return what a caption states, in its order; of tuples that say the same, the first."""
+    scene = ReferenceScene.build([graph], synsets)
+    first: dict[Key, SceneTuple] = {}
+    for found in graph.tuples:
+        for key in scene.keys(found, synsets):
+            first.setdefault(key, found)
+    return list(first.values())
 
 
 @dataclass(frozen=True)

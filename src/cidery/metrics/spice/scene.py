@@ -150,11 +150,19 @@ class Scene:
         return []
 
     def _modified(self, noun: int) -> list[int]:
-        """Return the nouns that a clause after the last of them describes."""
+        """Return the nouns that a clause after the last of them describes.
+
+        In the original, it is the last alone: of `a group of people playing a game`, people play.
+        """
         head = self.tree.tokens[noun].head
         if self.tree.tokens[noun].word in GROUPS:  # `a group of people playing a game`
-            members = [things for of, things in self.prepositions(noun) if of == "of"]
-            return [noun, *(thing for things in members for thing in things)]
-        if self.tree.tokens[noun].role == "conj" and head in self.objects:
+            members = [
+                thing
+                for preposition, things in self.prepositions(noun)
+                if preposition == "of"
+                for thing in things
+            ]
+            return members if self.misread and members else [noun, *members]
+        if self.tree.tokens[noun].role == "conj" and head in self.objects and not self.misread:
             return [head, noun]  # `a man and a woman riding horses`
         return [noun]
