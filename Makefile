@@ -29,7 +29,7 @@ NEEDS := app or browser or build or docs or harness or java or model or sanitize
 QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test docs harnesses wheels coverage clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs harnesses axe wheels coverage clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -49,11 +49,11 @@ check-tests:
 	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q $(QUICK)
 
 # Everything, what fails fast first.
-test: $(VENV)/.test $(VENV)/.services harnesses
+test: $(VENV)/.test $(VENV)/.services harnesses axe
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
-# Four processes on two cores: tests of the app also wait for servers and browsers.
-	$(BIN)/pytest -n 4 -m "$(NEEDS)"
+# Five processes on two cores: tests of the app also wait for servers and browsers.
+	$(BIN)/pytest -n 5 -m "$(NEEDS)"
 
 # The sdist and wheels of this system, in dist/. PYTHONS="python3.11 python3.12": with these and no others.
 wheels:
@@ -147,6 +147,16 @@ build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
 	@rm -rf $(@D)
 	@$(BIN)/$(PIP) --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
 	    echo "The harnesses cannot be fetched: tests that need them will be skipped"
+
+# axe-core, with which tests look for pages that some people cannot use. Where npm is not, or cannot fetch it, those
+# tests are skipped and say so.
+AXE := 4.14.0
+axe: build/axe/axe.min.js
+build/axe/axe.min.js:
+	@mkdir -p $(@D)
+	@cd $(@D) && npm pack --silent axe-core@$(AXE) >/dev/null 2>&1 && \
+	    tar -xzf axe-core-$(AXE).tgz --strip-components=1 package/axe.min.js && rm axe-core-$(AXE).tgz && touch axe.min.js || \
+	    echo "axe-core cannot be fetched: tests that need it will be skipped"
 
 clean:
 	rm -rf $(VENV) $(CHECK) build dist .mypy_cache .ruff_cache .pytest_cache

@@ -26,7 +26,9 @@ from cidery.plots import (
     plot_f_scores,
     plot_map,
     plot_radar,
+    plot_ranks,
     plot_tradeoff,
+    plot_vocabulary,
     plot_word_frequencies,
     save_figures,
 )
@@ -47,7 +49,8 @@ def main(folder: Path) -> None:
         "three kept": {image: c[:3] + c[:2] for image, c in sampled.items()},
         "one repeated": {image: c[:1] * 5 for image, c in sampled.items()},
     }
-    tables = compare_diversity(systems, ["self-cider", "lsa"], references=references).tables
+    measures = ["self-cider", "lsa", "mbleu-mix", "vocabulary"]
+    tables = compare_diversity(systems, measures, references=references).tables
     image = next(iter(sampled))
     figures = {
         "tradeoff": plot_tradeoff(tables),
@@ -58,6 +61,8 @@ def main(folder: Path) -> None:
                 for name, sets in systems.items()
             }
         ),
+        "vocabulary": plot_vocabulary(tables),
+        "ranks": plot_ranks(tables),
         "words": plot_word_frequencies(
             {"sampled": count_words(sampled), "humans": count_words(references)}
         ),

@@ -1,4 +1,5 @@
 // METEOR for Python. Arrays go in and out flat; the GIL is released around all work on them.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
@@ -54,6 +55,13 @@ nb::list caption_words(const MeteorCaptions& captions, std::size_t caption) {
   return words;
 }
 
+/// α, β, γ, δ, then the weights of the four stages.
+using Parameters = std::array<double, 8>;
+
+MeteorParameters read(const Parameters& p) {
+  return {p[0], p[1], p[2], p[3], {p[4], p[5], p[6], p[7]}};
+}
+
 std::span<const double> values_of(const Rows& rows) {
   if (rows.shape(1) != kMeteorStatistics) {
     throw std::invalid_argument("METEOR rows have " + std::to_string(kMeteorStatistics) +
@@ -66,21 +74,23 @@ nb::ndarray<nb::numpy, double> measure(const MeteorCaptions& references,
                                        const Array<std::uint64_t>& reference_offsets,
                                        const MeteorCaptions& candidates,
                                        const Array<std::uint32_t>& candidate_images,
-                                       unsigned threads) {
+                                       const Parameters& parameters, unsigned threads) {
   std::vector<double> rows;
   {
     const nb::gil_scoped_release released;
     rows = meteor_measure(references, {reference_offsets.data(), reference_offsets.size()},
-                          candidates, {candidate_images.data(), candidate_images.size()}, threads);
+                          candidates, {candidate_images.data(), candidate_images.size()},
+                          read(parameters), threads);
   }
   return give(std::move(rows), {candidates.size(), kMeteorStatistics});
 }
 
-nb::ndarray<nb::numpy, double> scores(const Rows& rows) {
+nb::ndarray<nb::numpy, double> scores(const Rows& rows, const Parameters& given) {
+  const MeteorParameters parameters = read(given);
   const std::span<const double> values = values_of(rows);
   std::vector<double> found;
   for (std::size_t at = 0; at < values.size(); at += kMeteorStatistics) {
-    found.push_back(meteor_score(values.subspan(at).first<kMeteorStatistics>()));
+    found.push_back(meteor_score(values.subspan(at).first<kMeteorStatistics>(), parameters));
   }
   const std::size_t count = found.size();
   return give(std::move(found), {count});
@@ -128,6 +138,8 @@ void bind_meteor(nb::module_& m) {
           },
           "content"_a)
       .def_prop_ro("checksum", &MeteorTable::checksum)
+      .def_prop_ro("language",
+                   [](const MeteorTable& table) { return std::string(table.language()); })
       .def_prop_ro("has_paraphrases",
                    [](const MeteorTable& table) { return table.has_paraphrases(); })
       .def(
@@ -143,11 +155,12 @@ void bind_meteor(nb::module_& m) {
       .def(
           "__init__",
           [](MeteorTableBuilder* builder, const nb::bytes& function_words,
-             const nb::bytes& prefixes, const nb::bytes& synsets, const nb::bytes& exceptions) {
+             const nb::bytes& prefixes, const nb::bytes& synsets, const nb::bytes& exceptions,
+             const std::string& language) {
             new (builder) MeteorTableBuilder(
-                {view(function_words), view(prefixes), view(synsets), view(exceptions)});
+                {view(function_words), view(prefixes), view(synsets), view(exceptions), language});
           },
-          "function_words"_a, "prefixes"_a, "synsets"_a, "exceptions"_a)
+          "function_words"_a, "prefixes"_a, "synsets"_a, "exceptions"_a, "language"_a = "en")
       .def(
           "add_paraphrases",
           [](MeteorTableBuilder& builder, const nb::bytes& piece) {
@@ -172,8 +185,8 @@ void bind_meteor(nb::module_& m) {
       .def("are_function_words", &are_function_words, "caption"_a);
 
   m.def("meteor_measure", &measure, "references"_a, "reference_offsets"_a, "candidates"_a,
-        "candidate_images"_a, "threads"_a = 0);
-  m.def("meteor_scores", &scores, "rows"_a);
+        "candidate_images"_a, "parameters"_a, "threads"_a = 0);
+  m.def("meteor_scores", &scores, "rows"_a, "parameters"_a);
   m.def("meteor_align", &align, "candidates"_a, "candidate"_a, "references"_a, "reference"_a);
 }
 

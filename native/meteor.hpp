@@ -26,7 +26,16 @@ enum class MeteorStage : std::uint8_t { exact, stem, synonym, paraphrase };
 inline constexpr std::size_t kMeteorStatistics = 23;
 using MeteorStatistics = std::array<double, kMeteorStatistics>;
 
-/// Stems for words, in their order. The original is Snowball English as of 2010.
+/// What METEOR tunes for each language; these are the values for English ("rank" task).
+struct MeteorParameters {
+  double alpha = 0.85;
+  double beta = 0.2;
+  double gamma = 0.6;
+  double delta = 0.75;
+  std::array<double, 4> weights = {1.0, 0.6, 0.8, 0.6};  ///< by MeteorStage
+};
+
+/// Stems for words, in their order. The original is Snowball as of 2010.
 using MeteorStemmer = std::function<std::vector<std::string>(const std::vector<std::string>&)>;
 
 /// Captions in METEOR's own words, with all that matching needs to know about each distinct word.
@@ -116,11 +125,12 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    std::span<const std::uint64_t> reference_offsets,
                                    const MeteorCaptions& candidates,
                                    std::span<const std::uint32_t> candidate_images,
-                                   unsigned threads);
+                                   const MeteorParameters& parameters, unsigned threads);
 
-/// The METEOR score in [0, 1] that statistics give: Denkowski and Lavie (2014), English parameters.
+/// The METEOR score in [0, 1] that statistics give: Denkowski and Lavie (2014).
 /// The same formula serves one caption and a sum, to which a perfect caption (one chunk, every word
 /// of both sides matched) adds no chunk.
-double meteor_score(std::span<const double, kMeteorStatistics> statistics);
+double meteor_score(std::span<const double, kMeteorStatistics> statistics,
+                    const MeteorParameters& parameters);
 
 }  // namespace cidery

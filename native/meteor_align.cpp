@@ -455,7 +455,7 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
                                    std::span<const std::uint64_t> reference_offsets,
                                    const MeteorCaptions& candidates,
                                    std::span<const std::uint32_t> candidate_images,
-                                   unsigned threads) {
+                                   const MeteorParameters& parameters, unsigned threads) {
   if (candidate_images.size() != candidates.size()) {
     throw std::invalid_argument("there are " + std::to_string(candidates.size()) +
                                 " candidates, but images for " +
@@ -489,7 +489,7 @@ std::vector<double> meteor_measure(const MeteorCaptions& references,
              reference < reference_offsets[image + 1]; ++reference) {
           aligner.align(reference);
           const MeteorStatistics row = aligner.statistics();
-          const double score = meteor_score(row);
+          const double score = meteor_score(row, parameters);
           if (score > best) {
             best = score;
             std::copy(row.begin(), row.end(),

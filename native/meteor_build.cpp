@@ -103,6 +103,8 @@ MeteorTableBuilder::MeteorTableBuilder(const Lists& lists)
   }
   read_synsets(lists.synsets);
   read_exceptions(lists.exceptions);
+  if (lists.language != "en" && !lists.language.empty())
+    set_flag(lists.language, meteor_file::kLanguage);
 }
 
 void MeteorTableBuilder::set_flag(std::string_view word, std::uint8_t flag) {

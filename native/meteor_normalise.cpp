@@ -159,19 +159,40 @@ void replace_between(Text& text, Left left, char32_t mark, Right right, TextView
 
 constexpr auto kNotDigit = [](char32_t c) { return !is_digit(c); };
 constexpr auto kNotLetter = [](char32_t c) { return !is_letter(c); };
-constexpr auto kNotAlphanumeric = [](char32_t c) { return !is_alphanumeric(c); };
 
-Text set_punctuation_apart(std::string_view bytes) {
+/// How a language is normalised.
+enum class Habit { english, french, apostrophes_apart, lower_case_alone };
+
+Habit habit_of(std::string_view language) {
+  if (language == "en") return Habit::english;
+  if (language == "fr") return Habit::french;
+  for (const std::string_view other : {"cs", "de", "es", "ru"})
+    if (language == other) return Habit::apostrophes_apart;
+  return Habit::lower_case_alone;
+}
+
+void set_apostrophes_apart(Text& text, Habit habit) {
+  if (habit == Habit::apostrophes_apart) {
+    for (std::size_t at = 0; (at = text.find(U'\'', at)) != Text::npos; at += 3)
+      text.replace(at, 1, U" ' ");
+    return;
+  }
+  const bool english = habit == Habit::english;
+  replace_between(text, kNotLetter, U'\'', kNotLetter, U" ' ");
+  const auto before = [&](char32_t c) { return english ? !is_alphanumeric(c) : !is_letter(c); };
+  replace_between(text, before, U'\'', is_letter, U" ' ");
+  replace_between(text, is_letter, U'\'', kNotLetter, U" ' ");
+  replace_between(text, is_letter, U'\'', is_letter, english ? U" '" : U"' ");
+  if (english) replace_between(text, is_digit, U'\'', [](char32_t c) { return c == U's'; }, U" '");
+}
+
+Text set_punctuation_apart(std::string_view bytes, Habit habit) {
   Text text = set_dots_apart(set_symbols_apart(simplify(bytes)));
   replace_between(text, kNotDigit, U',', kNotDigit, U" , ");
   replace_between(text, is_digit, U',', kNotDigit, U" , ");
   replace_between(text, kNotDigit, U',', is_digit, U" , ");
   text = halve_double_hyphens(text);
-  replace_between(text, kNotLetter, U'\'', kNotLetter, U" ' ");
-  replace_between(text, kNotAlphanumeric, U'\'', is_letter, U" ' ");
-  replace_between(text, is_letter, U'\'', kNotLetter, U" ' ");
-  replace_between(text, is_letter, U'\'', is_letter, U" '");
-  replace_between(text, is_digit, U'\'', [](char32_t c) { return c == U's'; }, U" '");
+  set_apostrophes_apart(text, habit);
   const auto before_hyphen = [](char32_t c) { return is_alphanumeric(c) || c == U'.'; };
   replace_between(text, before_hyphen, U'-', is_alphanumeric, U" ");
   return text;
@@ -220,10 +241,20 @@ bool ends_in_period(TextView word) {
   return word.back() == U'.' && word.find_first_not_of(U'.') != TextView::npos;
 }
 
+void lower(std::string_view bytes, std::string& words) {
+  for (std::size_t at = 0; at < bytes.size();) {
+    const char32_t c = decode_or_replace(bytes, at);
+    is_separator(c) ? words.push_back(' ') : append_lower(c, words);
+  }
+  words.push_back(' ');
+}
+
 }  // namespace
 
 void meteor_normalise(std::string_view bytes, const MeteorTable& table, std::string& words) {
-  const Text text = set_punctuation_apart(bytes);
+  const Habit habit = habit_of(table.language());
+  if (habit == Habit::lower_case_alone) return lower(bytes, words);
+  const Text text = set_punctuation_apart(bytes, habit);
   const std::vector<TextView> pieces = split(text);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     TextView word = pieces[i];

@@ -9,8 +9,12 @@ namespace cidery {
 class MeteorTable;
 
 /// Appends METEOR's words for one line of text to `words`, each followed by one blank: punctuation
-/// set apart and simplified, lower case, as METEOR 1.5 does with -norm. Bytes that are not UTF-8
-/// count as U+FFFD each.
+/// set apart and simplified, lower case, as METEOR 1.5 does with -norm and the language of the
+/// table. For languages that it cannot normalise: lower case alone (-lower). Bytes that are not
+/// UTF-8 count as U+FFFD each.
+///
+/// Languages differ in their lists of prefixes and in apostrophes alone: "l'eau" -> English "l
+/// 'eau", French "l' eau", others "l ' eau".
 ///
 /// The passes and their order were found by running the original on all strings of up to six
 /// characters over {letter, digit, . ' , - blank}, on every code point up to U+1FAFF, and on random

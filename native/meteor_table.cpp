@@ -200,6 +200,10 @@ MeteorTable::MeteorTable(std::unique_ptr<const Storage> storage) : storage_(std:
       node_paraphrases_.size() != nodes + 1 || nodes == 0 || !std::has_single_bit(slots_.size())) {
     fail_damaged("its sections do not fit together");
   }
+  for (std::size_t id = 0; id < words; ++id) {
+    if ((static_cast<std::uint8_t>(flags_[id]) & meteor_file::kLanguage) != 0)
+      language_ = word(static_cast<std::uint32_t>(id));
+  }
 }
 
 std::string_view MeteorTable::word(std::uint32_t id) const {

@@ -61,7 +61,8 @@ struct Header {
 };
 inline constexpr std::size_t kUnchecked = offsetof(Header, size);
 
-enum Flag : std::uint8_t { kFunctionWord = 1, kPrefix = 2, kPrefixBeforeNumber = 4 };
+/// kLanguage marks the word that is the code of the table's language; English tables have none.
+enum Flag : std::uint8_t { kFunctionWord = 1, kPrefix = 2, kPrefixBeforeNumber = 4, kLanguage = 8 };
 
 /// A hash of the words in the file: part of the format, so it must not change without kVersion.
 std::uint64_t hash_word(std::string_view word);
@@ -90,6 +91,8 @@ class MeteorTable {
   std::uint64_t checksum() const { return checksum_; }
   std::size_t word_count() const { return flags_.size(); }
   bool has_paraphrases() const { return !paraphrases_.empty(); }
+  /// The code of the language that the table was compiled for.
+  std::string_view language() const { return language_; }
 
   /// The word's id, or kNone.
   std::uint32_t find(std::string_view word) const;
@@ -137,6 +140,7 @@ class MeteorTable {
 
   std::unique_ptr<const Storage> storage_;
   std::uint64_t checksum_ = 0;
+  std::string_view language_ = "en";
   std::string_view word_bytes_;
   std::span<const std::uint32_t> word_offsets_;
   std::span<const std::uint32_t> slots_;
@@ -162,6 +166,7 @@ class MeteorTableBuilder {
         prefixes;  ///< prefix, optional #NUMERIC_ONLY#; lines that begin with # are comments
     std::string_view synsets;     ///< two lines per entry: word; synset numbers
     std::string_view exceptions;  ///< two lines per entry: base form; irregular forms
+    std::string_view language = "en";
   };
 
   explicit MeteorTableBuilder(const Lists& lists);

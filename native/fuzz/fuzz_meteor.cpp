@@ -1,6 +1,7 @@
 // Feeds METEOR's normaliser and alignment, damaged table files, and the table compiler.
 // Built and run as fuzz_core.cpp.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -17,10 +18,10 @@
 namespace cidery::fuzz_meteor {
 namespace {
 
-std::string tiny_table() {
+std::string tiny_table(std::string_view language = "en") {
   MeteorTableBuilder builder({"the\na\n.\n's\n", "v\nNo #NUMERIC_ONLY#\n",
                               "dog\n1 2\nhound\n2 3\nwalk\n4\nstroll\n4 5\nman\n6\n",
-                              "man\nmen\ngo\nwent gone\n"});
+                              "man\nmen\ngo\nwent gone\n", language});
   builder.add_paraphrases(
       "0.1\na b\nb\n0.1\na b\nb a\n0.1\na b\nc d e\n0.1\nb\na b\n0.1\nb\na\n0.2\nc\nd d\n0.2\nc "
       "d\nc\n0.2\nd\nc\n");
@@ -54,12 +55,12 @@ void check_captions(const std::shared_ptr<const MeteorTable>& table, std::string
   std::vector<std::uint32_t> images;
   for (std::size_t i = 0; i < lines.size(); ++i)
     images.push_back(static_cast<std::uint32_t>(i % 2));
-  const std::vector<double> one = meteor_measure(captions, offsets, captions, images, 1);
-  expect(one == meteor_measure(captions, offsets, captions, images, 3),
+  const std::vector<double> one = meteor_measure(captions, offsets, captions, images, {}, 1);
+  expect(one == meteor_measure(captions, offsets, captions, images, {}, 3),
          "threads do not change the bits");
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto row = std::span(one).subspan(i * kMeteorStatistics).first<kMeteorStatistics>();
-    const double score = meteor_score(row);
+    const double score = meteor_score(row, {});
     expect(score >= 0.0 && score <= 1.0 && row[21] <= row[0] && row[22] <= row[1] &&
                row[20] <= row[21],
            "scores lie in their range, and no more words match than there are");
@@ -106,7 +107,7 @@ void check_builder(std::string_view text) {
   const std::size_t part = text.size() / 5;
   try {
     MeteorTableBuilder builder({text.substr(0, part), text.substr(part, part),
-                                text.substr(2 * part, part), text.substr(3 * part, part)});
+                                text.substr(2 * part, part), text.substr(3 * part, part), "en"});
     builder.add_paraphrases(text.substr(4 * part, part / 2));
     builder.add_paraphrases(text.substr(4 * part + part / 2));
     check_captions(MeteorTable::from_bytes(builder.finish()), text);
@@ -118,7 +119,9 @@ void check_builder(std::string_view text) {
 
 void run(const std::uint8_t* data, std::size_t size) {
   static const std::string good = tiny_table();
-  static const auto table = MeteorTable::from_bytes(good);
+  static const std::array tables = {
+      MeteorTable::from_bytes(good), MeteorTable::from_bytes(tiny_table("de")),
+      MeteorTable::from_bytes(tiny_table("fr")), MeteorTable::from_bytes(tiny_table("it"))};
   if (size == 0) return;
   const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0] % 8) {
@@ -133,7 +136,7 @@ void run(const std::uint8_t* data, std::size_t size) {
       check_builder(rest);
       break;
     default:
-      check_captions(table, rest);
+      check_captions(tables[data[0] % tables.size()], rest);
   }
 }
 

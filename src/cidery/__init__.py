@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cidery.captions.corpus import Corpus as Corpus
     from cidery.captions.description import Description as Description
     from cidery.captions.description import describe as describe
+    from cidery.captions.filtering import filter_references as filter_references
     from cidery.captions.formats import read_candidates as read_candidates
     from cidery.captions.formats import read_references as read_references
     from cidery.captions.formats import read_slices as read_slices
@@ -68,6 +69,7 @@ _MODULES = {
     "diagnose": "doctor",
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
+    "filter_references": "captions.filtering",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",

@@ -170,7 +170,7 @@ class TestMetrics:
         judged = meta.read_dataset("judgments", write_judgments(tmp_path))
         asked = ["letters", "constant", "rouge-l"]
         meta.evaluate(judged, asked, resamples=0, cache=tmp_path / "kept")
-        assert len(list((tmp_path / "kept").iterdir())) == 1  # of rouge-l
+        assert len(list((tmp_path / "kept").iterdir())) == 2  # of rouge-l and of people
 
 
 def test_two_packages_with_one_name(install: Install, capsys: pytest.CaptureFixture[str]) -> None:

@@ -81,14 +81,22 @@ class DocstringExample:
         return {need for part, need in NEEDS.items() if part in path or part in self.code}
 
 
+def find_documented(
+    node: ast.Module | ast.ClassDef | ast.FunctionDef,
+) -> Iterator[ast.Module | ast.ClassDef | ast.FunctionDef]:
+    """Yield what may have a docstring; every process of a run looks, so nothing else is visited."""
+    yield node
+    for inner in node.body if not isinstance(node, ast.FunctionDef) else ():
+        if isinstance(inner, ast.ClassDef | ast.FunctionDef):
+            yield from find_documented(inner)
+
+
 def find_examples() -> Iterator[DocstringExample]:
     for path in sorted(SOURCE.rglob("*.py")):
         parts = path.relative_to(SOURCE.parent).with_suffix("").parts
         module = ".".join(part for part in parts if part != "__init__")
         text = path.read_text(encoding="utf-8")
-        for node in ast.walk(ast.parse(text)) if ">>>" in text or "```" in text else ():
-            if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
-                continue
+        for node in find_documented(ast.parse(text)) if ">>>" in text or "```" in text else ():
             for block in BLOCK.finditer(ast.get_docstring(node) or ""):
                 line = 1 if isinstance(node, ast.Module) else node.lineno
                 yield DocstringExample(module, getattr(node, "name", ""), block[1], line)
@@ -141,8 +149,8 @@ def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
         from cidery.diversity import measure_diversity
         from cidery.meta import read_dataset
 
-        kind = "references" if "references" in example.owner else "ratings"
-        file = "mine.jsonl" if kind == "references" else "rated.jsonl"
+        of_pairs = example.owner in ("plot_references", "plot_wins")
+        file = "mine.jsonl" if of_pairs else "rated.jsonl"
         ours = measure_diversity(known["sets"], references=known["references"])
         tables = {"ours": ours, "humans": ours}
         known |= tables | {"tables": tables, "metrics": ["cider-d", "bleu-4"]}

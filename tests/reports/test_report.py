@@ -363,6 +363,18 @@ def test_command_writes_and_tells(
     assert content["references_name"] == "references.json"
     assert content["slices"]["by"] == "references"
 
+    # Browsers order the keys of an object that are whole numbers.
+    numbers = ["references.json", "10=system_a.json", "9=system_b.json"]
+    assert main(["report", *numbers, *common, "-o", "r.html"]) == 0
+    assert read_report("r.html").content["names"] == ["10", "9"]
+    capsys.readouterr()
+    Path("r.html").unlink()
+    assert main(["report", "system_a.json", "references.json", *common, "-o", "r.html"]) == 2
+    told = capsys.readouterr().err
+    assert "system_a.json has one caption per image and references.json several" in told
+    assert not Path("r.html").exists()
+    Path("r.html").touch()
+
     for arguments, problem in (
         (["-o", "system_a.json"], "system_a.json is also read, and would be replaced"),
         (["-o", "no/r.html"], "there is no folder no"),

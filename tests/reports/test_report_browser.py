@@ -251,4 +251,12 @@ def test_several_captions_of_an_image(browser: Browser, example: Example, tmp_pa
     assert page.locator(".x-said").count() == 3
     assert page.get_by_role("heading", name="Diversity").is_visible()
     assert page.get_by_label("Show first").input_value() == "low"
+    # Names that are whole numbers keep the order in which they were given.
+    numbered = {"10": sets, "9": {i: found[::-1] for i, found in sets.items()}}
+    references = {i: example.references[i] for i in images}
+    cidery.write_report(tmp_path / "numbers.html", numbered, references, "bleu-1")
+    page.goto((tmp_path / "numbers.html").as_uri())
+    rows = page.get_by_role("table", name="Diversity of sets of captions").get_by_role("row")
+    shown = [text.split()[0] for text in rows.all_inner_texts()]
+    assert shown == ["system", "10", "9", "humans"]
     page.close()

@@ -16,7 +16,8 @@ SIZES = {
     "max_position_embeddings": 40,
     "initializer_range": 0.3,  # so that layers do something
 }
-KINDS = ("bert", "roberta", "mpnet")
+KINDS = ("bert", "roberta", "mpnet", "xlm-roberta")
+_CLASSES = {"bert": "Bert", "roberta": "Roberta", "mpnet": "MPNet", "xlm-roberta": "XLMRoberta"}
 WORDS = ("a", "the", "dog", "cat", "runs", "sit", "on", "sofa", "two", "##s", "##ing", "big")
 
 
@@ -26,9 +27,7 @@ def make_model(kind: str, folder: Path, *, pickled: bool = False) -> Any:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     torch.manual_seed(0)
     size = make_tokenizer(kind, folder)
-    config = getattr(
-        transformers, {"bert": "Bert", "roberta": "Roberta", "mpnet": "MPNet"}[kind] + "Config"
-    )
+    config = getattr(transformers, f"{_CLASSES[kind]}Config")
     model = transformers.AutoModel.from_config(config(vocab_size=size, **SIZES)).eval()
     model.save_pretrained(folder)
     if pickled:
@@ -39,7 +38,15 @@ def make_model(kind: str, folder: Path, *, pickled: bool = False) -> Any:
 
 def make_tokenizer(kind: str, folder: Path) -> int:
     """Write tokenizer.json, and return how many tokens it knows."""
-    from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+    from tokenizers import (
+        Regex,
+        Tokenizer,
+        decoders,
+        models,
+        normalizers,
+        pre_tokenizers,
+        processors,
+    )
 
     folder.mkdir(parents=True, exist_ok=True)
     if kind == "roberta":
@@ -52,6 +59,20 @@ def make_tokenizer(kind: str, folder: Path) -> int:
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
         tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    elif kind == "xlm-roberta":
+        pieces = list_pieces()
+        known = {text: place for place, (text, _) in enumerate(pieces)}
+        tokenizer = Tokenizer(models.Unigram(pieces, unk_id=3))
+        tokenizer.normalizer = normalizers.Sequence(
+            [normalizers.NFKC(), normalizers.Replace(Regex(" {2,}"), " ")]
+        )
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+        )
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+        )
+        tokenizer.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
     else:
         first, last = ("[CLS]", "[SEP]") if kind == "bert" else ("<s>", "</s>")
         known = {text: n for n, text in enumerate([first, "[PAD]", last, "[UNK]", *WORDS])}
@@ -62,3 +83,28 @@ def make_tokenizer(kind: str, folder: Path) -> int:
     tokenizer.save(str(folder / "tokenizer.json"))
     (folder / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 512}))
     return len(known)
+
+
+SENTENCES = (
+    "The two dogs, dog runs on a sofa. cat sit big",
+    "zwei Hunde laufen am Strand, der Junge spielt über die Straße",
+    "un chien court sur la plage de l'été",
+    "собака бежит по пляжу, ребёнок играет",
+    "一只狗在海滩上奔跑。",
+    "犬が浜辺を走っている。",
+    "كلب يركض على الشاطئ",
+    "एक कुत्ता समुद्र तट पर दौड़ रहा है",
+    "สุนัขวิ่งบนชายหาด",
+    "개가 해변을 달리고 있다",
+)
+
+
+def list_pieces() -> list[tuple[str, float]]:
+    """List pieces of many scripts with their scores, in the order of XLM-R."""
+    letters = sorted({letter for sentence in SENTENCES for letter in sentence if letter != " "})
+    words = {f"▁{word.strip('.,。')}" for sentence in SENTENCES for word in sentence.split()}
+    halves = {word[: len(word) // 2 + 1] for word in words} | {word[-3:] for word in words}
+    pieces = [(text, -3.0 - len(text) / 7) for text in sorted(words | halves) if len(text) > 1]
+    single = [(text, -9.0 - place / 50) for place, text in enumerate(["▁", *letters])]
+    first = [(text, 0.0) for text in ("<s>", "<pad>", "</s>", "<unk>")]
+    return [*first, *single, *pieces, ("<mask>", 0.0)]

@@ -688,7 +688,7 @@ def _look_for_scripts(found: _Inspection) -> Iterator[Finding]:
             len(foreign),
             tuple(_shorten(texts[i]) for i, _ in foreign[:_EXAMPLES]),
             by_words - found.score,
-            "Score with --tokenizer words, or with a tokenizer for the language.",
+            "Score with --language, such as --language zh, or with --tokenizer words.",
         )
         return
 

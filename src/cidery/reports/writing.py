@@ -15,8 +15,9 @@ from typing import Any
 from cidery import _version
 from cidery.auditing import audit_files
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
+from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import SlicesLike
-from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful, Metric
@@ -99,7 +100,8 @@ def write_report(
     embed_images: bool = False,
     explain: str | None = "",
     audit: bool = True,
-    tokenizer: TokenizerLike = "ptb",
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
     frequencies: FrequenciesLike = "references",
     faithful: Faithful | None = None,
     missing: Missing = "error",
@@ -130,6 +132,7 @@ def write_report(
             else the first of those chosen that explains its scores and needs no language model.
         audit: also show what `audit_files` finds in each system's captions.
         tokenizer: as in `score`, like all that follows.
+        language: as in `score`.
         frequencies: as in `score`.
         faithful: as in `score`.
         missing: as in `compare`: with `"skip"`, images are kept that all systems describe.
@@ -149,7 +152,8 @@ def write_report(
     """
     target = Path(path)
     _check_settings(target, systems, images, embed_images)
-    chosen = get_metrics(metrics, faithful)
+    cut = choose_tokenizer(tokenizer, language)
+    chosen = get_metrics(metrics, faithful, language)
     explained = find_explained(chosen, explain)
     sampling = _Sampling(confidence, resamples, seed)
     weights = read_frequencies(frequencies)
@@ -167,7 +171,7 @@ def write_report(
             systems,
             references,
             chosen,
-            tokenizer=tokenizer,
+            tokenizer=cut,
             frequencies=weights,
             missing=missing,
             threads=threads,
@@ -177,9 +181,7 @@ def write_report(
             by_name=by_name,
         )
         wanted = {explained: chosen[explained]} if explained else {}
-        scorer = Scorer.build(
-            first, wanted, tokenizer=tokenizer, frequencies=weights, threads=threads
-        )
+        scorer = Scorer.build(first, wanted, tokenizer=cut, frequencies=weights, threads=threads)
     told = _tell_again(raised)
     content = {
         "title": title or _make_title(list(systems)),
@@ -189,7 +191,7 @@ def write_report(
         "findings": _audit(systems, references, references_name) if audit else None,
         **_describe_scores(compared, sampling, first),
         **_describe_captions(corpora, compared.tables, scorer, explained),
-        "diversity": without_nan(_measure_diversity(corpora, tokenizer, threads)),
+        "diversity": without_nan(_measure_diversity(corpora, cut, threads)),
         "thumbnails": thumbnails,
     }
     step("writing", 0.9)
@@ -303,6 +305,7 @@ def _describe_captions(
     content = {
         "images": contents.list_images(first),
         "references": contents.list_references(first),
+        "names": list(columns),  # browsers put names that are whole numbers first
         "systems": columns,
         "contrasts": contrasts,
         "explained": None,
@@ -317,7 +320,7 @@ def _describe_captions(
 
 
 def _measure_diversity(
-    corpora: Mapping[str, Corpus], tokenizer: TokenizerLike, threads: int
+    corpora: Mapping[str, Corpus], tokenizer: Tokenizer, threads: int
 ) -> dict[str, Any] | None:
     """Return how varied the captions are, where each image has several."""
     if not contents.has_sets(corpora.values()):
@@ -332,7 +335,7 @@ def _measure_diversity(
     first = next(iter(corpora.values()))
     references = dict(zip(first.images, contents.list_references(first), strict=True))
     # The frequencies that Self-CIDEr and accuracy weigh with count the words of this tokenizer.
-    weighed = get_tokenizer(tokenizer).family == "ptb"
+    weighed = tokenizer.family == "ptb"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)
         compared = compare_diversity(

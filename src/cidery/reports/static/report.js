@@ -4,9 +4,15 @@
   const { Charts, Explorer, make, show, showSigned, table } = globalThis.cidery;
   const content = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
-  const names = Object.keys(content.systems);
+  const { names } = content;
   const metrics = Object.keys(content.comparison.signatures);
   const several = names.length > 1;
+
+  // The systems of an object as they were given, then what else it has.
+  function inOrder(found) {
+    const given = names.filter((name) => name in found);
+    return [...given, ...Object.keys(found).filter((name) => !names.includes(name))];
+  }
 
   function showP(p) {
     return p < 0.001 ? "p < 0.001" : `p = ${show(p, 3)}`;
@@ -155,9 +161,9 @@
   function drawDiversity() {
     const { scores, notes, signatures } = content.diversity;
     const measures = [...new Set(Object.values(scores).flatMap(Object.keys))];
-    const rows = Object.entries(scores).map(([name, found]) => [
+    const rows = inOrder(scores).map((name) => [
       name,
-      ...measures.map((measure) => found[measure] ?? null),
+      ...measures.map((measure) => scores[name][measure] ?? null),
     ]);
     return [
       make("h3", {}, "Diversity"),
@@ -183,7 +189,8 @@
       root.append(make("p", {}, "The captions were not audited."));
       return;
     }
-    for (const [name, findings] of Object.entries(content.findings)) {
+    for (const name of inOrder(content.findings)) {
+      const findings = content.findings[name];
       root.append(make("h3", { dir: "auto" }, name));
       if (!findings.length) {
         root.append(make("p", {}, "Audited: nothing suspicious was found."));

@@ -10,7 +10,8 @@
     constructor(content) {
       this.content = content;
       this.images = content.images;
-      this.names = Object.keys(content.systems);
+      // The keys of an object that are whole numbers come first, in their order.
+      this.names = content.names ?? Object.keys(content.systems);
       this.metrics = Object.keys(content.systems[this.names[0]].scores);
       this.lead = this.metrics.includes(content.lead) ? content.lead : this.metrics[0];
       this.kept = new Map();
