@@ -125,7 +125,7 @@ def test_estimates_are_those_of_meta(make: Any) -> None:
         assert best.value == pytest.approx(1 - other.value)
         assert best.low == pytest.approx(1 - other.high)
         assert standings.judged == 40
-    assert found.best is found.standings[1]
+    assert found.best == [found.standings[1]]
 
 
 def test_who_leads_and_what_more_would_bring(make: Any) -> None:
