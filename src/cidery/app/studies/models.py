@@ -48,6 +48,15 @@ DEFAULTS = {
 """What studies say where their owners have written nothing else."""
 
 
+def say_everywhere(text: str) -> set[str]:
+    """Return one of the texts above in all languages."""
+    found = set()
+    for code, _name in LANGUAGES:
+        with override(code):
+            found.add(gettext(text))
+    return found
+
+
 def write_number(step: float) -> str:
     """Return a number as short as it can be written without becoming another number."""
     short = f"{step:g}"
@@ -272,7 +281,7 @@ class Study(models.Model):
     def translate_defaults(self) -> None:
         """Say in the language of the study what the owner has left as it was."""
         for name, text in DEFAULTS.items():
-            if getattr(self, name) == text:
+            if getattr(self, name) in say_everywhere(text):
                 setattr(self, name, self.translate(text))
 
     def ask_about(self, content: Content) -> str:

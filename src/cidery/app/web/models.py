@@ -54,7 +54,7 @@ class Account(AbstractBaseUser):
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.TEAM)
     contact = models.CharField(max_length=200, blank=True)
     """Shown to the owner alone."""
-    language = models.CharField(max_length=10, blank=True, default="")
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
     """Of its pages and e-mails; empty: none was chosen."""
     is_active = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)

@@ -119,10 +119,9 @@ class Group:
     """For which choices, of the field that decides, there is something to fill in."""
 
 
-class GroupedForm(Serializer[Any]):
-    """A form that is shown in steps, all sent at once."""
+class LabelledForm(Serializer[Any]):
+    """A form whose fields are called what one place says."""
 
-    groups: ClassVar[Sequence[Group]]
     labels: ClassVar[Mapping[str, str | Promise]] = MappingProxyType({})
     """What fields are called, where their names do not say it."""
 
@@ -131,6 +130,12 @@ class GroupedForm(Serializer[Any]):
         for name, label in self.labels.items():
             if name in self.fields:
                 self.fields[name].label = label
+
+
+class GroupedForm(LabelledForm):
+    """A form that is shown in steps, all sent at once."""
+
+    groups: ClassVar[Sequence[Group]]
 
     def shown_groups(self) -> Iterator[dict[str, Any]]:
         """Yield the steps with their fields, as templates show them; wrong ones are open."""

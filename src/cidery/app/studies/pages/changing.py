@@ -15,15 +15,17 @@ from cidery.app.studies.models import Study
 from cidery.app.studies.pages.creating import StudySummary, blaming, check_new_name
 from cidery.app.studies.pages.managing import StudyOwnerPage
 from cidery.app.studies.wording import GROUPS, LABELS, field_style
-from cidery.app.web.pages import FormPage, GroupedForm
+from cidery.app.web.pages import FormPage, GroupedForm, LabelledForm
 from cidery.app.web.translation import translate as _
 
 LISTS = ("examples", "questions")
 """Fields that are lists; they are changed through the API."""
 
 
-class CopyForm(serializers.ModelSerializer[Study]):
+class CopyForm(LabelledForm, serializers.ModelSerializer[Study]):
     """What the copy is called."""
+
+    labels = LABELS
 
     class Meta:
         """A name of its own."""
@@ -137,7 +139,9 @@ class EraseForm(serializers.Serializer[Any]):
     """The name of the study, so that no study is erased by mistake."""
 
     name = serializers.CharField(
-        max_length=60, help_text=gettext_lazy("Type the name of the study.")
+        label=gettext_lazy("Short name"),
+        max_length=60,
+        help_text=gettext_lazy("Type the name of the study."),
     )
 
 

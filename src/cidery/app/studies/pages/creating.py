@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from django.core.files.base import File
 from django.http import HttpResponseBase
-from django.utils.translation import gettext_lazy
+from django.utils.translation import get_language, gettext_lazy
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.request import Request
@@ -40,7 +40,7 @@ from cidery.app.studies.lines import (
     read_known_lines,
     read_question_lines,
 )
-from cidery.app.studies.models import Study
+from cidery.app.studies.models import DEFAULTS, Study
 from cidery.app.studies.pages.judging import TaskData
 from cidery.app.studies.previewing import preview_task, read_filled
 from cidery.app.studies.wording import CAPTIONED, DESIGNS, GROUPS, LABELS, TEXT_STYLE, field_style
@@ -235,6 +235,13 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
         extra_kwargs: ClassVar[dict[str, Any]] = {
             name: {"initial": getattr(Study(), name)} | style for name, style in _styles().items()
         }
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        # Who reads the form in a language most likely has judges who do.
+        self.fields["language"].initial = get_language()
+        for name, text in DEFAULTS.items():
+            self.fields[name].initial = _(text)
 
     def validate_examples(self, value: str) -> list[dict[str, Any]]:
         """Read the lines; each is an example."""

@@ -20,7 +20,8 @@ from cidery.app.studies.quality import apply_to_study
 from cidery.app.studies.slots import count_slots
 from cidery.app.studies.standings import rank_systems
 from cidery.app.studies.summaries import summarize
-from cidery.app.web.pages import FormPage, Page
+from cidery.app.studies.wording import LABELS
+from cidery.app.web.pages import FormPage, LabelledForm, Page
 from cidery.app.web.roles import Role
 from cidery.app.web.translation import translate as _
 
@@ -264,8 +265,10 @@ class StudyState(StudyOwnerPage, FormPage):
         return self.done("study", study, message=message, name=study.name)
 
 
-class QualityForm(serializers.ModelSerializer[Study]):
+class QualityForm(LabelledForm, serializers.ModelSerializer[Study]):
     """Which answers do not count."""
+
+    labels = LABELS
 
     class Meta:
         """The rules; they apply to all answers, earlier ones too."""
@@ -329,7 +332,9 @@ class InviteForm(serializers.Serializer[Any]):
     """Whom to invite."""
 
     name = serializers.CharField(
-        max_length=80, help_text=gettext_lazy("A label for these people; only you see it.")
+        label=gettext_lazy("For whom"),
+        max_length=80,
+        help_text=gettext_lazy("A label for these people; only you see it."),
     )
     personal = serializers.BooleanField(
         default=False,
@@ -338,6 +343,7 @@ class InviteForm(serializers.Serializer[Any]):
         help_text=gettext_lazy("Otherwise one link for all workers of a crowdsourcing site."),
     )
     count = serializers.IntegerField(
+        label=gettext_lazy("How many"),
         default=1,
         required=False,
         min_value=1,

@@ -141,6 +141,7 @@ class ReferencesForm(serializers.Serializer[Any]):
     """Captions by people."""
 
     references = serializers.FileField(
+        label=gettext_lazy("File of references"),
         validators=[check_file],
         help_text=gettext_lazy("In any format that cidery reads."),
         style=FILE_STYLE,

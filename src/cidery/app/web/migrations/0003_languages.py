@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="account",
             name="language",
-            field=models.CharField(blank=True, default="", max_length=10),
+            field=models.CharField(blank=True, db_default="", default="", max_length=10),
         ),
     ]
