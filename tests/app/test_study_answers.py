@@ -134,9 +134,9 @@ def test_several_questions(installation: Installation, owner: Visitor) -> None:
     assert by_question["truth"]["leader"] == "ours"
     refused = owner.post(
         "/api/studies/new",
-        json={"name": "x", "title": "x", "design": "triplet", "questions": lines, "items": ""},
+        json={"name": "x", "title": "x", "design": "collection", "questions": lines, "items": ""},
     )
-    assert "Only ratings have several" in refused.json()["errors"]["questions"][0]
+    assert "Written sentences answer one question" in refused.json()["errors"]["questions"][0]
 
 
 def test_sets_side_by_side(installation: Installation, owner: Visitor) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import gettext
 import importlib.util
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -56,6 +58,31 @@ def host(local_app: None) -> Iterator[Host]:
 
     Study.objects.all().delete()
     made.close()
+
+
+def test_every_text_is_translated(tool: Any, local_app: None) -> None:
+    """What can be translated is, and what is compiled is what the file of translations says."""
+    wanted = {(message.id, message.context) for message in tool.find_texts() if message.id}
+    for path in tool.LOCALES.glob("*/LC_MESSAGES/django.po"):
+        catalog = tool.read_catalog(path)
+        known = {(message.id, message.context): message for message in catalog if message.id}
+        assert set(known) == wanted, "run tools/translate.py"
+        for message in known.values():
+            texts = [message.string] if isinstance(message.string, str) else message.string
+            ids = [message.id] if isinstance(message.id, str) else message.id
+            assert all(texts), message.id
+            assert not message.fuzzy
+            assert not list(message.check(catalog)), message.id  # the same placeholders
+            for one, other in zip(ids, texts, strict=True):
+                assert find_places(one) == find_places(other), message.id
+        compiled = path.with_suffix(".mo").read_bytes()
+        assert compiled == tool.compile_catalog(catalog), "run tools/translate.py"
+        assert gettext.GNUTranslations(io.BytesIO(compiled)).gettext("Send") != "Send"
+
+
+def find_places(text: str) -> set[str]:
+    """Return what is filled in, and the tags around words."""
+    return {*re.findall(r"{\w+[^}]*}|%\(\w+\)s", text), *re.findall(r"</?\w+", text)}
 
 
 def find_loose_words(template: str) -> list[str]:

@@ -184,7 +184,7 @@ def _key(design: Design) -> str:
 def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[Answer]:
     """Return what each person said; everyone has answered all questions."""
     key = _key(design)
-    given = record.content.get(key)
+    given: Any = record.content.get(key)
     if questions and not isinstance(given, dict):
         record.refuse(_("expected {key} by question, as other lines have them").format(key=key))
     parts = [

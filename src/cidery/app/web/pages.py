@@ -11,12 +11,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import messages
 from django.http import Http404, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import resolve_url
-from django.utils.functional import Promise
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
 from django.utils.translation import gettext_lazy
 from rest_framework import status
@@ -28,6 +27,9 @@ from rest_framework.views import APIView, exception_handler
 
 from cidery.app.web.roles import Role
 from cidery.app.web.translation import translate as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
 """Django's own message, which is for programmers."""
@@ -109,10 +111,10 @@ class Page(APIView):
 class Group:
     """Fields of a long form that belong together, as one step of it."""
 
-    title: str | Promise
+    title: StrOrPromise
     rows: Sequence[Sequence[str]]
     """Names of fields; those of a row stand side by side where there is room."""
-    about: str | Promise = ""
+    about: StrOrPromise = ""
     folded: bool = False
     """Whether it is shown when it is asked for; its fields can stay as they are."""
     only_for: str = ""
@@ -122,7 +124,7 @@ class Group:
 class LabelledForm(Serializer[Any]):
     """A form whose fields are called what one place says."""
 
-    labels: ClassVar[Mapping[str, str | Promise]] = MappingProxyType({})
+    labels: ClassVar[Mapping[str, StrOrPromise]] = MappingProxyType({})
     """What fields are called, where their names do not say it."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.files.base import File
 from django.http import HttpResponseBase
@@ -49,6 +49,9 @@ from cidery.app.web.roles import Role
 from cidery.app.web.translation import translate as _
 from cidery.errors import CideryError
 from cidery.meta.datasets.files import Record
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 GZIP = b"\x1f\x8b"
 """How compressed files begin; a small one may unpack to anything."""
@@ -104,7 +107,7 @@ def check_file(file: File[Any]) -> None:
     file.seek(0)
 
 
-def _file(help_text: str, only_for: str = "") -> serializers.FileField:
+def _file(help_text: StrOrPromise, only_for: str = "") -> serializers.FileField:
     return serializers.FileField(
         required=False,
         validators=[check_file],
@@ -134,7 +137,7 @@ class FilesField(serializers.ListField):
 
 
 def _files(
-    help_text: str, style: dict[str, str], validators: Any = (), only_for: str = ""
+    help_text: StrOrPromise, style: dict[str, str], validators: Any = (), only_for: str = ""
 ) -> FilesField:
     return FilesField(
         child=serializers.FileField(validators=list(validators)),
@@ -145,7 +148,9 @@ def _files(
     )
 
 
-def _lines(help_text: str, longest: int = 1024 * 1024, only_for: str = "") -> serializers.CharField:
+def _lines(
+    help_text: StrOrPromise, longest: int = 1024 * 1024, only_for: str = ""
+) -> serializers.CharField:
     return serializers.CharField(
         required=False,
         allow_blank=True,

@@ -161,7 +161,7 @@ class StepData(serializers.Serializer[Any]):
 class OptionData(StepData):
     """One of the answers to one of several questions."""
 
-    label = serializers.CharField(help_text="What is shown.")
+    label = serializers.CharField(help_text="What is shown.")  # type: ignore[assignment]
 
 
 class PartData(serializers.Serializer[Any]):
