@@ -81,8 +81,9 @@ def draw_answers(study: Study) -> bytes:
         axes.bar(places, [counts[p] for p in places], width=0.8 * gap, color=colours)
         if len(places) <= MOST_STEPS:
             axes.set_xticks(places)
-        asked = f"{study.questions[0]['name']}: " if study.questions else ""
-        axes.set_xlabel(asked + label)
+        if study.questions:
+            axes.set_title(study.questions[0]["name"], fontsize="medium", color=FAINT)
+        axes.set_xlabel(label)
         axes.set_ylabel(ylabel)
         return to_svg(figure)
 

@@ -146,7 +146,13 @@ class GroupedForm(LabelledForm):
             rows = [[self[name] for name in row] for row in names if row]
             if rows:
                 has_errors = any(field.errors for row in rows for field in row)
-                yield {"group": group, "rows": rows, "open": has_errors or not group.folded}
+                yield {
+                    "group": group,
+                    # Of what is there already, it does not say what is so by default.
+                    "about": "" if self.instance else group.about,
+                    "rows": rows,
+                    "open": has_errors or not group.folded,
+                }
 
 
 class FormPage(Page):

@@ -68,7 +68,7 @@ def draw(leaderboard: Leaderboard) -> bytes:
         axes.set_yticks(range(len(entries)), names, parse_math=False)
         where = f", {leaderboard.slice}" if leaderboard.slice else ""
         what = f"{column.reference_set} {column.metric}{where}"
-        label = _("{metric}, 95 % interval").format(metric=what)
+        label = _("{metric}, interval of 95 %").format(metric=what)
         axes.set_xlabel(label, parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
