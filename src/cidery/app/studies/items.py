@@ -21,8 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from django.utils.translation import gettext_noop
 
+from cidery.app.web.translation import noop
 from cidery.app.web.translation import translate as _
 from cidery.captions.formats import Readable, read_candidates, read_references
 from cidery.errors import CideryError, FormatError, InputError, SettingError
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 Design: TypeAlias = Literal["triplet", "pairwise", "rating", "collection"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 Content: TypeAlias = dict[str, Any]
-UNSTORABLE = gettext_noop("a NUL or half a surrogate pair, which databases refuse")
+UNSTORABLE = noop("a NUL or half a surrogate pair, which databases refuse")
 LONGEST_TEXT = 2000
 """Characters of a sentence; a judge reads one in seconds."""
 MOST_SETS = 12

@@ -9,7 +9,8 @@ from django.utils.formats import get_format
 from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString
 from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
-from django.utils.translation import gettext_noop as noop
+
+from cidery.app.web.translation import noop
 
 register = template.Library()
 
