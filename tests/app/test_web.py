@@ -86,6 +86,7 @@ def test_forged_requests_are_refused(installation: Installation) -> None:
     assert "CSRF" in answer.json()["detail"]
 
 
+@pytest.mark.both_databases
 def test_the_owners_link_works_once(installation: Installation) -> None:
     link = installation.run("serve", "--new-owner", "Grower").strip()
     path = "/" + link.split("/", 3)[3]
@@ -188,6 +189,7 @@ def test_unknown_addresses(installation: Installation) -> None:
     assert visitor.get("/api/nowhere").json() == {"detail": "There is no such page."}
 
 
+@pytest.mark.both_databases
 def test_a_backup_while_the_app_runs(
     installation: Installation, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -210,6 +212,7 @@ def test_a_backup_while_the_app_runs(
         restored.visitor().sign_in("Kept")
 
 
+@pytest.mark.both_databases
 def test_secrets_stay_in_the_data_directory(installation: Installation) -> None:
     installation.visitor().sign_up("Secretive")
     key = installation.folder / "data" / "secret-key"

@@ -12,6 +12,7 @@ from support.available import skip_unless_available
 
 MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
+    "both_databases": "runs on PostgreSQL as well as on SQLite",
     "browser": "needs Chromium",
     "build": "builds the package, or compiles its core with another compiler",
     "docs": "needs the packages that build the documentation site",
