@@ -208,8 +208,11 @@ def test_a_backup_while_the_app_runs(
         target = ""
         (tmp_path / "restored" / "data").mkdir(parents=True)
         copy.rename(tmp_path / "restored" / "data" / "cidery.sqlite3")
-    with running(tmp_path / "restored", target, workers=0) as restored:
-        restored.visitor().sign_in("Kept")
+    # The copy has the account; that a restored one serves and scores is tested beside its secrets.
+    restored = Installation(tmp_path / "restored", target)
+    restored.folder.mkdir(exist_ok=True)
+    refused = restored.run("serve", "--owner-link", "Kept", status=2)
+    assert "the account 'Kept' is a team's" in refused
 
 
 @pytest.mark.both_databases
