@@ -160,7 +160,7 @@ def browser() -> Iterator[Browser]:
     from support.browsing import find_chromium, opened_browser
 
     if find_chromium() is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium-headless-shell)")
     pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
     with opened_browser() as opened:
         yield opened
