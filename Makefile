@@ -134,8 +134,9 @@ $(VENV)/.test: $(VENV)/.pip $(BUILD)
 $(VENV)/.services: $(VENV)/.pip
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	    ($(INSTALL) postgresql) || echo "PostgreSQL is not here: tests that need it will be skipped"
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	    ($(INSTALL) chromium) || echo "Chromium is not here: tests that need it will be skipped"
+	@command -v chromium-headless-shell >/dev/null || ($(INSTALL) chromium-headless-shell) || \
+	    command -v chromium >/dev/null || command -v google-chrome >/dev/null || ($(INSTALL) chromium) || \
+	    echo "Chromium is not here: tests that need it will be skipped"
 	@command -v redis-server >/dev/null || \
 	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
 	touch $@

@@ -41,6 +41,7 @@ def read_lines(owner: Visitor, study: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.both_databases
 def test_ties_skips_and_broken_images(installation: Installation, owner: Visitor) -> None:
     study = make_study(
         owner,
