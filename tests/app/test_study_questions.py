@@ -219,6 +219,8 @@ def test_a_decided_study_stops_and_lets_judges_finish(host: Host) -> None:
     shown = host.owner.get(f"/api/studies/{study}").json()
     assert shown["state"] == "decided" and not decide(study)
     assert "nobody joins any more" in host.owner.get(f"/studies/{study}").content.decode()
+    # Who has lost the page comes back to the visit.
+    assert join(host, study, "early")[1]["answered"] == 3
     # Nobody joins, who has finished gets nothing more, who is here finishes and has a code.
     assert join(host, study, "new")[1].get("state") is None
     assert one.get(f"/api/studies/{study}/task").json()["state"] == "closed"

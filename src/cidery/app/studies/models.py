@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
@@ -22,8 +23,6 @@ UPLOADED = "uploads:"
 """How `Study.images` begins where images were uploaded."""
 MOST_STEPS = 21
 """Of a scale: each is a button."""
-LANGUAGES = (("en", "English"), ("de", "Deutsch"))
-"""Of judges' pages."""
 QUESTIONS: dict[str, str] = {
     "triplet": _("Which of the two sentences, B or C, is more similar to A?"),
     "pairwise": _("Which sentence describes the image better?"),
@@ -51,7 +50,7 @@ DEFAULTS = {
 def say_everywhere(text: str) -> set[str]:
     """Return one of the texts above in all languages."""
     found = set()
-    for code, _name in LANGUAGES:
+    for code, _name in settings.LANGUAGES:
         with override(code):
             found.add(gettext(text))
     return found
@@ -106,7 +105,7 @@ class Study(models.Model):
     design = models.CharField(max_length=20, choices=Design.choices)
     language = models.CharField(
         max_length=10,
-        choices=LANGUAGES,
+        choices=settings.LANGUAGES,
         default="en",
         help_text=gettext_lazy("Of what judges see."),
     )

@@ -37,6 +37,7 @@ from cidery.app.studies.invites import (
     SUBMIT_PATH,
     find_invite,
     join_study,
+    may_join,
     read_submit_to,
     read_visit,
 )
@@ -102,16 +103,17 @@ class Join(FramedPage, FormPage):
 
     def show(self) -> Any:
         """Return what the study is about."""
-        study = self._invite().study
+        invite = self._invite()
+        study = invite.study
         first = study.items.filter(known_answer=None).first()
-        assignment = read_visit(self.request.query_params)[1]
+        worker, assignment = read_visit(self.request.query_params)
         return {
             "title": study.title,
             "asked": study.ask_about(first.content) if first else study.asked,
             "instructions": study.instructions,
             "consent": study.consent,
             "contact": study.contact,
-            "is_open": study.is_open,
+            "is_open": may_join(invite, worker, assignment),
             "is_preview": assignment == PREVIEW,
             "examples": study.examples,
         }
@@ -120,7 +122,7 @@ class Join(FramedPage, FormPage):
         """Make the visitor a judge, known by a signed cookie."""
         invite = self._invite()
         worker, assignment = read_visit(self.request.query_params)
-        if not invite.study.is_open or assignment == PREVIEW:
+        if not may_join(invite, worker, assignment) or assignment == PREVIEW:
             raise ValidationError({"agree": [_("The study takes no judges now.")]})
         study = invite.study
         before = None if self.is_framed else find_judge_key(self)
