@@ -179,8 +179,9 @@ class SignIn(FormPage):
         """Begin a session, with a new key, and go where the visitor was going."""
         login(self.request, values["account"])
         response = self.done(wanted_path(self.request, "home"), values["account"])
-        if values["account"].language:  # chosen on another device, or before
-            remember_language(response, values["account"].language)
+        language = values["account"].language
+        if self.is_html and language not in ("", get_language()):  # of another device
+            remember_language(response, language)
         return response
 
 

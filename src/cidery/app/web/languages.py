@@ -1,7 +1,7 @@
 """In which language a page is: as the reader has chosen, or else as their browser asks.
 
 The choice is kept in a cookie, which nobody gets who has not chosen, and with an account, for its
-e-mails and other devices. JSON endpoints are in English for everyone: programs read them.
+e-mails and for other devices. JSON endpoints are in English for everyone: programs read them.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ class Account(AbstractBaseUser):
     contact = models.CharField(max_length=200, blank=True)
     """Shown to the owner alone."""
     language = models.CharField(max_length=10, blank=True, default="", db_default="")
-    """Of its pages and e-mails; empty: none was chosen."""
+    """Of its pages and e-mails: that in which it was made, until another is chosen; empty: none."""
     is_active = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
 
