@@ -30,6 +30,7 @@ from cidery.statistics import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cidery.captions.ids import ImageId
     from cidery.captions.languages import Language
     from cidery.metrics.explanations import Shares
 
@@ -58,6 +59,8 @@ class TokenizedReferences:
     groups: GroupedCaptions
     tokenizer: Tokenizer
     frequencies: Literal["references"] | str | DocumentFrequencies = "references"
+    images: Sequence[ImageId] | None = None
+    """The images' ids, where they are known."""
 
     @property
     def captions(self) -> TokenizedCaptions:
@@ -200,6 +203,11 @@ class Metric(ABC):
     def range(self) -> tuple[float, float]:
         """The lowest and the highest score."""
         return 0.0, 1.0
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower score is the better one."""
+        return False
 
     @property
     def uses_frequencies(self) -> bool:
