@@ -181,6 +181,8 @@ class Metric(ABC):
     """What `credit_pieces` calls the pieces of captions."""
     family: ClassVar[str | None] = None
     """A name that means this metric and others, such as `bleu`."""
+    punishes_length: ClassVar[bool] = False
+    """Whether captions much longer or shorter than the references score next to nothing."""
     data_language: ClassVar[str | None] = None
     """The language of the data it rests on, where it knows one only."""
 
