@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
     from cidery.scoring.explaining import explain_captions as explain_captions
+    from cidery.scoring.objects import find_objects as find_objects
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
 _MODULES = {
@@ -70,6 +71,7 @@ _MODULES = {
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
     "filter_references": "captions.filtering",
+    "find_objects": "scoring.objects",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",

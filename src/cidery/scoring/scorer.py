@@ -64,7 +64,7 @@ def tokenize_references(
     chosen = get_tokenizer(tokenizer)
     captions = chosen(corpus.references, threads)
     groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, read_frequencies(frequencies))
+    return TokenizedReferences(groups, chosen, read_frequencies(frequencies), corpus.images)
 
 
 def prepare_metrics(
