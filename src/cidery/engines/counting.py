@@ -56,13 +56,13 @@ def count_partition(task: Count) -> dict[str, Any]:
     matched = match(partition, task.alone)
     kept = [image for image in partition.references if image in matched]
     sizes = [len(partition.references[image]) for image in kept]
-    scored = {image for image, _ in partition.candidates}
+    scored = dict.fromkeys(partition.candidate_ids)
     content = {
         "number": task.number,
         "images": len(kept),
-        "captions": sum(image in matched for image, _ in partition.candidates),
+        "captions": sum(map(matched.__contains__, partition.candidate_ids)),
         "sizes": [min(sizes), max(sizes)] if sizes else None,
-        "alone": _show(image for image in dict(partition.candidates) if image not in matched),
+        "alone": _show(image for image in scored if image not in matched),
         "without": _show(
             image
             for image, group in partition.references.items()
@@ -84,7 +84,7 @@ def count_partition(task: Count) -> dict[str, Any]:
 def match(partition: Partition, alone: bool = False) -> set[str]:
     """Return the images that have references and, unless there are references only, candidates."""
     told = {image for image, group in partition.references.items() if group}
-    return told if alone else told.intersection(image for image, _ in partition.candidates)
+    return told if alone else told.intersection(partition.candidate_ids)
 
 
 def _show(images: Iterable[str]) -> list[Any]:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from cidery._native import hash_texts
 from cidery.captions.formats.chunks import Piece, read_piece
 from cidery.captions.formats.containers import import_pyarrow
 from cidery.captions.formats.fields import Side
+from cidery.captions.formats.sources import collector_paused
 from cidery.captions.ids import spell_integers
 from cidery.store import write_atomically
 
@@ -133,55 +133,130 @@ class Row:
         return f"{self.file}, {'line' if self.is_line else 'row'} {self.row}"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Partition:
-    """The images of one partition: references in the order of their files, candidates likewise."""
+    """The images of one partition, in the order of their ids' hashes."""
 
-    references: dict[str, list[str]] = field(default_factory=dict)
-    """In the order of the ids' hashes."""
-    candidates: list[tuple[str, str]] = field(default_factory=list)
-    origins: list[Row] = field(default_factory=list)
-    """Of the candidates."""
-    hashes: dict[str, int] = field(default_factory=dict)
-    """Of the images that have references."""
+    references: dict[str, list[str]]
+    """Those of an image in the order of its files."""
+    candidate_ids: list[str]
+    """One per candidate; those of an image in the order of its files."""
+    candidates: list[str]
+    origins: Origins
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where candidates come from."""
+
+    pieces: list[Piece]
+    places: NDArray[np.int64]
+    """int64[candidates]: indexes into `pieces`"""
+    rows: NDArray[np.int64]
+
+    def __getitem__(self, index: int) -> Row:
+        piece = self.pieces[int(self.places[index])]
+        return Row(piece.file, int(self.rows[index]), piece.kind == "jsonl")
+
+    def take(self, chosen: NDArray[np.int64]) -> Origins:
+        """Return those of some candidates."""
+        return Origins(self.pieces, self.places[chosen], self.rows[chosen])
 
 
 def gather(splits: list[Split], number: int) -> Partition:
     """Return one partition, out of the files of all pieces."""
-    found = Partition()
-    groups: defaultdict[str, list[str]] = defaultdict(list)
-    for _, _, _, image, listed, captions, hashed, _ in _rows(splits, "references", number):
-        found.hashes[image] = hashed
-        if not listed:
-            groups[image].append(captions[0])
-        elif captions != groups[image]:  # files with a row per candidate repeat the references
-            groups[image].extend(captions)
-    found.references = dict(groups)
-    for _, _, row, image, _, captions, _, piece in _rows(splits, "candidates", number):
-        origin = Row(piece.file, row, piece.kind == "jsonl")
-        for caption in captions:
-            found.candidates.append((image, caption))
-            found.origins.append(origin)
-    return found
+    with collector_paused():
+        told = _Side.read(splits, "references", number)
+        said = _Side.read(splits, "candidates", number)
+        owners = np.repeat(np.arange(len(said.ids)), np.diff(said.offsets))
+        ids = said.ids
+        if len(owners) != len(ids) or not np.array_equal(owners, np.arange(len(ids))):
+            ids = [said.ids[owner] for owner in owners.tolist()]
+        origins = Origins([split.piece for split in splits], said.places[owners], said.rows[owners])
+        return Partition(told.group(), ids, said.texts, origins)
 
 
-def _rows(splits: list[Split], side: Side, number: int) -> list[tuple[Any, ...]]:
-    """Return the rows of one side, sorted by hash, id and place in the inputs."""
+@dataclass(frozen=True)
+class _Side:
+    """The rows of one side, sorted by hash, id and place in the inputs."""
+
+    ids: list[str]
+    hashes: NDArray[np.uint64]
+    texts: list[str]
+    offsets: NDArray[np.int64]
+    """Captions of row i are texts[offsets[i] : offsets[i + 1]]."""
+    listed: NDArray[np.bool_]
+    places: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, splits: list[Split], side: Side, number: int) -> _Side:
+        pa = import_pyarrow("pyarrow", "score streams")
+        batches, places = [], []
+        for place, split in enumerate(splits):
+            if split.side == side and split.file.exists():
+                batches.append(_read_batch(split.file, number))
+                places.append(np.full(batches[-1].num_rows, place))
+        if not batches:
+            nothing = np.empty(0, np.int64)
+            return cls(
+                [],
+                nothing.astype(np.uint64),
+                [],
+                np.zeros(1, np.int64),
+                nothing.astype(bool),
+                nothing,
+                nothing,
+            )
+        table = pa.Table.from_batches(batches).combine_chunks()
+        hashes = table.column("hash").to_numpy()
+        order = np.argsort(hashes, kind="stable")  # rows are in the order of the inputs
+        ids = table.column("id").take(order).to_pylist()
+        order, ids = _part_collisions(hashes, order, ids)
+        taken = table.take(pa.array(order))
+        captions = taken.column("captions").combine_chunks()
+        lengths = captions.value_lengths().to_numpy(zero_copy_only=False)
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(
+            ids,
+            hashes[order],
+            captions.flatten().to_pylist(),
+            offsets,
+            taken.column("listed").to_numpy(),
+            np.concatenate(places)[order],
+            taken.column("row").to_numpy(),
+        )
+
+    def group(self) -> dict[str, list[str]]:
+        """Return the captions by id, as `read_references` does."""
+        ends = self.offsets.tolist()
+        found = {image: self.texts[ends[i] : ends[i + 1]] for i, image in enumerate(self.ids)}
+        if len(found) == len(self.ids):
+            return found
+        groups: dict[str, list[str]] = {}
+        for i, image in enumerate(self.ids):
+            captions = self.texts[ends[i] : ends[i + 1]]
+            known = groups.setdefault(image, [])
+            # Files with a row per candidate repeat the references.
+            if not self.listed[i] or captions != known:
+                known += captions
+        return groups
+
+
+def _read_batch(file: Path, number: int) -> Any:
     pa = import_pyarrow("pyarrow", "score streams")
     ipc = import_pyarrow("pyarrow.ipc", "score streams")
-    rows: list[tuple[Any, ...]] = []
-    for place, split in enumerate(splits):
-        if split.side != side or not split.file.exists():
-            continue
-        with pa.memory_map(str(split.file)) as opened:
-            batch = ipc.open_file(opened).get_batch(number)
-            columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
-        rows += [
-            ((hashed, image, place, row), place, row, image, listed, captions, hashed, split.piece)
-            for image, hashed, row, listed, captions in zip(
-                *(columns[name] for name in ("id", "hash", "row", "listed", "captions")),
-                strict=True,
-            )
-        ]
-    rows.sort(key=lambda entry: entry[0])
-    return rows
+    return ipc.open_file(pa.memory_map(str(file))).get_batch(number)
+
+
+def _part_collisions(
+    hashes: NDArray[np.uint64], order: NDArray[np.int64], ids: list[str]
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Sort ids that differ and have the same hash, so that an image's rows lie together."""
+    ordered = hashes[order]
+    equal = np.flatnonzero(ordered[1:] == ordered[:-1]).tolist()
+    if all(ids[i] == ids[i + 1] for i in equal):
+        return order, ids
+    places = sorted(range(len(ids)), key=lambda i: (int(ordered[i]), ids[i], i))
+    return order[places], [ids[i] for i in places]

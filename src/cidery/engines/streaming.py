@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,10 @@ from cidery.engines.counting import (
 )
 from cidery.engines.plan import Input, Plan, Progress, check_ids, locked
 from cidery.engines.results import StreamResult
-from cidery.engines.spill import GROUP_BITS, Row, Split, gather, replacing
+from cidery.engines.spill import GROUP_BITS, Origins, Split, gather, replacing
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
+from cidery.frequencies.counted import hash_words
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful, GroupedCaptions, TokenizedReferences
 from cidery.scoring.scorer import (
@@ -99,12 +101,13 @@ def score_partition(task: Score) -> int:
         return int(json.loads(task.sums_file.read_text())["captions"])
     partition = gather(task.splits, task.number)
     matched = match(partition)
-    rows = [i for i, (image, _) in enumerate(partition.candidates) if image in matched]
-    origins = [partition.origins[i] for i in rows]
+    kept = np.fromiter(map(matched.__contains__, partition.candidate_ids), bool)
+    pairs = list(zip(partition.candidate_ids, partition.candidates, strict=True))
     corpus = Corpus.build(
-        [partition.candidates[i] for i in rows],
+        pairs if kept.all() else list(compress(pairs, kept)),
         {image: group for image, group in partition.references.items() if image in matched},
     )
+    origins = partition.origins.take(np.flatnonzero(kept))
     frequencies: FrequenciesLike = (
         load_counted(task.counted, task.images) if task.frequencies is None else task.frequencies
     )
@@ -124,13 +127,13 @@ def score_partition(task: Score) -> int:
             raise _find_culprit(build, corpus, origins, error) from error
     if task.rows_file is not None:
         _write_rows(task, task.rows_file, corpus, origins, measured)
-    hashes = np.asarray([partition.hashes[str(image)] for image in corpus.images], np.uint64)
+    hashes = hash_words(list(map(str, corpus.images)))
     _write_sums(task, corpus, measured, (hashes >> np.uint64(64 - GROUP_BITS)).astype(np.int64))
     return len(corpus.candidates)
 
 
 def _find_culprit(
-    build: partial[Scorer], corpus: Corpus, origins: list[Row], error: Exception
+    build: partial[Scorer], corpus: Corpus, origins: Origins, error: Exception
 ) -> Exception:
     """Return the error that names the first caption which cannot be scored."""
     for row, image in enumerate(corpus.candidate_ids):
@@ -147,7 +150,7 @@ def _find_culprit(
 
 
 def _write_rows(
-    task: Score, file: Path, corpus: Corpus, origins: list[Row], measured: Mapping[str, Floats]
+    task: Score, file: Path, corpus: Corpus, origins: Origins, measured: Mapping[str, Floats]
 ) -> None:
     pa = import_pyarrow("pyarrow", "write Parquet files")
     parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
@@ -155,13 +158,21 @@ def _write_rows(
     table = pa.table(
         {
             "image_id": ids.cast(pa.int64()) if task.is_number else ids,
-            "file": pa.array([origin.file for origin in origins]).dictionary_encode(),
-            "row": pa.array([origin.row for origin in origins], pa.int64()),
+            "file": _name_files(origins),
+            "row": pa.array(origins.rows),
             **{label: m.each(measured[label]) for label, m in task.metrics.items()},
         }
     )
     with replacing(file) as temporary:
         parquet.write_table(table, str(temporary))
+
+
+def _name_files(origins: Origins) -> Any:
+    pa = import_pyarrow("pyarrow", "write Parquet files")
+    files = list(dict.fromkeys(piece.file for piece in origins.pieces))
+    number = {file: place for place, file in enumerate(files)}
+    of_piece = np.asarray([number[piece.file] for piece in origins.pieces], np.int32)
+    return pa.DictionaryArray.from_arrays(of_piece[origins.places], pa.array(files))
 
 
 def _write_sums(
@@ -341,7 +352,7 @@ def _warn(
     """Warn as `score` does; of how captions are written, by those of one partition."""
     first = gather(plan.splits, looked.partitions[0])
     texts = {
-        plan.inputs[0].given: [caption for _, caption in first.candidates],
+        plan.inputs[0].given: first.candidates,
         plan.inputs[1].given: [text for group in first.references.values() for text in group],
     }
     warn_of_writing(texts, tokenizer, find_english(metrics, frequencies))
@@ -353,9 +364,7 @@ def _stand_in(
 ) -> TokenizedReferences:
     """Return what a signature must know of the references, without them."""
     nothing = GroupedCaptions(tokenizer([""], 1), np.asarray([0, 1], np.uint64))
-    counted = (
-        CountedFrequencies({}, looked.images) if frequencies == "references" else frequencies
-    )
+    counted = CountedFrequencies({}, looked.images) if frequencies == "references" else frequencies
     return TokenizedReferences(nothing, tokenizer, counted)
 
 

@@ -84,8 +84,11 @@ def write_part(
             place[ids] = np.arange(len(ids))
             many = counts > 1
             group = (mixed >> np.uint64(8)) % np.uint64(shards) * np.uint64(2) + many
+            if 2 * shards <= 0xFFFF:  # which NumPy sorts by counting
+                group = group.astype(np.uint16)
             sequence = np.argsort(group, kind="stable")
-            starts = np.searchsorted(group[sequence], np.arange(2 * shards + 1, dtype=np.uint64))
+            starts = np.zeros(2 * shards + 1, np.int64)
+            np.cumsum(np.bincount(group.astype(np.int64), minlength=2 * shards), out=starts[1:])
             np.save(temporary / f"{n}.words.npy", rows[sequence].astype(width))
             np.save(temporary / f"{n}.counts.npy", counts[sequence][many[sequence]])
             np.save(temporary / f"{n}.starts.npy", starts)

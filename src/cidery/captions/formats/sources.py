@@ -108,7 +108,9 @@ def read_json_lines(text: str, name: str, before: int = 0) -> Iterator[tuple[int
 
     `before` lines of the file are not in the text.
     """
-    for number, line in enumerate(text.split("\n"), start=before + 1):  # other line breaks are JSON's text
+    for number, line in enumerate(
+        text.split("\n"), start=before + 1
+    ):  # other line breaks are JSON's text
         if not line.strip():
             continue
         try:
