@@ -1,10 +1,10 @@
 """Streams of any size against memory, and against what people do now: `python benchmarks/scale.py`.
 
-Captions are made by recombining COCO's. Image i takes the captions of one image of val2014, drawn at
-random. Half of its references are kept; the others, and the candidate, are cut at a random word and
-go on as another caption, drawn from all that have the same word: "a man riding a | bench in a park".
-So words and pairs of words have COCO's frequencies, while longer n-grams keep being new, as they are
-in captions of other images. The generator of image i is seeded with i: sizes share their images.
+Captions are made by recombining COCO's. An image takes the captions of one image of val2014, drawn
+at random. Half of its references are kept; the others, and the candidate, are cut at a random word
+and go on as another caption, drawn from all that have the same word: "a man riding a | bench in a
+park". So words and pairs of words have COCO's frequencies, while longer n-grams keep being new, as
+they are in captions of other images. Each file has a seed of its own: sizes share their images.
 
     python benchmarks/scale.py --sizes 100000 1000000          # 10000000 for the whole
     python benchmarks/scale.py --sizes 100000 --peers 20000    # datasets.map, Ray Data
@@ -123,6 +123,7 @@ class Memory:
         return int(found["Pss"].split()[0]) / 1024
 
     def stop(self) -> float:
+        """Return the most that was held."""
         self._stop.set()
         self._thread.join()
         return self.most
@@ -210,7 +211,7 @@ def _memory(
 
 
 def _peer(batch: dict[str, Any]) -> dict[str, Any]:
-    """pycocoevalcap's scorers on a batch, captions cut at blanks: no JVM is started per batch.
+    """Score a batch with pycocoevalcap, captions cut at blanks: no JVM is started per batch.
 
     Its CIDEr counts document frequencies on the batch, so its numbers are those of no corpus.
     """
@@ -302,9 +303,10 @@ def main() -> None:
     for size in options.sizes:
         streams[size] = run("stream", options.folder, size, "local", options.workers)
         show(size, "stream", options.workers, streams[size])
+    share = memory["cpu"] / streams[smallest]["cpu"]
+    same = memory["corpus"] == streams[smallest]["corpus"]
     print(
-        f"\nThe stream's captions per CPU second are {memory['cpu'] / streams[smallest]['cpu']:.0%} "
-        f"of memory's; the same corpus scores: {memory['corpus'] == streams[smallest]['corpus']}."
+        f"\nA stream scores {share:.0%} as many captions per CPU second; the same scores: {same}."
     )
     for size in sorted(options.sizes)[1:]:
         growth = streams[size]["cpu"] / streams[smallest]["cpu"] / (size / smallest)

@@ -248,6 +248,11 @@ def _load(file: str) -> DocumentFrequencies:
     return _loaded[file][1]
 
 
+def forget_counted() -> None:
+    """Let go of the sets that this process mapped, whose files are removed."""
+    _loaded.clear()
+
+
 def check_tokenizer(tokenizer: Tokenizer) -> None:
     """Refuse a tokenizer that reads captions as one document: a part would be cut otherwise."""
     if tokenizer.id == "ptb-coco":

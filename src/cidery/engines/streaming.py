@@ -30,6 +30,7 @@ from cidery.engines.counting import (
     Looked,
     check_tokenizer,
     choose_folder,
+    forget_counted,
     load_counted,
     look,
     match,
@@ -271,6 +272,7 @@ def score_stream(
     with locked(folder):
         plan = Plan.open(inputs, settings, folder, partitions)
         result = _run(plan, runner, chosen, cut, weighed, missing, captions)
+    forget_counted()
     plan.close()
     return result
 

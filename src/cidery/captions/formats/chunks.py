@@ -90,12 +90,37 @@ def find_files(given: str) -> list[str]:
 
 def is_streamable(given: str) -> bool:
     """Tell whether something can be read piece by piece, by its name."""
-    return (
-        "://" in given
-        or Path(given).is_dir()
-        or any(sign in given for sign in "*?[")
-        or _kind(given) is not None
-    )
+    if "://" in given or Path(given).is_dir() or _kind(given) is not None:
+        return True
+    return any(sign in given for sign in "*?[") and not Path(given).exists()
+
+
+IN_MEMORY = 12
+"""How many times the size of its file a caption takes in memory, about."""
+
+
+def must_stream(*given: str) -> bool:
+    """Tell whether inputs are more than one file each, or would not fit in the free memory."""
+    if "-" in given:
+        return False
+    several = ["://" in each or not Path(each).is_file() for each in given]
+    if any(several):
+        return any(is_streamable(each) for each, many in zip(given, several, strict=True) if many)
+    size = sum(Path(each).stat().st_size for each in given)
+    return size > 50_000_000 and all(map(is_streamable, given)) and size * IN_MEMORY > _free()
+
+
+def _free() -> int:
+    """Return how many bytes of memory are free; where that cannot be told, all there are."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("MemAvail")) * 1024
+    except (OSError, StopIteration):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
 
 
 def _kind(file: str) -> str | None:
