@@ -25,7 +25,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or build or docs or harness or java or model or sanitizer or service or shared
+NEEDS := app or browser or build or docs or harness or java or model or ray or sanitizer or service or shared
 QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
