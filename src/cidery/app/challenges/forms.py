@@ -40,9 +40,15 @@ class MetricNames(serializers.CharField):
             data = " ".join(data)
         names = super().to_internal_value(data).replace(",", " ").split()
         try:
-            get_metrics(names)
+            chosen = get_metrics(names)
         except CideryError as error:
             raise serializers.ValidationError(str(error)) from None
+        lower = [label for label, metric in chosen.items() if metric.lower_is_better]
+        if lower:
+            raise serializers.ValidationError(
+                f"leaderboards put the largest score first, and of {', '.join(lower)} a lower "
+                "score is better"
+            )
         return names
 
     def to_representation(self, value: Any) -> str:

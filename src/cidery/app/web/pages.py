@@ -221,7 +221,7 @@ def wanted_path(request: Request, otherwise: str) -> str:
 def explain(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """Turn errors into `{"detail": …}`, or `{"errors": {field: [messages]}}` for a form."""
     if isinstance(exc, Http404) and (unfound := _NOT_FOUND.fullmatch(str(exc))):
-        exc = NotFound(NO_SUCH[unfound[1]])
+        exc = NotFound(NO_SUCH.get(unfound[1], gettext_lazy("There is no such page.")))
     response = exception_handler(exc, dict(context))
     if response is not None and isinstance(exc, ValidationError):
         response.data = {"detail": _("The form has errors."), "errors": _by_field(response.data)}

@@ -33,10 +33,6 @@
     return (value > 0 ? "+" : "") + show(value, digits);
   }
 
-  function highest(values) {
-    return Math.max(...values.filter((value) => !Number.isNaN(value)));
-  }
-
   class Explorer {
     constructor(root, content, options = {}) {
       this.root = root;
@@ -54,7 +50,7 @@
     makeDefaults() {
       const { names, metrics, lead } = this.model;
       const ranked = this.model.content.comparison
-        ? [...names].sort((a, b) => this.corpus(b, lead) - this.corpus(a, lead))
+        ? [...names].sort((a, b) => this.model.sign(lead) * (this.corpus(b, lead) - this.corpus(a, lead)))
         : names;
       return {
         metric: lead,
@@ -488,7 +484,7 @@
     drawSystem(name, place) {
       const { model, state } = this;
       const each = model.content.systems[name].scores[state.metric];
-      const best = highest(model.names.map((other) => model.scores(other, state.metric)[place]));
+      const best = model.best(model.names.map((other) => model.scores(other, state.metric)[place]), state.metric);
       const captions = model
         .rows(name, place)
         .map((row) =>
@@ -580,7 +576,7 @@
       );
       const body = model.metrics.map((metric) => {
         const values = model.names.map((name) => model.scores(name, metric)[place]);
-        const best = highest(values);
+        const best = model.best(values, metric);
         return make(
           "tr",
           { className: metric === state.metric ? "x-chosen" : "" },

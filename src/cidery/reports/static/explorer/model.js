@@ -27,6 +27,16 @@
       this.kept = new Map();
     }
 
+    // -1 for metrics of which a lower score is better.
+    sign(metric) {
+      return (this.content.lower || []).includes(metric) ? -1 : 1;
+    }
+
+    best(values, metric) {
+      const sign = this.sign(metric);
+      return sign * Math.max(...values.filter((value) => !Number.isNaN(value)).map((value) => sign * value));
+    }
+
     once(key, compute) {
       if (!this.kept.has(key)) this.kept.set(key, compute());
       return this.kept.get(key);
