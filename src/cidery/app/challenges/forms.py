@@ -46,8 +46,10 @@ class MetricNames(serializers.CharField):
         lower = [label for label, metric in chosen.items() if metric.lower_is_better]
         if lower:
             raise serializers.ValidationError(
-                f"leaderboards put the largest score first, and of {', '.join(lower)} a lower "
-                "score is better"
+                _(
+                    "leaderboards put the largest score first, and of {metrics} a lower score is "
+                    "better"
+                ).format(metrics=", ".join(lower))
             )
         return names
 
