@@ -36,14 +36,12 @@ from cidery.statistics import Floats, sum_by_group
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation
 
-FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies | CountedFrequencies
+FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 
 
-def read_frequencies(
-    frequencies: FrequenciesLike,
-) -> str | DocumentFrequencies | CountedFrequencies:
+def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
     """Return `"references"`, a shipped set's name, or the set: what metrics take."""
-    if isinstance(frequencies, DocumentFrequencies | CountedFrequencies):
+    if isinstance(frequencies, DocumentFrequencies):
         return frequencies
     if isinstance(frequencies, str) and frequencies in ("references", *SHIPPED):
         return frequencies
@@ -59,14 +57,16 @@ def read_frequencies(
 def tokenize_references(
     corpus: Corpus,
     tokenizer: TokenizerLike = "ptb",
-    frequencies: FrequenciesLike = "references",
+    frequencies: FrequenciesLike | CountedFrequencies = "references",
     threads: int = 0,
 ) -> TokenizedReferences:
     """Tokenize the references of a corpus, and note what weights are counted on."""
     chosen = get_tokenizer(tokenizer)
+    if not isinstance(frequencies, CountedFrequencies):
+        frequencies = read_frequencies(frequencies)
     captions = chosen(corpus.references, threads)
     groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, read_frequencies(frequencies), corpus.images)
+    return TokenizedReferences(groups, chosen, frequencies, corpus.images)
 
 
 def prepare_metrics(
@@ -101,7 +101,7 @@ class Scorer:
         metrics: Mapping[str, Metric],
         *,
         tokenizer: TokenizerLike = "ptb",
-        frequencies: FrequenciesLike = "references",
+        frequencies: FrequenciesLike | CountedFrequencies = "references",
         threads: int = 0,
     ) -> Scorer:
         """Tokenize the references and make them ready for the metrics."""
@@ -236,7 +236,7 @@ def warn_few_images(
 
 
 def find_english(
-    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies | CountedFrequencies
+    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies
 ) -> list[str]:
     """Return which of the metrics, and of the frequencies that they use, are of English alone."""
     found = [label for label, metric in metrics.items() if metric.made_for == "en"]
