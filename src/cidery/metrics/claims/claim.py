@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from cidery.metrics.claims.words import PLACES
+
+PREPOSITIONS = PLACES | {"of", "with", "without", "for", "from", "to", "as", "like", "next", "out"}
+
 Kind: TypeAlias = Literal["object", "attribute", "count", "relation", "place", "text", "nothing"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 """`nothing` is a sentence that states nothing that could be seen."""
@@ -28,6 +32,12 @@ class Claim:
     def own(self) -> int:
         """Which part it is about: what it says of its object, or the object itself."""
         return min(1, len(self.parts) - 1)
+
+    @property
+    def has_verb(self) -> bool:
+        """Whether it tells what one thing does to, or at, another."""
+        words = self.parts[1].split() if len(self.parts) == 3 else []
+        return len(words) > 0 and words[0] not in PREPOSITIONS
 
     def __str__(self) -> str:
         text = " ".join(self.parts) if self.kind != "text" else f'"{self.parts[0]}"'

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
+from cidery.frequencies import load_shipped
 from cidery.metrics.claims.reading import Sentence
-from cidery.metrics.contextual.wording import Wording
+from cidery.metrics.contextual.wording import COUNTED_ON, EXPECTED, Wording
 
 AGAIN = 4
 """So many words in a row that were said before are a repetition."""
+RARELY = 0.05
+"""Three words are odd that occur in less than this share of the images in which chance puts them."""
 DANGLING, ODDITY = 0.2, 0.5
 """What an end like `in the` costs, and a caption in which every word has an odd neighbour; as in
 consensus."""
@@ -52,10 +56,28 @@ def find_faults(sentences: Sequence[Sentence], wording: Wording) -> Faults:
     first = 0
     for sentence in sentences:
         pairs = set(wording.find_faults(sentence).odd)
-        odd += [first + n for n, pair in enumerate(pairwise(sentence)) if pair in pairs]
+        for place, pair in enumerate(pairwise(sentence)):
+            if pair in pairs or is_odd_triple(*pair, *sentence[place + 2 : place + 3]):
+                odd.append(first + place)
         first += len(sentence)
     ends = bool(sentences) and wording.find_faults(sentences[-1]).dangling is not None
     return Faults(find_repeated(words), len(words) - 1 if ends else None, tuple(odd), len(words))
+
+
+# It depends on the words and on shipped frequencies, which are part of the package.
+@lru_cache(maxsize=1 << 16)
+def is_odd_triple(word: str, middle: str, last: str = "") -> bool:
+    """Tell whether three words hardly ever stand in a row in COCO's captions, though two do.
+
+    ```python
+    is_odd_triple("riding", "a", "man"), is_odd_triple("riding", "a", "horse")   # (True, False)
+    ```
+    """
+    if not last:
+        return False
+    count = load_shipped(COUNTED_ON, None).count
+    expected = count([word, middle]) * count([middle, last]) / max(1.0, count([middle]))
+    return expected >= EXPECTED and count([word, middle, last]) < RARELY * expected
 
 
 def find_repeated(words: Sequence[str]) -> tuple[int, ...]:

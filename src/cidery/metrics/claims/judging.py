@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
+from cidery.captions.tokenizers import STOP_WORDS
 from cidery.metrics.claims.claim import Claim
 from cidery.metrics.claims.faults import Faults, find_faults, read_wording
 from cidery.metrics.claims.reading import Description, Statement
-from cidery.metrics.claims.rules import RULES, Same, Stated, states
+from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states
 from cidery.statistics import Floats
 
+Usual: TypeAlias = Callable[[str, str], float]
+"""The share of a noun's mentions in many captions that have some word right before it."""
 Verdict: TypeAlias = Literal["supported", "unsupported", "contradicted", "repeated"]
 
+_EMPTY = STOP_WORDS["english"] | {"'s"}
 LOW, HIGH = 0.3, 0.8
 """Cosines of words that have nothing to do with each other, and of words that mean the same."""
+UNTOLD, USUAL = 0.6, 0.02
+"""What a colour or number earns that no reference tells of, and the share of a thing's mentions in
+COCO's captions that must have it for that; rarer ones earn less."""
 SUPPORTED = 0.5
 """The least support of a claim that is called supported."""
 
@@ -38,6 +45,11 @@ class ReadCaption:
     def own_words(self, claim: Claim) -> list[int]:
         """Return the words that say what a claim adds."""
         return list(claim.words[claim.own])
+
+    @cached_property
+    def telling_words(self) -> list[int]:
+        """The words that say something by themselves."""
+        return [place for place, word in enumerate(self.words) if word not in _EMPTY and word != ","]
 
     def directions(self, parts: Literal["own", "all"]) -> Floats:
         """Return float64[claims, width]: the mean of each claim's words, of length 1."""
@@ -66,6 +78,11 @@ def normalise(rows: Floats) -> Floats:
 def calibrate(cosines: Floats) -> Floats:
     """Return how much alike words are, in [0, 1]."""
     return np.clip((cosines - LOW) / (HIGH - LOW), 0.0, 1.0)
+
+
+def rate(share: float, half: float) -> float:
+    """Return how usual something is, in [0, 1]."""
+    return share / (share + half)
 
 
 @dataclass(frozen=True)
@@ -162,8 +179,8 @@ class JudgedCaption:
 class Witnesses:
     """What the references of one image state."""
 
-    def __init__(self, captions: Sequence[ReadCaption], same: Same) -> None:
-        self.captions, self.same = captions, same
+    def __init__(self, captions: Sequence[ReadCaption], same: Same, usual: Usual) -> None:
+        self.captions, self.same, self.usual = captions, same, usual
         self.stated = [
             Stated(statement.claim, number)
             for number, caption in enumerate(captions)
@@ -171,8 +188,10 @@ class Witnesses:
             if statement.claim.kind != "nothing"
         ]
         width = captions[0].vectors.shape[1] if captions else 0
-        self.vectors: Floats = np.concatenate([np.zeros((0, width)), *(c.vectors for c in captions)])
-        self.owners = [(n, word) for n, c in enumerate(captions) for word in range(len(c.words))]
+        self.owners = [(n, word) for n, c in enumerate(captions) for word in c.telling_words]
+        self.vectors: Floats = np.concatenate(
+            [np.zeros((0, width)), *(c.vectors[c.telling_words] for c in captions)]
+        )
         self.wording = read_wording([c.description.sentences for c in captions])
         self._own = [caption.directions("own") for caption in captions]
 
@@ -180,13 +199,13 @@ class Witnesses:
         """Compare a caption's claims with those of the references."""
         cosines = caption.directions("all") @ self.vectors.T
         findings = [
-            self._find(statement, row) for statement, row in zip(caption.statements, cosines, strict=True)
+            self._find(statement, row, caption) for statement, row in zip(caption.statements, cosines, strict=True)
         ]
         omissions = self._find_omissions(caption, findings)
         faults = find_faults(caption.description.sentences, self.wording)
         return Judgment(findings, omissions, self._recall(omissions), faults)
 
-    def _find(self, statement: Statement, cosines: Floats) -> Finding:
+    def _find(self, statement: Statement, cosines: Floats, caption: ReadCaption) -> Finding:
         claim = statement.claim
         if statement.repeated:
             return Finding(claim, statement.sentence, "repeated", 0.0, "said before")
@@ -199,6 +218,8 @@ class Witnesses:
             against = rule(claim, self.stated, self.same)
             if against is not None:
                 return self._decide(statement, "contradicted", 0.0, reason, against)
+        if is_exact(claim):
+            return Finding(claim, statement.sentence, "unsupported", self._guess(claim, caption), "not told")
         nearest = int(cosines.argmax())
         support = float(calibrate(cosines[nearest : nearest + 1])[0])
         number, word = self.owners[nearest]
@@ -208,6 +229,10 @@ class Witnesses:
             return Finding(claim, statement.sentence, verdict, 0.0, "denied", number, (word,))
         verdict = "supported" if support >= SUPPORTED else "unsupported"
         return Finding(claim, statement.sentence, verdict, support, text, number, (word,))
+
+    def _guess(self, claim: Claim, caption: ReadCaption) -> float:
+        noun, said = (caption.words[claim.words[part][-1]] for part in (0, 1))
+        return UNTOLD * rate(self.usual(said, noun), USUAL)
 
     def _decide(self, statement: Statement, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:
         words = tuple(dict.fromkeys(word for part in known.claim.words for word in part))
@@ -221,11 +246,15 @@ class Witnesses:
             if found.verdict == "contradicted" or found.claim.negated
             for word in caption.own_words(found.claim)
         }
-        kept = [word for word in range(len(caption.words)) if word not in void]
+        kept = [word for word in caption.telling_words if word not in void]
+        said = {caption.words[word] for word in kept}
         omissions = []
         for number, (reference, own) in enumerate(zip(self.captions, self._own, strict=True)):
             cosines = own @ caption.vectors[kept].T
             covered = calibrate(cosines.max(axis=1)) if kept else np.zeros(len(own))
+            for place, statement in enumerate(reference.statements):
+                if is_exact(statement.claim):
+                    covered[place] = float(statement.claim.parts[1] in said)
             omissions += [
                 Omission(s.claim, number, share, weight)
                 for s, share, weight in zip(reference.statements, covered.tolist(), reference.information.tolist(), strict=True)

@@ -195,7 +195,7 @@ class PreparedClaims(Prepared):
             known = self._encode(self.references, told, work.threads)
             for image, members in batch:
                 own = [known[n] for n in range(self.offsets[image], self.offsets[image + 1])]
-                witnesses = Witnesses(own, same)
+                witnesses = Witnesses(own, same, find_usual)
                 for number in members:
                     yield number, JudgedCaption(
                         said[number], own, witnesses.judge(said[number])
@@ -260,6 +260,13 @@ def weigh(word: str) -> float:
     """Return how much a word says: log(|I| / df) in COCO's captions."""
     frequencies = load_shipped(COUNTED_ON, None)
     return math.log(frequencies.image_count / max(1.0, frequencies.count([word])))
+
+
+@lru_cache(maxsize=1 << 16)
+def find_usual(word: str, noun: str) -> float:
+    """Return the share of a noun's mentions in COCO's captions that have a word right before it."""
+    count = load_shipped(COUNTED_ON, None).count
+    return min(1.0, count([word, noun]) / max(1.0, count([noun])))
 
 
 def make_same() -> Same:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cidery.captions.locating import Place
 from cidery.metrics.claims.claim import MANY, Claim, Kind
-from cidery.metrics.claims.words import FRAME_VERBS, FRAMES, HUBS, MANY_WORDS, NUMBERS, PLACES
+from cidery.metrics.claims.words import FRAME_VERBS, FRAMES, EMPTY_MODIFIERS, HUBS, MANY_WORDS, NUMBERS, PLACES
 from cidery.metrics.spice.scene import ONE_PERSON, RELATIVE, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
 from cidery.metrics.spice.words import GROUPS, PEOPLE
@@ -111,7 +111,11 @@ def _read_there(package: str, sentences: Sequence[Sentence]) -> list[tuple[Claim
 def read_claims(tree: Tree) -> tuple[Claim, ...]:
     """Return what a sentence states; pronouns that stand for nothing in it are kept as they are."""
     scene = _OpenScene(tree)
-    return tuple(dict.fromkeys(claim for rule in RULES for claim in rule(scene)))
+    first: dict[tuple[tuple[str, ...], bool], Claim] = {}
+    for rule in RULES:
+        for claim in rule(scene):
+            first.setdefault((claim.parts, claim.negated), claim)
+    return tuple(first.values())
 
 
 class _OpenScene(Scene):
@@ -161,6 +165,8 @@ class _OpenScene(Scene):
     def number(self, noun: int) -> int:
         """Return how many of a thing there are said to be."""
         words = [self.tree.tokens[c].word for c in self.tree.children(noun)]
+        if "other" in words:  # `two other men`, beside those named before
+            return MANY
         for word in words:
             if word in NUMBERS or word.isdecimal():
                 return NUMBERS[word] if word in NUMBERS else int(word[:9])
@@ -187,7 +193,8 @@ def count_objects(scene: _OpenScene) -> Iterator[Claim]:
     """`three cats` -> (cat, three)."""
     for noun in scene.objects:
         for numeral in scene.tree.children(noun, "nummod"):
-            yield scene.claim("count", noun, numeral)
+            if scene.number(noun) > 0:
+                yield scene.claim("count", noun, numeral)
 
 
 def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
@@ -195,7 +202,7 @@ def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
     for noun in scene.objects:
         for modifier in scene.modifiers(noun, "amod", "compound", "nmod"):
             kind: Kind = "count" if scene.name(modifier) in NUMBERS else "attribute"
-            if scene.name(modifier) not in MANY_WORDS:
+            if scene.name(modifier) not in EMPTY_MODIFIERS:
                 yield scene.claim(kind, noun, modifier)
     for verb in scene.verbs:
         subjects, denied = scene.subjects(verb), scene.is_denied(verb)
@@ -273,8 +280,8 @@ def join_sentences(
 ) -> tuple[Statement, ...]:
     """Return what a description states: pronouns mean earlier things, nothing is counted twice.
 
-    A sentence that states nothing is a claim of the kind `nothing`. What an earlier *sentence*
-    states already is `repeated`; an object that is named again to say more of it is not.
+    A sentence that states nothing is a claim of the kind `nothing`. What was stated before is left
+    out where a sentence adds to it; a sentence that adds nothing is `repeated`.
     """
     statements: list[Statement] = []
     stated: dict[tuple[tuple[str, ...], bool], None] = {}
@@ -284,16 +291,9 @@ def join_sentences(
         own = [_shift(claim, first) for claim in known[sentence]]
         before = list(topics)
         own = [_resolve(claim, before) for claim in own]
-        fresh = [c for c in own if (c.parts, c.negated) not in stated]
-        again = [c for c in own if (c.parts, c.negated) in stated]
-        says_more = any(claim.kind != "object" for claim in fresh)
-        for claim in own:
-            if claim in again:
-                if claim.kind != "object" or not says_more:
-                    statements.append(Statement(claim, number, True))
-            elif (claim.parts, claim.negated) not in stated:
-                stated[claim.parts, claim.negated] = None
-                statements.append(Statement(claim, number))
+        fresh = [claim for claim in own if (claim.parts, claim.negated) not in stated]
+        statements += [Statement(claim, number, not fresh) for claim in fresh or own]
+        stated |= dict.fromkeys((claim.parts, claim.negated) for claim in fresh)
         if not own and sentence:
             words = tuple(range(first, first + len(sentence)))
             statements.append(Statement(Claim("nothing", ("",), (words,)), number))

@@ -32,6 +32,11 @@ class Stated:
 Rule: TypeAlias = Callable[[Claim, Sequence[Stated], Same], Stated | None]
 
 
+def is_exact(claim: Claim) -> bool:
+    """Tell whether a claim is of a colour or a number, which encoders hardly tell from others."""
+    return claim.kind == "count" or (len(claim.parts) == 2 and claim.parts[1] in PLAIN_COLOURS)
+
+
 def states(known: Claim, claim: Claim, same: Same) -> bool:
     """Tell whether one claim says what another does, negation aside."""
     if len(known.parts) != len(claim.parts):
@@ -55,14 +60,17 @@ def count_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> State
     if claim.kind != "count":
         return None
     number = to_number(claim.parts[1])
-    about = [k for k in stated if k.claim.kind == "object" and same(k.claim.parts[0], claim.parts[0])]
-    if number == 0 or any(k.claim.number == number for k in about):
-        return None
-    for known in about:
-        told = known.claim.number
-        if told > 1 or (told == 1 and number > 1) or (told == MANY and number == 1):
-            return known
-    return None
+    about = [
+        known
+        for known in stated
+        if known.claim.number and same(known.claim.parts[0], claim.parts[0])
+    ]
+    against = [
+        known
+        for known in about
+        if known.claim.number not in (number, MANY) or (known.claim.number == MANY and number == 1)
+    ]
+    return against[0] if number and 2 * len(against) > len(about) else None
 
 
 def colour_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
@@ -87,22 +95,34 @@ def say_opposite(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated |
         found = (k for k in _describe(claim, stated, same) if k.claim.parts[1] in opposites)
         return next(found, None)
     for known in stated:
-        if len(known.claim.parts) == 3 and _is_opposite(claim.parts[1], known.claim.parts[1]):
+        if len(known.claim.parts) == len(claim.parts) == 3 and _is_opposite(claim.parts[1], known.claim.parts[1]):
             if same(claim.parts[0], known.claim.parts[0]) and same(claim.parts[2], known.claim.parts[2]):
                 return known
     return None
 
 
 def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
-    """`a horse rides a man`, where references see a man ride it."""
+    """`a horse rides a man`, where references see a man ride it, or do anything to it.
+
+    The second holds for verbs only: `a hat on a man` and `a man wears a hat` say the same.
+    """
     if len(claim.parts) != 3 or claim.parts[1] in SYMMETRIC:
         return None
     subject, relation, thing = claim.parts
-    for known in stated:
-        if len(known.claim.parts) == 3 and not known.claim.negated:
-            one, told, other = known.claim.parts
-            if relation.split()[0] == told.split()[0] and told not in SYMMETRIC and same(subject, other) and same(thing, one):
-                return known
+    related = [k for k in stated if len(k.claim.parts) == 3 and not k.claim.negated]
+    for known in related:
+        one, told, other = known.claim.parts
+        alike = relation.split()[0] == told.split()[0] and told not in SYMMETRIC
+        if alike and same(subject, other) and same(thing, one):
+            return known
+    if claim.has_verb:
+        acting = [k for k in related if k.claim.has_verb]
+        doing = [k for k in acting if same(thing, k.claim.parts[0])]
+        done_to = [k for k in acting if same(subject, k.claim.parts[2])]
+        others = any(
+            same(subject, k.claim.parts[0]) or same(thing, k.claim.parts[2]) for k in acting
+        )
+        return doing[0] if doing and done_to and not others else None
     return None
 
 

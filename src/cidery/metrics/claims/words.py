@@ -55,6 +55,11 @@ MANY_WORDS = _words(
     """
 )
 
+EMPTY_MODIFIERS = MANY_WORDS | _words(
+    "other different certain such own same same various overall general visible main first last"
+)
+"""Modifiers that say nothing of how a thing looks."""
+
 SYMMETRIC = frozenset(
     "of with near beside be alongside face meet have".split()
 ) | {"next to", "close to", "across from", "in front of"}
