@@ -24,11 +24,14 @@ TRUISMS = (
     "The image is interesting to look at.",
 )
 ROLES = re.compile(
-    r"\b(a|an|the) ((?:\w+ )?\w+) ((?:is |are )?\w+(?:ing|s) (?:on |at |in |with )?)(a|an|the) (\w+)\b",
+    r"\b(a|an|the) ((?:\w+ )?\w+) "
+    r"((?:is |are )?\w+(?:ing|s) (?:on |at |in |with )?)(a|an|the) (\w+)\b",
     re.IGNORECASE,
 )
 VERB = re.compile(r"\b(is|are)\b(?! no)", re.IGNORECASE)
-PARTICIPLE = re.compile(r"\b(sitting|standing|riding|holding|walking|wearing|playing|eating|flying)\b")
+PARTICIPLE = re.compile(
+    r"\b(sitting|standing|riding|holding|walking|wearing|playing|eating|flying)\b"
+)
 ARTICLE = re.compile(r"\b(a|an)\b (?=\w)", re.IGNORECASE)
 
 Rule = Callable[[str, np.random.Generator, Sequence[str]], str | None]
@@ -75,7 +78,9 @@ def invent(text: str, rng: np.random.Generator, things: Sequence[str]) -> str | 
 
 def replace_thing(text: str, rng: np.random.Generator, things: Sequence[str]) -> str | None:
     """`a dog on a sofa` -> `a dog on a giraffe`."""
-    found = list(re.finditer(r"\b(a|an|the) (\w+)(?=[ .,]*(?:$|\b(?:on|in|with|and|at)\b))", text, re.I))
+    found = list(
+        re.finditer(r"\b(a|an|the) (\w+)(?=[ .,]*(?:$|\b(?:on|in|with|and|at)\b))", text, re.I)
+    )
     if not found:
         return None
     chosen = found[int(rng.integers(len(found)))]

@@ -48,6 +48,9 @@ if TYPE_CHECKING:
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
     from cidery.scoring.explaining import explain_captions as explain_captions
+    from cidery.scoring.ledger import Ledger as Ledger
+    from cidery.scoring.ledger import compare_ledgers as compare_ledgers
+    from cidery.scoring.ledger import judge_claims as judge_claims
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
 _MODULES = {
@@ -58,6 +61,7 @@ _MODULES = {
     "DocumentFrequencies": "frequencies",
     "Explanation": "metrics.explanations",
     "Explanations": "scoring.explaining",
+    "Ledger": "scoring.ledger",
     "Metric": "metrics.base",
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
@@ -65,11 +69,13 @@ _MODULES = {
     "audit": "auditing",
     "audit_files": "auditing",
     "compare": "scoring.comparison",
+    "compare_ledgers": "scoring.ledger",
     "describe": "captions.description",
     "diagnose": "doctor",
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
     "filter_references": "captions.filtering",
+    "judge_claims": "scoring.ledger",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",

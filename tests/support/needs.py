@@ -43,7 +43,7 @@ NAMES = {
 }
 
 
-MODELS = ("contextual", "spice")
+MODELS = ("claims", "contextual", "spice")
 """Extras whose metrics need a model."""
 
 

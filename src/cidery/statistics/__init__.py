@@ -9,6 +9,7 @@ from cidery.statistics.correlation import (
     pool_share,
     williams_test,
 )
+from cidery.statistics.length import LengthControl
 from cidery.statistics.planning import forecast_answers, order_evenly, plan_images
 from cidery.statistics.prediction_powered import (
     Estimate,
@@ -44,6 +45,7 @@ __all__ = [
     "Estimate",
     "Floats",
     "Interval",
+    "LengthControl",
     "PairedTest",
     "PairsWithin",
     "Pool",

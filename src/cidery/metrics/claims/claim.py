@@ -42,7 +42,11 @@ class Claim:
     def __str__(self) -> str:
         text = " ".join(self.parts) if self.kind != "text" else f'"{self.parts[0]}"'
         if len(self.parts) == 2:
-            text = f"{self.parts[1]} {self.parts[0]}" if self.kind == "count" else ": ".join(self.parts)
+            text = (
+                f"{self.parts[1]} {self.parts[0]}"
+                if self.kind == "count"
+                else ": ".join(self.parts)
+            )
         return f"not {text}" if self.negated else text
 
 

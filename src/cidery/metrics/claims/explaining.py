@@ -38,7 +38,7 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
 
 
 def explain_finding(found: Finding, judged: JudgedCaption) -> str:
-    """Say what the references say of a claim: `dog: red, contradicted (other colour): black dog`."""
+    """Say what references say of a claim: `contradicted: dog: red (other colour, …)`."""
     text = f"{found.verdict}: {found.claim}"
     quote = quote_evidence(found, judged)
     because = ", ".join(filter(None, (found.reason, quote)))

@@ -14,7 +14,7 @@ from cidery.metrics.contextual.wording import COUNTED_ON, EXPECTED, Wording
 AGAIN = 4
 """So many words in a row that were said before are a repetition."""
 RARELY = 0.05
-"""Three words are odd that occur in less than this share of the images in which chance puts them."""
+"""Three words are odd that occur in less than this share of the images that chance puts them in."""
 DANGLING, ODDITY = 0.2, 0.5
 """What an end like `in the` costs, and a caption in which every word has an odd neighbour; as in
 consensus."""

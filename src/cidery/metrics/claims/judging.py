@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -49,7 +49,9 @@ class ReadCaption:
     @cached_property
     def telling_words(self) -> list[int]:
         """The words that say something by themselves."""
-        return [place for place, word in enumerate(self.words) if word not in _EMPTY and word != ","]
+        return [
+            place for place, word in enumerate(self.words) if word not in _EMPTY and word != ","
+        ]
 
     def directions(self, parts: Literal["own", "all"]) -> Floats:
         """Return float64[claims, width]: the mean of each claim's words, of length 1."""
@@ -175,6 +177,13 @@ class JudgedCaption:
     references: Sequence[ReadCaption]
     judgment: Judgment
 
+    def forget_vectors(self) -> JudgedCaption:
+        """Return it without the words' vectors, which only judging needs."""
+        caption, *references = (
+            replace(read, vectors=np.zeros((0, 0))) for read in (self.caption, *self.references)
+        )
+        return replace(self, caption=caption, references=references)
+
 
 class Witnesses:
     """What the references of one image state."""
@@ -199,7 +208,8 @@ class Witnesses:
         """Compare a caption's claims with those of the references."""
         cosines = caption.directions("all") @ self.vectors.T
         findings = [
-            self._find(statement, row, caption) for statement, row in zip(caption.statements, cosines, strict=True)
+            self._find(statement, row, caption)
+            for statement, row in zip(caption.statements, cosines, strict=True)
         ]
         omissions = self._find_omissions(caption, findings)
         faults = find_faults(caption.description.sentences, self.wording)
@@ -210,7 +220,13 @@ class Witnesses:
         if statement.repeated:
             return Finding(claim, statement.sentence, "repeated", 0.0, "said before")
         if claim.kind == "nothing" or not len(cosines):
-            return Finding(claim, statement.sentence, "unsupported", 0.0, "states nothing" if claim.kind == "nothing" else "no reference")
+            return Finding(
+                claim,
+                statement.sentence,
+                "unsupported",
+                0.0,
+                "states nothing" if claim.kind == "nothing" else "no reference",
+            )
         for known in self.stated:
             if known.claim.negated == claim.negated and states(known.claim, claim, self.same):
                 return self._decide(statement, "supported", 1.0, "stated", known)
@@ -219,7 +235,9 @@ class Witnesses:
             if against is not None:
                 return self._decide(statement, "contradicted", 0.0, reason, against)
         if is_exact(claim):
-            return Finding(claim, statement.sentence, "unsupported", self._guess(claim, caption), "not told")
+            return Finding(
+                claim, statement.sentence, "unsupported", self._guess(claim, caption), "not told"
+            )
         nearest = int(cosines.argmax())
         support = float(calibrate(cosines[nearest : nearest + 1])[0])
         number, word = self.owners[nearest]
@@ -234,9 +252,13 @@ class Witnesses:
         noun, said = (caption.words[claim.words[part][-1]] for part in (0, 1))
         return UNTOLD * rate(self.usual(said, noun), USUAL)
 
-    def _decide(self, statement: Statement, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:
+    def _decide(
+        self, statement: Statement, verdict: Verdict, support: float, reason: str, known: Stated
+    ) -> Finding:
         words = tuple(dict.fromkeys(word for part in known.claim.words for word in part))
-        return Finding(statement.claim, statement.sentence, verdict, support, reason, known.reference, words)
+        return Finding(
+            statement.claim, statement.sentence, verdict, support, reason, known.reference, words
+        )
 
     def _find_omissions(self, caption: ReadCaption, findings: Sequence[Finding]) -> list[Omission]:
         """Return what references state; words that are contradicted or denied cover nothing."""
@@ -257,7 +279,12 @@ class Witnesses:
                     covered[place] = float(statement.claim.parts[1] in said)
             omissions += [
                 Omission(s.claim, number, share, weight)
-                for s, share, weight in zip(reference.statements, covered.tolist(), reference.information.tolist(), strict=True)
+                for s, share, weight in zip(
+                    reference.statements,
+                    covered.tolist(),
+                    reference.information.tolist(),
+                    strict=True,
+                )
                 if s.claim.kind != "nothing"
             ]
         return omissions

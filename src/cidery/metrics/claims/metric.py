@@ -51,7 +51,7 @@ _STEP = "judging claims"
 
 @dataclass(frozen=True, kw_only=True)
 class Claims(Contextual):
-    """How many of a caption's claims its references support, and how many of theirs it makes; [0, 1].
+    """How many claims of a caption references support, and how many of theirs it makes; in [0, 1].
 
     P is the mean support of the caption's claims, R the mean over references of the information
     that the caption covers, F = 2PR/(P+R) · (1 - repetition) · (1 - 0.2·dangling). A claim is an
@@ -129,7 +129,7 @@ class Claims(Contextual):
     def explain(
         self,
         prepared: Prepared,
-        references: TokenizedReferences,
+        references: TokenizedReferences,  # noqa: ARG002
         candidates: TokenizedCandidates,
         work: Workspace,
     ) -> list[Shares]:
@@ -139,10 +139,8 @@ class Claims(Contextual):
         the caption does not.
         """
         assert isinstance(prepared, PreparedClaims)
-        found: dict[int, Shares] = {}
-        for number, judged in prepared.judge(candidates, work):
-            found[number] = share_judgment(judged, self.measure)
-        return [found[number] for number in range(len(candidates))]
+        judged = work.once(_judge, prepared, candidates)
+        return [share_judgment(found, self.measure) for found in judged]
 
 
 RULES_VERSION = 1
@@ -162,6 +160,14 @@ def _read(work: Workspace, parser: Parser, captions: TokenizedCaptions) -> ReadT
     sentences = (s for found in distinct.values() for s in found.sentences)
     known = parse_sentences(parser, sentences, work.threads)
     return ReadTexts([distinct[text] for text in captions.texts], known)
+
+
+def _judge(
+    work: Workspace, prepared: PreparedClaims, candidates: TokenizedCandidates
+) -> list[JudgedCaption]:
+    """Return what references say of each caption, for all measures; vectors are let go."""
+    found = {number: judged.forget_vectors() for number, judged in prepared.judge(candidates, work)}
+    return [found[number] for number in range(len(candidates))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,15 +203,11 @@ class PreparedClaims(Prepared):
                 own = [known[n] for n in range(self.offsets[image], self.offsets[image + 1])]
                 witnesses = Witnesses(own, same, find_usual)
                 for number in members:
-                    yield number, JudgedCaption(
-                        said[number], own, witnesses.judge(said[number])
-                    )
+                    yield number, JudgedCaption(said[number], own, witnesses.judge(said[number]))
             done += len(numbers)
             report(_STEP, done / max(1, len(candidates)))
 
-    def _batch(
-        self, candidates: TokenizedCandidates
-    ) -> Iterator[list[tuple[int, list[int]]]]:
+    def _batch(self, candidates: TokenizedCandidates) -> Iterator[list[tuple[int, list[int]]]]:
         batch: list[tuple[int, list[int]]] = []
         for image, members in rows_by_image(candidates.images):
             batch.append((image, members.tolist()))
@@ -230,7 +232,9 @@ class PreparedClaims(Prepared):
                 description,
                 join_sentences(description, read.known),
                 words,
-                np.concatenate([np.zeros((0, width)), *(vectors[s] for s in description.sentences)]),
+                np.concatenate(
+                    [np.zeros((0, width)), *(vectors[s] for s in description.sentences)]
+                ),
                 np.asarray([weigh(word) for word in words]),
             )
         return {number: captions[description] for number, description in chosen.items()}
@@ -239,7 +243,7 @@ class PreparedClaims(Prepared):
 def encode_sentences(
     encoder: Encoder, sentences: Sequence[Sentence], threads: int
 ) -> dict[Sentence, Floats]:
-    """Return float64[words, width] for each sentence: the mean of each word's tokens, of length 1."""
+    """Return float64[words, width] for each sentence: the means of words' tokens, of length 1."""
     texts = [" ".join(sentence) for sentence in sentences]
     encoded = encoder.tokens(texts, None, threads)
     found: dict[Sentence, Floats] = {}

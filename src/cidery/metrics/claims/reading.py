@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from cidery.captions.locating import Place
 from cidery.metrics.claims.claim import MANY, Claim, Kind
-from cidery.metrics.claims.words import FRAME_VERBS, FRAMES, EMPTY_MODIFIERS, HUBS, MANY_WORDS, NUMBERS, PLACES
-from cidery.metrics.spice.scene import ONE_PERSON, RELATIVE, SEVERAL, Scene
+from cidery.metrics.claims.words import (
+    EMPTY_MODIFIERS,
+    FRAME_VERBS,
+    FRAMES,
+    HUBS,
+    MANY_WORDS,
+    NUMBERS,
+    PLACES,
+)
+from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
 from cidery.metrics.spice.words import GROUPS, PEOPLE
 from cidery.store import current_report
@@ -30,6 +38,7 @@ _SUFFIX = re.compile(r"(?i)(?:n['’]t|['’](?:s|re|ve|ll|d|m))$")
 _QUOTED = re.compile(r"[\"“”]([^\"“”]{1,60})[\"“”]")
 _SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 _STEMS = {"ca": "can", "wo": "will"}
+_REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
 _DENYING = ("no", "not", "never", "neither", "nor", "without")
 
 Sentence: TypeAlias = tuple[str, ...]
@@ -52,7 +61,7 @@ def cut_sentences(text: str) -> Description:
     """Cut a text into sentences and words; `'s` and `n't` are words.
 
     ```python
-    cut_sentences("A dog. It isn't black.").sentences   # (("a", "dog"), ("it", "is", "not", "black"))
+    cut_sentences("A dog. It isn't.").sentences   # (("a", "dog"), ("it", "is", "not"))
     ```
     """
     sentences: list[Sentence] = []
@@ -65,7 +74,11 @@ def cut_sentences(text: str) -> Description:
             places += [place for _, place in piece]
     quotes = []
     for found in _QUOTED.finditer(text):
-        inside = [n for n, (begin, end) in enumerate(places) if found.start() < begin and end < found.end()]
+        inside = [
+            n
+            for n, (begin, end) in enumerate(places)
+            if found.start() < begin and end < found.end()
+        ]
         if inside:
             quotes.append((" ".join(found[1].lower().split()).strip(".,!?"), tuple(inside)))
     return Description(tuple(sentences), tuple(places), tuple(quotes))
@@ -123,14 +136,15 @@ class _OpenScene(Scene):
 
     @cached_property
     def objects(self) -> dict[int, None]:
-        named = {p: None for p in super().objects if self.name(p) not in FRAMES and not self._is_hub(p)}
+        named = {
+            p: None for p in super().objects if self.name(p) not in FRAMES and not self._is_hub(p)
+        }
+        first = min(named, default=len(self.tree))
         places = []
         for place, token in enumerate(self.tree.tokens):
-            if place in named:
+            refers = token.tag in PRONOUNS and token.word in _REFERRING and place < first
+            if place in named or refers:
                 places.append(place)
-            elif token.tag in PRONOUNS and token.word in ("it", "its", *ONE_PERSON, *SEVERAL):
-                if not any(other < place for other in named):
-                    places.append(place)
         return dict.fromkeys(places)
 
     def _is_hub(self, noun: int) -> bool:
@@ -198,7 +212,7 @@ def count_objects(scene: _OpenScene) -> Iterator[Claim]:
 
 
 def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
-    """`a brown dog`, `a tennis court`, `the bench is not empty` -> (dog, brown), (court, tennis)…"""
+    """`a brown dog`, `a tennis court`, `the bench is empty` -> (dog, brown), (court, tennis), …."""
     for noun in scene.objects:
         for modifier in scene.modifiers(noun, "amod", "compound", "nmod"):
             kind: Kind = "count" if scene.name(modifier) in NUMBERS else "attribute"
@@ -275,9 +289,7 @@ class Statement:
     repeated: bool = False
 
 
-def join_sentences(
-    description: Description, known: Known
-) -> tuple[Statement, ...]:
+def join_sentences(description: Description, known: Known) -> tuple[Statement, ...]:
     """Return what a description states: pronouns mean earlier things, nothing is counted twice.
 
     A sentence that states nothing is a claim of the kind `nothing`. What was stated before is left

@@ -17,7 +17,7 @@ from cidery.metrics.spice.words import COLOURS, PEOPLE
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two words mean the same thing."""
 
-VAGUE_COLOURS = frozenset("colored colorful colourful dark light plaid bright".split())
+VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
 PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
 
 
@@ -94,10 +94,12 @@ def say_opposite(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated |
             opposites |= POSTURES.get(claim.parts[1], frozenset())
         found = (k for k in _describe(claim, stated, same) if k.claim.parts[1] in opposites)
         return next(found, None)
-    for known in stated:
-        if len(known.claim.parts) == len(claim.parts) == 3 and _is_opposite(claim.parts[1], known.claim.parts[1]):
-            if same(claim.parts[0], known.claim.parts[0]) and same(claim.parts[2], known.claim.parts[2]):
-                return known
+    for known in stated if len(claim.parts) == 3 else ():
+        told = known.claim.parts
+        if len(told) != 3 or not _is_opposite(claim.parts[1], told[1]):
+            continue
+        if same(claim.parts[0], told[0]) and same(claim.parts[2], told[2]):
+            return known
     return None
 
 

@@ -11,9 +11,9 @@ def _words(text: str) -> frozenset[str]:
 
 FRAMES = _words(
     """
-    image picture photo photograph photography shot scene view closeup close-up foreground background
-    overview depiction snapshot frame video clip sound audio recording way day time moment atmosphere
-    presence variety number type kind sort style
+    image picture photo photograph photography shot scene view closeup close-up foreground
+    background overview depiction snapshot frame video clip sound audio recording way day time
+    moment atmosphere presence variety number type kind sort style
     addition appearance aspect case context detail element end example fact feature feeling focus
     impression instance manner mood overall part position sense side something thing anything
     nothing everything someone anyone everyone somebody anybody nobody one other another
@@ -38,15 +38,19 @@ PLACES = _words(
 )
 """Prepositions that say where something is; `next to` and the like are joined from these."""
 
-NUMBERS = {
-    word: number
-    for number, word in enumerate(
-        """
-        zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
-        fifteen sixteen seventeen eighteen nineteen twenty
-        """.split()
-    )
-} | {"single": 1, "both": 2, "couple": 2, "pair": 2, "dozen": 12, "hundred": 100, "thousand": 1000}
+_COUNTED = """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty
+"""
+NUMBERS = {word: number for number, word in enumerate(_COUNTED.split())} | {
+    "single": 1,
+    "both": 2,
+    "couple": 2,
+    "pair": 2,
+    "dozen": 12,
+    "hundred": 100,
+    "thousand": 1000,
+}
 
 MANY_WORDS = _words(
     """
@@ -56,13 +60,16 @@ MANY_WORDS = _words(
 )
 
 EMPTY_MODIFIERS = MANY_WORDS | _words(
-    "other different certain such own same same various overall general visible main first last"
+    "other different certain such own same various overall general visible main first last"
 )
 """Modifiers that say nothing of how a thing looks."""
 
-SYMMETRIC = frozenset(
-    "of with near beside be alongside face meet have".split()
-) | {"next to", "close to", "across from", "in front of"}
+SYMMETRIC = _words("of with near beside be alongside face meet have") | {
+    "next to",
+    "close to",
+    "across from",
+    "in front of",
+}
 """Relations that say the same when their things change places."""
 
 _OPPOSITES = """
