@@ -84,7 +84,7 @@ def find_repeated(words: Sequence[str]) -> tuple[int, ...]:
     """Return the words that are said again.
 
     ```python
-    find_repeated("a man and a man and a dog".split())   # (3, 4, 5)
+    find_repeated("a man and a man and a dog".split())   # (3, 4, 5, 6)
     ```
     """
     again: set[int] = set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -296,4 +297,4 @@ class Witnesses:
             said[omission.reference] += omission.weight * omission.covered
             told[omission.reference] += omission.weight
         shares = [s / t for s, t in zip(said, told, strict=True) if t]
-        return sum(shares) / max(1, len(shares))
+        return math.fsum(shares) / max(1, len(shares))  # in any order of references

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
@@ -197,8 +197,13 @@ class PreparedClaims(Prepared):
             numbers = [number for _, members in batch for number in members]
             images = [image for image, _ in batch]
             told = [n for i in images for n in range(self.offsets[i], self.offsets[i + 1])]
-            said = self._encode(read, numbers, work.threads)
-            known = self._encode(self.references, told, work.threads)
+            vectors = self._encode(
+                [read.descriptions[n] for n in numbers]
+                + [self.references.descriptions[n] for n in told],
+                work.threads,
+            )
+            said = _join(read, numbers, vectors)
+            known = _join(self.references, told, vectors)
             for image, members in batch:
                 own = [known[n] for n in range(self.offsets[image], self.offsets[image + 1])]
                 witnesses = Witnesses(own, same, find_usual)
@@ -217,27 +222,33 @@ class PreparedClaims(Prepared):
         if batch:
             yield batch
 
-    def _encode(
-        self, read: ReadTexts, numbers: Iterable[int], threads: int
-    ) -> dict[int, ReadCaption]:
-        """Return the captions with vectors of their words; each sentence is encoded once."""
-        chosen = {number: read.descriptions[number] for number in numbers}
-        sentences = list(dict.fromkeys(s for d in chosen.values() for s in d.sentences))
-        vectors = encode_sentences(self.encoder, sentences, threads)
-        width = next(iter(vectors.values())).shape[1] if vectors else 0
-        captions: dict[Description, ReadCaption] = {}
-        for description in dict.fromkeys(chosen.values()):
+    def _encode(self, descriptions: Sequence[Description], threads: int) -> dict[Sentence, Floats]:
+        """Return the vectors of words; each sentence is encoded once."""
+        sentences = dict.fromkeys(s for found in descriptions for s in found.sentences)
+        return encode_sentences(self.encoder, list(sentences), threads)
+
+
+def _join(
+    read: ReadTexts, numbers: Iterable[int], vectors: Mapping[Sentence, Floats]
+) -> dict[int, ReadCaption]:
+    """Put the sentences of captions together; captions that are equal are one."""
+    width = next(iter(vectors.values())).shape[1] if vectors else 0
+    captions: dict[Description, ReadCaption] = {}
+    found = {}
+    for number in numbers:
+        description = read.descriptions[number]
+        if description not in captions:
             words = [word for sentence in description.sentences for word in sentence]
+            states = (vectors[sentence] for sentence in description.sentences)
             captions[description] = ReadCaption(
                 description,
                 join_sentences(description, read.known),
                 words,
-                np.concatenate(
-                    [np.zeros((0, width)), *(vectors[s] for s in description.sentences)]
-                ),
+                np.concatenate([np.zeros((0, width)), *states]),
                 np.asarray([weigh(word) for word in words]),
             )
-        return {number: captions[description] for number, description in chosen.items()}
+        found[number] = captions[description]
+    return found
 
 
 def encode_sentences(

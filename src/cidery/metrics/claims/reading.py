@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -73,12 +74,9 @@ def cut_sentences(text: str) -> Description:
             sentences.append(tuple(word for word, _ in piece))
             places += [place for _, place in piece]
     quotes = []
+    starts = [start for start, _ in places]
     for found in _QUOTED.finditer(text):
-        inside = [
-            n
-            for n, (begin, end) in enumerate(places)
-            if found.start() < begin and end < found.end()
-        ]
+        inside = range(bisect(starts, found.start()), bisect(starts, found.end()))
         if inside:
             quotes.append((" ".join(found[1].lower().split()).strip(".,!?"), tuple(inside)))
     return Description(tuple(sentences), tuple(places), tuple(quotes))
@@ -139,11 +137,12 @@ class _OpenScene(Scene):
         named = {
             p: None for p in super().objects if self.name(p) not in FRAMES and not self._is_hub(p)
         }
-        first = min(named, default=len(self.tree))
+        things = [place for place in named if self.name(place) not in PEOPLE]
         places = []
         for place, token in enumerate(self.tree.tokens):
-            refers = token.tag in PRONOUNS and token.word in _REFERRING and place < first
-            if place in named or refers:
+            before = things if token.word in ("it", "its") else named
+            refers = token.tag in PRONOUNS and token.word in _REFERRING
+            if place in named or (refers and place < min(before, default=len(self.tree))):
                 places.append(place)
         return dict.fromkeys(places)
 
