@@ -105,7 +105,7 @@ def try_false(file: Path, each: int) -> None:
 
 
 def is_told(case: FalseCaption) -> bool:
-    """Tell whether a reference has a word that the wrong caption lost, or the words are the same."""
+    """Tell whether a reference has a word that the wrong caption lost, if it lost any."""
     right, wrong = (set(text.lower().rstrip(".").split()) for text in (case.right, case.wrong))
     told = set(" ".join(case.references).lower().replace(".", " ").split())
     return not right - wrong or bool((right - wrong) & told)
