@@ -146,10 +146,10 @@ def read(words: str, *statements: Statement) -> ReadCaption:
 
 
 def test_a_judgment_follows_from_verdicts() -> None:
-    dog = Statement(Claim("object", ("dog",), ((0,),), number=1), 0)
-    black = Statement(Claim("attribute", ("dog", "black"), ((0,), (1,))), 0)
-    red = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))), 0)
-    cat = Statement(Claim("object", ("cat",), ((2,),)), 0)
+    dog = Statement(Claim("object", ("dog",), ((0,),), number=1))
+    black = Statement(Claim("attribute", ("dog", "black"), ((0,), (1,))))
+    red = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
+    cat = Statement(Claim("object", ("cat",), ((2,),)))
     witnesses = Witnesses([read("dog black", dog, black)], same, lambda *_: 0.0)
     right = witnesses.judge(read("dog black", dog, black))
     assert [found.verdict for found in right.findings] == ["supported", "supported"]
@@ -167,7 +167,7 @@ def test_a_judgment_follows_from_verdicts() -> None:
 
 
 def test_nothing_said_or_told_scores_zero() -> None:
-    dog = Statement(Claim("object", ("dog",), ((0,),)), 0)
+    dog = Statement(Claim("object", ("dog",), ((0,),)))
     nothing = Witnesses([read("")], same, lambda *_: 0.0)
     assert nothing.judge(read("dog", dog)).f == 0.0
     assert Witnesses([read("dog", dog)], same, lambda *_: 0.0).judge(read("")).f == 0.0

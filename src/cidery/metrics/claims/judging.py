@@ -93,7 +93,6 @@ class Finding:
     """A claim of a caption and what the references say of it."""
 
     claim: Claim
-    sentence: int
     verdict: Verdict
     support: float
     """In [0, 1]; 0 for what is contradicted or repeated."""
@@ -208,58 +207,57 @@ class Witnesses:
     def judge(self, caption: ReadCaption) -> Judgment:
         """Compare a caption's claims with those of the references."""
         cosines = caption.directions("all") @ self.vectors.T
+        backed = self._find_backed(caption)
         findings = [
-            self._find(statement, row, caption)
+            self._find(statement, row, caption, backed)
             for statement, row in zip(caption.statements, cosines, strict=True)
         ]
         omissions = self._find_omissions(caption, findings)
         faults = find_faults(caption.description.sentences, self.wording)
         return Judgment(findings, omissions, self._recall(omissions), faults)
 
-    def _find(self, statement: Statement, cosines: Floats, caption: ReadCaption) -> Finding:
+    def _find_backed(self, caption: ReadCaption) -> set[int]:
+        """Return the words of a caption that references have words for, or that say nothing."""
+        backed = set(range(len(caption.words)))
+        telling = caption.telling_words
+        if telling and len(self.vectors):
+            nearest = calibrate((caption.vectors[telling] @ self.vectors.T).max(axis=1))
+            backed -= {w for w, s in zip(telling, nearest.tolist(), strict=True) if s < SUPPORTED}
+        return backed
+
+    def _find(
+        self, statement: Statement, cosines: Floats, caption: ReadCaption, backed: set[int]
+    ) -> Finding:
         claim = statement.claim
         if statement.repeated:
-            return Finding(claim, statement.sentence, "repeated", 0.0, "said before")
+            return Finding(claim, "repeated", 0.0, "said before")
         if claim.kind == "nothing" or not len(cosines):
-            return Finding(
-                claim,
-                statement.sentence,
-                "unsupported",
-                0.0,
-                "states nothing" if claim.kind == "nothing" else "no reference",
-            )
+            silent = "states nothing" if claim.kind == "nothing" else "references state nothing"
+            return Finding(claim, "unsupported", 0.0, silent)
         for known in self.stated:
             if known.claim.negated == claim.negated and states(known.claim, claim, self.same):
-                return self._decide(statement, "supported", 1.0, "stated", known)
+                return _decide(claim, "supported", 1.0, "stated", known)
         for reason, rule in RULES.items():
             against = rule(claim, self.stated, self.same)
             if against is not None:
-                return self._decide(statement, "contradicted", 0.0, reason, against)
-        if is_exact(claim):
-            return Finding(
-                claim, statement.sentence, "unsupported", self._guess(claim, caption), "not told"
-            )
+                return _decide(claim, "contradicted", 0.0, reason, against)
+        if is_exact(claim) and not claim.negated:
+            return Finding(claim, "unsupported", self._guess(claim, caption), "not told")
         nearest = int(cosines.argmax())
         support = float(calibrate(cosines[nearest : nearest + 1])[0])
         number, word = self.owners[nearest]
-        text = self.captions[number].words[word]
+        # The mean of its words may be near where one of them is not: `a dog on the moon`.
+        holds = support >= SUPPORTED and backed.issuperset(w for part in claim.words for w in part)
         if claim.negated:
-            verdict: Verdict = "contradicted" if support >= SUPPORTED else "unsupported"
-            return Finding(claim, statement.sentence, verdict, 0.0, "denied", number, (word,))
-        verdict = "supported" if support >= SUPPORTED else "unsupported"
-        return Finding(claim, statement.sentence, verdict, support, text, number, (word,))
+            verdict: Verdict = "contradicted" if holds else "unsupported"
+            return Finding(claim, verdict, 0.0, "denied", number, (word,))
+        text = self.captions[number].words[word]
+        verdict = "supported" if holds else "unsupported"
+        return Finding(claim, verdict, support, text, number, (word,))
 
     def _guess(self, claim: Claim, caption: ReadCaption) -> float:
         noun, said = (caption.words[claim.words[part][-1]] for part in (0, 1))
         return UNTOLD * rate(self.usual(said, noun), USUAL)
-
-    def _decide(
-        self, statement: Statement, verdict: Verdict, support: float, reason: str, known: Stated
-    ) -> Finding:
-        words = tuple(dict.fromkeys(word for part in known.claim.words for word in part))
-        return Finding(
-            statement.claim, statement.sentence, verdict, support, reason, known.reference, words
-        )
 
     def _find_omissions(self, caption: ReadCaption, findings: Sequence[Finding]) -> list[Omission]:
         """Return what references state; words that are contradicted or denied cover nothing."""
@@ -298,3 +296,8 @@ class Witnesses:
             told[omission.reference] += omission.weight
         shares = [s / t for s, t in zip(said, told, strict=True) if t]
         return math.fsum(shares) / max(1, len(shares))  # in any order of references
+
+
+def _decide(claim: Claim, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:
+    words = tuple(dict.fromkeys(word for part in known.claim.words for word in part))
+    return Finding(claim, verdict, support, reason, known.reference, words)

@@ -284,7 +284,6 @@ class Statement:
     """A claim of a description, and whether it was made before in it."""
 
     claim: Claim
-    sentence: int
     repeated: bool = False
 
 
@@ -298,21 +297,21 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
     stated: dict[tuple[tuple[str, ...], bool], None] = {}
     topics: list[tuple[str, int]] = []  # names of objects and their numbers, the latest first
     first = 0
-    for number, sentence in enumerate(description.sentences):
+    for sentence in description.sentences:
         own = [_shift(claim, first) for claim in known[sentence]]
         before = list(topics)
         own = [_resolve(claim, before) for claim in own]
         fresh = [claim for claim in own if (claim.parts, claim.negated) not in stated]
-        statements += [Statement(claim, number, not fresh) for claim in fresh or own]
+        statements += [Statement(claim, not fresh) for claim in fresh or own]
         stated |= dict.fromkeys((claim.parts, claim.negated) for claim in fresh)
         if not own and sentence:
             words = tuple(range(first, first + len(sentence)))
-            statements.append(Statement(Claim("nothing", ("",), (words,)), number))
+            statements.append(Statement(Claim("nothing", ("",), (words,))))
         named = [(c.parts[0], c.number) for c in own if c.kind == "object"]
         topics = named + [topic for topic in topics if topic not in named]
         first += len(sentence)
     for text, words in description.quotes:
-        statements.append(Statement(Claim("text", (text,), (words,)), 0))
+        statements.append(Statement(Claim("text", (text,), (words,))))
     return tuple(statements)
 
 
