@@ -38,6 +38,7 @@ COMMANDS = (
     "tokenize",
     "explain",
     "ledger",
+    "objects",
     "serve",
     "study",
     "challenge",
