@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
     from cidery.scoring.explaining import explain_captions as explain_captions
+    from cidery.scoring.ledger import Ledger as Ledger
+    from cidery.scoring.ledger import compare_ledgers as compare_ledgers
+    from cidery.scoring.ledger import judge_claims as judge_claims
     from cidery.scoring.objects import find_objects as find_objects
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
@@ -62,6 +65,7 @@ _MODULES = {
     "DocumentFrequencies": "frequencies",
     "Explanation": "metrics.explanations",
     "Explanations": "scoring.explaining",
+    "Ledger": "scoring.ledger",
     "Metric": "metrics.base",
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
@@ -70,12 +74,14 @@ _MODULES = {
     "audit": "auditing",
     "audit_files": "auditing",
     "compare": "scoring.comparison",
+    "compare_ledgers": "scoring.ledger",
     "describe": "captions.description",
     "diagnose": "doctor",
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
     "filter_references": "captions.filtering",
     "find_objects": "scoring.objects",
+    "judge_claims": "scoring.ledger",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
