@@ -21,7 +21,6 @@ REFERENCES = {"a": ["a dog barks and birds sing", "a dog is barking"], "b": ["a 
         ("a car passes by", False, 0.0),
         ("a dog barks and a dog howls", False, 0.25),
         ("", False, 0.0),
-        ("the the the", False, 0.0),
     ],
 )
 def test_faults(caption: str, broken: bool, repeated: float) -> None:
