@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cidery.captions.description import describe as describe
     from cidery.captions.filtering import filter_references as filter_references
     from cidery.captions.formats import read_candidates as read_candidates
+    from cidery.captions.formats import read_events as read_events
     from cidery.captions.formats import read_references as read_references
     from cidery.captions.formats import read_slices as read_slices
     from cidery.captions.tokenizers import tokenize as tokenize
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from cidery.rewards import Reward as Reward
     from cidery.scoring.comparison import Comparison as Comparison
     from cidery.scoring.comparison import compare as compare
+    from cidery.scoring.dense_video import score_dense_video as score_dense_video
     from cidery.scoring.evaluation import score as score
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
@@ -85,9 +87,11 @@ _MODULES = {
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
+    "read_events": "captions.formats",
     "read_references": "captions.formats",
     "read_slices": "captions.formats",
     "score": "scoring.evaluation",
+    "score_dense_video": "scoring.dense_video",
     "score_references": "diversity",
     "score_stream": "engines",
     "tokenize": "captions.tokenizers",
