@@ -3,12 +3,12 @@
     python tools/fit_lens.py minilm --data FOLDER             how well it carries over
     python tools/fit_lens.py minilm --data FOLDER --write     the lens itself, into the package
 
-It learns from judgments of five sets: Flickr8k-CF, without the pairs of an image and a caption that
-Flickr8k-Expert judges too, the half of PASCAL-50S whose images' names have an even SHA-256, the
-half of THumB whose images' names have an even first byte of it, and the halves of AudioCaps-Eval
-and Clotho-Eval whose sounds' first reference by the alphabet has. A caption's score is the soft
-maximum of its cosines with the references. Of two rated captions the one that people rate higher is
-to score higher, whatever their images (a smooth Kendall's τ); of a pair the winner.
+It learns from Flickr8k-CF, without the pairs of an image and a caption that Flickr8k-Expert judges
+too, and from the half of PASCAL-50S whose images' names have an even SHA-256. `--sets` adds others:
+the half of THumB whose images' names have an even first byte of it, and the halves of
+AudioCaps-Eval and Clotho-Eval whose sounds' first reference by the alphabet has. A caption's score
+is the soft maximum of its cosines with the references. Of two rated captions the one that people
+rate higher is to score higher, whatever their images (a smooth Kendall's τ); of a pair the winner.
 
 To see how well it carries over, it is learnt from judgments on two thirds of the images, of
 Flickr8k-CF also two thirds of the captions, and judged by those on the last thirds, three times. A
@@ -17,7 +17,9 @@ judged caption may still have been seen as somebody's reference. Needs torch.
 
 import argparse
 import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -41,13 +43,15 @@ SOFTNESS = 8.0
 """The higher, the nearer the soft maximum is to the nearest reference."""
 STEEPNESS = {"rated": 10.0, "paired": 20.0}
 """The higher, the smaller a difference of scores counts as an order."""
-WEIGHTS = {
+WEIGHTS = {  # in the order in which they are read
     "flickr8k-cf": 1.0,
     "pascal-50s": 0.6,
     "thumb": 0.5,
     "audiocaps-eval": 0.3,
     "clotho-eval": 0.3,
 }
+LEARNT = ("flickr8k-cf", "pascal-50s")
+"""What the shipped lenses were learnt from."""
 BATCHES = {"flickr8k-cf": 1024}
 """How many captions or pairs are drawn for a step."""
 BATCH = 256
@@ -104,7 +108,7 @@ class Lesson:
     rows: tuple[torch.Tensor, ...]
     """One, int[judgments], of rated captions; the first and the second of pairs."""
     goals: torch.Tensor
-    """float[judgments]: ratings, or votes for the first minus those for the second."""
+    """[judgments]: ratings, or votes for the first minus those for the second."""
     images: np.ndarray
     """int[judgments]: the third that the image belongs to."""
     captions: np.ndarray
@@ -115,14 +119,16 @@ class Lesson:
         judged = Judged.place(found.judged, places)
         thirds = np.array([number(str(i), THIRDS) for i in found.judged.image_of_caption])
         if isinstance(found, Pairs):
-            votes = torch.tensor(get_main_votes(found), dtype=torch.float64)
+            votes = torch.tensor(get_main_votes(found))
             rows = (torch.tensor(found.first), torch.tensor(found.second))
             images = thirds[found.first]
             return cls(found.name, judged, rows, votes, images, images)
-        texts = np.array([number(text, THIRDS) for text in found.judged.captions])
-        captions = texts if found.name == "flickr8k-cf" else thirds  # THumB's are of one image each
-        ratings = torch.tensor(found.ratings, dtype=torch.float64)
-        rows = (torch.tensor(found.rows),)
+        captions = thirds  # THumB's captions are of one image each
+        if found.name == "flickr8k-cf":
+            images = [min(found.judged.references[d]) for d in found.judged.documents]
+            thirds = np.array([number(image, THIRDS) for image in images])
+            captions = np.array([number(text, THIRDS) for text in found.judged.captions])
+        rows, ratings = (torch.tensor(found.rows),), torch.tensor(found.ratings)
         return cls(found.name, judged, rows, ratings, thirds[found.rows], captions[found.rows])
 
     def choose(self, kept: np.ndarray) -> torch.Tensor:
@@ -152,12 +158,12 @@ class Lesson:
         return Correlation.build(scores.double().numpy(), goals.numpy())()["tau_b"]
 
 
-def read_lessons(encoder: Encoder, folder: Path) -> tuple[torch.Tensor, list[Lesson]]:
-    """Return the vectors of all captions, and the judgments of all sets."""
+def read_lessons(
+    encoder: Encoder, folder: Path, names: Collection[str] = LEARNT
+) -> tuple[torch.Tensor, list[Lesson]]:
+    """Return the vectors of all captions, and the judgments of those sets."""
     places: dict[str, int] = {}
-    sounds = (read_sounds(name, folder) for name in ("audiocaps-eval", "clotho-eval"))
-    sets = (read_crowd(folder), read_pairs(folder), read_thumb(folder), *sounds)
-    lessons = [Lesson.read(found, places) for found in sets]
+    lessons = [Lesson.read(READERS[name](folder), places) for name in WEIGHTS if name in names]
     return torch.tensor(encoder.embed(list(places))), lessons
 
 
@@ -204,6 +210,15 @@ def is_first_byte_even(text: str) -> bool:
     return sha256(text.encode()).digest()[0] % 2 == 0
 
 
+READERS: dict[str, Callable[[Path], Ratings | Pairs]] = {
+    "flickr8k-cf": read_crowd,
+    "pascal-50s": read_pairs,
+    "thumb": read_thumb,
+    "audiocaps-eval": partial(read_sounds, "audiocaps-eval"),
+    "clotho-eval": partial(read_sounds, "clotho-eval"),
+}
+
+
 def fit(
     vectors: torch.Tensor, lessons: list[Lesson], left_out: int | None = None, seed: int = 0
 ) -> torch.Tensor:
@@ -214,11 +229,12 @@ def fit(
     slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, STEPS)
     known = [one.choose((one.images != left_out) & (one.captions != left_out)) for one in lessons]
     for _ in range(STEPS):
-        loss = DECAY * (lens[0] @ lens[1].T).square().sum()
+        costs = []
         for lesson, places in zip(lessons, known, strict=True):
             count = BATCHES.get(lesson.name, BATCH)
             some = places[torch.randint(len(places), (count,), generator=chance)]
-            loss = loss + WEIGHTS[lesson.name] * lesson.cost(some, vectors, lens)
+            costs.append(WEIGHTS[lesson.name] * lesson.cost(some, vectors, lens))
+        loss = sum(costs) + DECAY * (lens[0] @ lens[1].T).square().sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -244,11 +260,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("encoder", help="minilm, mpnet, or the folder of a model")
     parser.add_argument("--data", type=Path, required=True, help="the folder of all data sets")
+    parser.add_argument(
+        "--sets", nargs="+", choices=WEIGHTS, default=LEARNT, help="what to learn from"
+    )
     parser.add_argument("--write", action="store_true", help="learn from all and write it")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     encoder = get_encoder(chosen.encoder, keep=True)
-    vectors, lessons = read_lessons(encoder, chosen.data)
+    vectors, lessons = read_lessons(encoder, chosen.data, chosen.sets)
     if not chosen.write:
         carry_over(vectors, lessons)
         return

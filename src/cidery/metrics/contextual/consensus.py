@@ -47,8 +47,6 @@ EDITION = "2"
 """Scores of another edition are other numbers: signatures name it."""
 CONE, MEAN, PRECISION = 0.5, 0.25, 0.25
 """The powers of three likenesses in closeness, their geometric mean."""
-GATE = 1.5
-"""The power of closeness by which detail counts: what is missing says nothing of another image."""
 MOST_TOGETHER = 8
 """More references than this are cut into groups: a cone of many vectors holds nearly all."""
 GROUP = 5
@@ -63,8 +61,8 @@ LEAST = 1e-6
 class Consensus(ByToken):
     """How near a caption is to what its references say, and how much of it it says; [0, 1].
 
-    √(close·(1 + close^1.5·(recall - 0.8·short))/2 / agreement^0.4
-    · (1 - 0.4·repetition) · (1 - 0.3·dangling) · (1 - 0.25·oddity))
+    √(close·(1 + close·(1.5·recall - 0.7·short))/2.5 / agreement^0.4
+    · (1 - 0.3·repetition) · (1 - 0.3·dangling) · (1 - 0.25·oddity))
 
     close is cone^0.5·mean^0.25·precision^0.25: the highest cosine of the caption's embedding and a
     blend of the references', the mean of its cosines with them, and how near its tokens are to
@@ -78,15 +76,15 @@ class Consensus(ByToken):
     ```
     """
 
-    recall: float = 1.0
+    recall: float = 1.5
     """The weight of recall."""
-    brevity: float = 0.8
+    brevity: float = 0.7
     """The weight of telling less than the references."""
     rarity: float = 1.0
     """The power of a word's rarity in its weight; 0: all words weigh the same."""
     agreement: float = 0.4
     """The power of the references' agreement, by which a score is divided."""
-    repetition: float = 0.4
+    repetition: float = 0.3
     """The weight of words said more often than in any reference."""
     dangling: float = 0.3
     """The weight of an end like `in the`."""
@@ -159,7 +157,8 @@ class Consensus(ByToken):
             * max(0.0, likeness.precision) ** PRECISION
         )
         detail = self.recall * likeness.recall - self.brevity * faults.short
-        alike = close * max(0.0, 1 + close**GATE * detail) / (1 + self.recall)
+        # Detail counts as far as a caption is close: what is missing says nothing of another image.
+        alike = close * max(0.0, 1 + close * detail) / (1 + self.recall)
         expected = max(likeness.agreement, LEAST_AGREEMENT) ** self.agreement
         # More may be told than by a caption that equals its only reference.
         score = min(1.0, math.sqrt(alike / expected)) * math.prod(self.find_factors(faults))
