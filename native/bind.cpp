@@ -16,9 +16,11 @@
 
 #include "captions.hpp"
 #include "cider.hpp"
+#include "exact_sum.hpp"
 #include "frequencies.hpp"
 #include "ngrams.hpp"
 #include "overlap.hpp"
+#include "partition.hpp"
 #include "ptb.hpp"
 #include "resample.hpp"
 
@@ -394,6 +396,26 @@ void bind_metrics(nb::module_& m) {
 
 void bind_statistics(nb::module_& m) {
   using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  m.def(
+      "exact_sums",
+      [](const Matrix& rows) {
+        ExactSums sums;
+        {
+          nb::gil_scoped_release release;
+          sums = exact_sums({rows.data(), rows.size()}, rows.shape(1));
+        }
+        nb::list units;
+        for (std::size_t at = 0; at < sums.units.size(); at += ExactSum::kBytes)
+          units.append(nb::bytes(&sums.units[at], ExactSum::kBytes));
+        return nb::make_tuple(units, sums.others);
+      },
+      "rows"_a);
+  m.def(
+      "hash_texts",
+      [](Array<std::uint8_t> bytes, Array<std::int64_t> offsets) {
+        return give(hash_texts(view(bytes), view(offsets)));
+      },
+      "bytes"_a, "offsets"_a);
   m.def(
       "resample_sums",
       [](const Matrix& rows, std::size_t resamples, std::uint64_t seed, unsigned threads) {

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cidery import auditing as auditing
     from cidery import coco as coco
     from cidery import diversity as diversity
+    from cidery import engines as engines
     from cidery import meta as meta
     from cidery import plots as plots
     from cidery import rewards as rewards
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from cidery.diversity import rank_references as rank_references
     from cidery.diversity import score_references as score_references
     from cidery.doctor import diagnose as diagnose
+    from cidery.engines import StreamResult as StreamResult
+    from cidery.engines import score_stream as score_stream
     from cidery.errors import CideryError as CideryError
     from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
     from cidery.metrics.base import Metric as Metric
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
     from cidery.scoring.explaining import explain_captions as explain_captions
+    from cidery.scoring.objects import find_objects as find_objects
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
 _MODULES = {
@@ -62,6 +66,7 @@ _MODULES = {
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
     "Span": "metrics.explanations",
+    "StreamResult": "engines",
     "audit": "auditing",
     "audit_files": "auditing",
     "compare": "scoring.comparison",
@@ -70,6 +75,7 @@ _MODULES = {
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
     "filter_references": "captions.filtering",
+    "find_objects": "scoring.objects",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
@@ -77,6 +83,7 @@ _MODULES = {
     "read_slices": "captions.formats",
     "score": "scoring.evaluation",
     "score_references": "diversity",
+    "score_stream": "engines",
     "tokenize": "captions.tokenizers",
     "write_report": "reports",
 }
@@ -85,7 +92,7 @@ _MODULES = {
 Metrics are not here: `metrics.builtin` lists them. A test compares this with the imports above.
 """
 
-_PACKAGES = ("auditing", "coco", "diversity", "meta", "plots", "rewards")
+_PACKAGES = ("auditing", "coco", "diversity", "engines", "meta", "plots", "rewards")
 """Packages that are public by their own name."""
 
 if not TYPE_CHECKING:

@@ -37,6 +37,7 @@ COMMANDS = (
     "frequencies",
     "tokenize",
     "explain",
+    "objects",
     "serve",
     "study",
     "challenge",

@@ -85,6 +85,7 @@ def _describe(metric: Metric) -> dict[str, Any]:
 
     return {
         "range": [bound if math.isfinite(bound) else None for bound in metric.range],
+        "lower_is_better": metric.lower_is_better,
         "uses_frequencies": metric.uses_frequencies,
         "extra": metric.extra,
         "faithful": _modes(metric),
@@ -97,7 +98,8 @@ def _describe(metric: Metric) -> dict[str, Any]:
 def _format_range(metric: Metric) -> str:
     if not all(map(math.isfinite, metric.range)):
         return "any"
-    return "{:g} to {:g}".format(*metric.range)
+    bounds = "{:g} to {:g}".format(*metric.range)
+    return f"{bounds}, lower is better" if metric.lower_is_better else bounds
 
 
 def _explain(metric: Metric) -> str:

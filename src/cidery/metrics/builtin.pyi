@@ -21,6 +21,8 @@ from cidery.metrics.contextual.irv import Irv as Irv
 from cidery.metrics.contextual.consensus import Consensus as Consensus
 from cidery.metrics.spice.metric import Spice as Spice
 from cidery.metrics.spice.metric import Spider as Spider
+from cidery.metrics.chair.metric import Chair as Chair
+from cidery.metrics.chair.open import OpenChair as OpenChair
 # isort: on
 
 METRICS: Mapping[str, Metric]

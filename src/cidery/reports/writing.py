@@ -189,7 +189,7 @@ def write_report(
         "references_name": references_name,
         "warnings": told,
         "findings": _audit(systems, references, references_name) if audit else None,
-        **_describe_scores(compared, sampling, first),
+        **_describe_scores(compared, sampling, first, chosen),
         **_describe_captions(corpora, compared.tables, scorer, explained),
         "diversity": without_nan(_measure_diversity(corpora, cut, threads)),
         "thumbnails": thumbnails,
@@ -254,17 +254,21 @@ def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
     return [message for message, category in told.items() if issubclass(category, _OURS)]
 
 
-def _describe_scores(compared: Comparison, sampling: _Sampling, corpus: Corpus) -> dict[str, Any]:
+def _describe_scores(
+    compared: Comparison, sampling: _Sampling, corpus: Corpus, metrics: Mapping[str, Metric]
+) -> dict[str, Any]:
     """Return what `compare` found, and what it means."""
     labels = list(next(iter(compared.tables.values())).corpus)
     lead = next((label for label in LEADS if label in labels), labels[0])
+    lower = [label for label in labels if metrics[label].lower_is_better]
     intervals = {name: sampling.draw(table) for name, table in compared.tables.items()}
     return {
         "report": LAYOUT,
         "cidery": _version.__version__,
         "citation": cite(),
         "lead": lead,
-        "summary": explain_scores(compared.tables, compared.tests, intervals, lead),
+        "lower": lower,
+        "summary": explain_scores(compared.tables, compared.tests, intervals, lead, lower),
         "comparison": compared.to_dict(),
         "intervals": {name: contents.write_intervals(i) for name, i in intervals.items()},
         "slices": _describe_slices(compared.tables, sampling, corpus),

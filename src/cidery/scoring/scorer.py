@@ -20,7 +20,7 @@ from cidery.captions.corpus import FEW_IMAGES, Corpus
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError, UnreliableWarning
-from cidery.frequencies import SHIPPED, DocumentFrequencies
+from cidery.frequencies import SHIPPED, CountedFrequencies, DocumentFrequencies
 from cidery.metrics import FunctionMetric, Metric, is_built_in
 from cidery.metrics.base import (
     GroupedCaptions,
@@ -36,12 +36,14 @@ from cidery.statistics import Floats, sum_by_group
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation
 
-FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
+FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies | CountedFrequencies
 
 
-def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
+def read_frequencies(
+    frequencies: FrequenciesLike,
+) -> str | DocumentFrequencies | CountedFrequencies:
     """Return `"references"`, a shipped set's name, or the set: what metrics take."""
-    if isinstance(frequencies, DocumentFrequencies):
+    if isinstance(frequencies, DocumentFrequencies | CountedFrequencies):
         return frequencies
     if isinstance(frequencies, str) and frequencies in ("references", *SHIPPED):
         return frequencies
@@ -64,7 +66,7 @@ def tokenize_references(
     chosen = get_tokenizer(tokenizer)
     captions = chosen(corpus.references, threads)
     groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, read_frequencies(frequencies))
+    return TokenizedReferences(groups, chosen, read_frequencies(frequencies), corpus.images)
 
 
 def prepare_metrics(
@@ -211,8 +213,11 @@ def warn_few_images(
 ) -> None:
     """Warn where weights are counted on too few images; `stacklevel` as for `warnings.warn`."""
     count = references.image_count
+    counted = references.frequencies == "references"
+    if isinstance(references.frequencies, CountedFrequencies):
+        count, counted = references.frequencies.image_count, True
     weighed = any(metric.uses_frequencies for metric in metrics.values())
-    if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
+    if not counted or not weighed or count >= FEW_IMAGES:
         return
     what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
     shipped = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
@@ -231,7 +236,7 @@ def warn_few_images(
 
 
 def find_english(
-    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies
+    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies | CountedFrequencies
 ) -> list[str]:
     """Return which of the metrics, and of the frequencies that they use, are of English alone."""
     found = [label for label, metric in metrics.items() if metric.made_for == "en"]
@@ -268,7 +273,9 @@ def sign(
         settings["language"] = references.tokenizer.language
     settings["tokenizer"] = references.tokenizer.id
     if metric.uses_frequencies:
-        if references.frequencies == "references":
+        if isinstance(references.frequencies, CountedFrequencies):
+            settings["frequencies"] = f"references-{references.frequencies.image_count}"
+        elif references.frequencies == "references":
             settings["frequencies"] = f"references-{references.image_count}"
         else:
             found = find_frequencies(references.frequencies, metric.stems)

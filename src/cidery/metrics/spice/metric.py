@@ -306,6 +306,7 @@ class Spider(Metric):
     sigma: float = 6.0
     """As CIDEr-D's."""
 
+    punishes_length: ClassVar[bool] = True
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     extra: ClassVar[str | None] = "spice"
     pieces: ClassVar[str] = "tuple or n-gram"
