@@ -4,8 +4,8 @@
 
 For each encoder, without a lens: Pearson's r with people's totals, without and with human captions,
 with 95 % intervals by image, and the systems' means. Then, for captions of systems, what a
-least-squares mix of the parts reaches on the judgments that it was fitted to, which no fixed weights
-of a sum can surpass, and on images that it was not fitted to; last of all encoders together.
+least-squares mix of the parts reaches on the judgments that it was fitted to, which no other
+weights of a sum can surpass, and on images that it was not fitted to; last of all encoders together.
 """
 
 from __future__ import annotations
@@ -75,7 +75,9 @@ def mix(parts: Sequence[Floats], totals: Floats, images: NDArray[np.int64]) -> t
 
 def show_mix(name: str, parts: Sequence[Floats], totals: Floats, images: NDArray[np.int64]) -> None:
     same, other = mix(parts, totals, images)
-    print(f"{name:8} mix of {len(parts):2} parts: same judgments {same:.3f}, other images {other:.3f}")
+    print(
+        f"{name:8} mix of {len(parts):2} parts: same judgments {same:.3f}, other images {other:.3f}"
+    )
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ EDITION = "2"
 CONE, MEAN, PRECISION = 0.5, 0.25, 0.25
 """The powers of three likenesses in closeness, their geometric mean."""
 MOST_TOGETHER = 8
-"""More references than this are cut into groups: a cone of many vectors holds nearly all."""
+"""More references than this are cut into groups: among many vectors nearly all have a near one."""
 GROUP = 5
 """About how many references a group has."""
 LEAST_AGREEMENT = 0.25
@@ -121,7 +121,7 @@ class Consensus(ByToken):
         return "consensus"
 
     def data_settings(self) -> dict[str, str]:
-        """Return the edition, the digests of the encoder's weights and of its lens, and the layer."""
+        """Return the edition, the layer, and the digests of the encoder's weights and its lens."""
         lens = self.choose_lens(self.open_encoder())
         return (
             {"edition": EDITION}
@@ -209,7 +209,7 @@ class Likeness:
     mean: float
     """The mean of its cosines with the references."""
     precision: float
-    """How near its tokens are to their nearest of all references, in [-1, 1]; rare ones weigh more."""
+    """How near its tokens are to their nearest of a group, in [-1, 1]; rare ones weigh more."""
     recall: float
     """How near the references' tokens are to their nearest of the caption, alike."""
     agreement: float
@@ -294,13 +294,15 @@ class _References:
     wholes: Floats
     """float64[references, width]: embeddings of length 1."""
     groups: Sequence[NDArray[np.int64]]
-    """Which of them span a cone together."""
+    """Which of them are compared with together."""
     directions: Floats
     """float64[tokens, width]: of one reference after another."""
     weights: Floats
     """float64[tokens]"""
     starts: NDArray[np.int64]
     """Where the tokens of each reference that has any begin."""
+    worded: NDArray[np.int64]
+    """Which references have any."""
     agreement: float
 
     @classmethod
@@ -318,6 +320,7 @@ class _References:
             np.concatenate([np.zeros((0, wholes.shape[1])), *(o.directions for o in worded)]),
             np.concatenate([np.zeros(0), *(one.weights for one in worded)]),
             np.cumsum([0, *(len(one.directions) for one in worded)])[:-1],
+            np.flatnonzero([len(one.directions) for one in read]),
             measure_agreement(wholes, groups),
         )
 
@@ -333,10 +336,14 @@ class _References:
         cosines = self.directions @ said.directions.T
         nearest = cosines.max(axis=1) * self.weights
         recalls = np.add.reduceat(nearest, self.starts) / np.add.reduceat(self.weights, self.starts)
+        by_reference = np.maximum.reduceat(cosines, self.starts, axis=0)
+        known = [np.isin(self.worded, group) for group in self.groups]
+        known = [group for group in known if group.any()]
+        precise = np.mean([by_reference[group].max(axis=0) for group in known], axis=0)
         return Likeness(
             float(cones.mean()),
             float((self.wholes @ said.whole).mean()),
-            float(cosines.max(axis=0) @ said.weights / said.weights.sum()),
+            float(precise @ said.weights / said.weights.sum()),
             float(recalls.mean()),
             self.agreement,
             weights / max(weights.sum(), 1e-12),

@@ -1,4 +1,4 @@
-"""What embeddings do not tell of wording: how much is said, repetition, a broken end, odd neighbours."""
+"""What embeddings do not tell: how much is said, repetition, a broken end, odd neighbours."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Faults:
     """What is wrong with the wording of a caption, each fault as a share of at most 1."""
 
     short: float
-    """How much less it tells than its references on average; below 0, to -0.25, where it is more."""
+    """How much less it tells than its references on average; down to -0.25 where it is more."""
     repeated: tuple[str, ...]
     """Words said more often than in any reference."""
     dangling: str | None
