@@ -196,7 +196,7 @@ def test_a_sentence_that_adds_nothing_is_repeated() -> None:
         ("dog", True),
         ("dog: black", True),
         ("dog: big", False),
-        ("", False),
+        ("(nothing)", False),
     ]
     assert found[-1].claim.kind == "nothing"
 

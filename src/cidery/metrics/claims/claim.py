@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from cidery.metrics.claims.words import PLACES
 
-PREPOSITIONS = PLACES | {"of", "with", "without", "for", "from", "to", "as", "like", "next", "out"}
-
 Kind: TypeAlias = Literal["object", "attribute", "count", "relation", "place", "text", "nothing"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 """`nothing` is a sentence that states nothing that could be seen."""
+PREPOSITIONS = PLACES | {"of", "with", "without", "for", "from", "to", "as", "like", "next", "out"}
+MANY = -1
+"""Several, as the number of a thing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +40,10 @@ class Claim:
         return len(words) > 0 and words[0] not in PREPOSITIONS
 
     def __str__(self) -> str:
-        text = " ".join(self.parts) if self.kind != "text" else f'"{self.parts[0]}"'
-        if len(self.parts) == 2:
-            text = (
-                f"{self.parts[1]} {self.parts[0]}"
-                if self.kind == "count"
-                else ": ".join(self.parts)
-            )
+        text = {
+            "nothing": "(nothing)",
+            "text": f'"{self.parts[0]}"',
+            "attribute": ": ".join(self.parts),
+            "count": " ".join(reversed(self.parts)),
+        }.get(self.kind, " ".join(self.parts))
         return f"not {text}" if self.negated else text
-
-
-MANY = -1

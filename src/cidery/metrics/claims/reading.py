@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 LONGEST = 120
 """Longer sentences are cut into pieces of so many words."""
 BATCH = 256
+"""Sentences that a process is given at a time."""
+TOPICS = 32
+"""So many of the latest things may be what a pronoun stands for."""
 _STEP = "reading claims"
 _SENTENCE = re.compile(r"[^\n]*?(?:[.!?;]+[\"'”’)]*(?=\s|$)|\n|$)")
 _WORD = re.compile(r"[^\W_](?:[\w'’./-]*[^\W_])?|,")
@@ -40,7 +43,7 @@ _QUOTED = re.compile(r"[\"“”]([^\"“”]{1,60})[\"“”]")
 _SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 _STEMS = {"ca": "can", "wo": "will"}
 _REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
-_DENYING = ("no", "not", "never", "neither", "nor", "without")
+_DENYING = ("no", "not", "never", "neither", "nor")
 
 Sentence: TypeAlias = tuple[str, ...]
 Known: TypeAlias = Mapping[Sentence, tuple[Claim, ...]]
@@ -170,7 +173,7 @@ class _OpenScene(Scene):
         """Tell whether a verb or noun is denied: `not riding`, `no dog`, `without a dog`."""
         token = self.tree.tokens[place]
         below = (self.tree.tokens[child].word for child in self.tree.children(place))
-        if any(word in _DENYING[:-1] for word in below):
+        if any(word in _DENYING for word in below):
             return token.word not in ("sign", "signs")  # `a no parking sign`
         head = self.tree.tokens[token.head]
         return head.word == "without" and token.role in ("pobj", "conj")
@@ -298,9 +301,7 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
     topics: list[tuple[str, int]] = []  # names of objects and their numbers, the latest first
     first = 0
     for sentence in description.sentences:
-        own = [_shift(claim, first) for claim in known[sentence]]
-        before = list(topics)
-        own = [_resolve(claim, before) for claim in own]
+        own = [_resolve(_shift(claim, first), topics) for claim in known[sentence]]
         fresh = [claim for claim in own if (claim.parts, claim.negated) not in stated]
         statements += [Statement(claim, not fresh) for claim in fresh or own]
         stated |= dict.fromkeys((claim.parts, claim.negated) for claim in fresh)
@@ -308,7 +309,7 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
             words = tuple(range(first, first + len(sentence)))
             statements.append(Statement(Claim("nothing", ("",), (words,))))
         named = [(c.parts[0], c.number) for c in own if c.kind == "object"]
-        topics = named + [topic for topic in topics if topic not in named]
+        topics = [*named, *(topic for topic in topics if topic not in named)][:TOPICS]
         first += len(sentence)
     for text, words in description.quotes:
         statements.append(Statement(Claim("text", (text,), (words,))))
