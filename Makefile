@@ -134,8 +134,9 @@ $(VENV)/.test: $(VENV)/.pip $(BUILD)
 $(VENV)/.services: $(VENV)/.pip
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	    ($(INSTALL) postgresql) || echo "PostgreSQL is not here: tests that need it will be skipped"
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	    ($(INSTALL) chromium) || echo "Chromium is not here: tests that need it will be skipped"
+	@command -v chromium-headless-shell >/dev/null || ($(INSTALL) chromium-headless-shell) || \
+	    command -v chromium >/dev/null || command -v google-chrome >/dev/null || ($(INSTALL) chromium) || \
+	    echo "Chromium is not here: tests that need it will be skipped"
 	@command -v redis-server >/dev/null || \
 	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
 	touch $@
@@ -147,6 +148,8 @@ build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
 	@rm -rf $(@D)
 	@$(BIN)/$(PIP) --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
 	    echo "The harnesses cannot be fetched: tests that need them will be skipped"
+	@mkdir -p $(@D)/wordnet && cd $(@D)/wordnet && apt-get download -qq wordnet-base 2>/dev/null && dpkg -x *.deb . || \
+	    echo "WordNet 3.0 cannot be fetched: a test of CHAIR will be skipped"
 
 # axe-core, with which tests look for pages that some people cannot use. Where npm is not, or cannot fetch it, those
 # tests are skipped and say so.

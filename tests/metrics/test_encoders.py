@@ -19,6 +19,9 @@ from cidery.metrics.contextual.encoders import Encoder, choose_beta, choose_laye
 from support.example import Example
 from support.tiny_models import KINDS, make_model
 
+# For some of the tiny models, letters are tokens.
+pytestmark = pytest.mark.filterwarnings("ignore:.*more than the 38 tokens")
+
 CAPTIONS = [
     "a dog runs on the grass",
     "Two cats sitting, sleeping on a big sofa.",
@@ -26,7 +29,6 @@ CAPTIONS = [
     "  dog ",
     "an unknown wombat",
     "a dog runs on the grass",
-    "the big dog " * 30,
 ]
 
 
@@ -48,11 +50,11 @@ def test_states_are_those_of_transformers(kind: Any, device: Any, tmp_path: Path
         tokens = encoder.tokens(CAPTIONS, layer=layer)
         for place in range(len(CAPTIONS)):
             rows = tokens.rows(place)
+            if rows.stop - rows.start > (encoder.window or 0):
+                continue  # in parts: see test_long_captions.py
             expected = hidden_states(model, tokens.ids[rows].tolist(), layer)
             np.testing.assert_allclose(tokens.states[rows], expected, rtol=1e-4, atol=1e-5)
     assert tokens.rows(0) == tokens.rows(5)  # equal captions go through once
-    length = 40 - (0 if kind == "bert" else 2)
-    assert tokens.ends[6] - tokens.starts[6] == length  # cut where the positions end
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,7 +19,6 @@ from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
 from cidery.reports import citing, writing
 from cidery.reports.colours import colour
-from cidery.reports.objects import name_objects
 from cidery.reports.page import escape_json
 from cidery.reports.thumbnails import find_thumbnails, match_files
 from cidery.reports.words import contrast_words, gather_references
@@ -327,13 +326,6 @@ def test_words_that_people_do_not_say() -> None:
     assert common == [{"dog", "park", "grass"}, {"cat", "sofa"}]
     found = contrast_words([["horse", "the"], ["horse", "the"]], np.array([0, 1]), every, common)
     assert found == {"added": [["horse", 2]], "left_out": []}
-
-
-def test_objects_are_named() -> None:
-    words = ["two", "puppies", "with", "teddy", "bear", "near", "traffic", "lights", "and", "men"]
-    assert name_objects(words) == ["dog", "teddy bear", "traffic light", "person"]
-    assert name_objects(["an", "orange", "bear"]) == ["bear"]
-    assert name_objects(["hot", "weather", "fire"]) == []
 
 
 def test_the_citation_is_that_of_the_project() -> None:

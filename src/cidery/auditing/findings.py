@@ -17,6 +17,7 @@ from cidery import _native
 from cidery.auditing.material import Material
 from cidery.auditing.pipelines import Engine, Pipeline
 from cidery.captions.corpus import Candidates, References
+from cidery.captions.kinds import SURVIVORS
 from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
 from cidery.store import current_report
@@ -640,7 +641,8 @@ def _look_for_lengths(found: _Inspection) -> Iterator[Finding]:
         found.show(np.argsort(-mine).tolist()),
         found.repair(first),
         "CIDEr-D punishes lengths that differ from the references': ask for short captions, or "
-        "report cider-r beside it. The gain is that of scoring first sentences only.",
+        f"report {SURVIVORS}, which still tell right paragraphs from wrong ones. The gain is that "
+        "of scoring first sentences only.",
     )
 
 

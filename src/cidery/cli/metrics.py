@@ -28,6 +28,7 @@ app = parsing.new_app()
     epilog=parsing.examples(
         "cidery metrics",
         "cidery metrics cider-d",
+        "cidery metrics --presets",
         "cidery metrics --format json",
     )
 )
@@ -40,12 +41,19 @@ def metrics(
             show_default=False,
         ),
     ] = None,
+    presets: Annotated[
+        bool,
+        typer.Option("--presets", help="List the presets, metrics that are reported together."),
+    ] = False,
     format: parsing.TableOrJson = "table",
 ) -> None:
     """List the metrics: range, needs, faithfulness, paper, package.
 
     Metrics that installed packages add are listed too.
     """
+    if presets:
+        _show_presets(format)
+        return
     from cidery.metrics import DEFAULT, FAMILIES, find_origin, get_metrics, list_metrics
 
     if name is None:
@@ -80,11 +88,24 @@ def metrics(
             show_pairs(pairs)
 
 
+def _show_presets(format: str) -> None:
+    from cidery.metrics.presets import PRESETS
+
+    if format == "json":
+        listed = {name: {"metrics": one.metrics, "note": one.note} for name, one in PRESETS.items()}
+        show_json(listed)
+        return
+    rows = [[name, ", ".join(one.metrics), one.note] for name, one in PRESETS.items()]
+    show_table(["preset", "metrics", "for"], rows, left=range(3))
+    show_notes("--preset NAME asks for one, --preset FILE.toml for one of your own")
+
+
 def _describe(metric: Metric) -> dict[str, Any]:
     from cidery.metrics import find_origin
 
     return {
         "range": [bound if math.isfinite(bound) else None for bound in metric.range],
+        "lower_is_better": metric.lower_is_better,
         "uses_frequencies": metric.uses_frequencies,
         "extra": metric.extra,
         "faithful": _modes(metric),
@@ -97,7 +118,8 @@ def _describe(metric: Metric) -> dict[str, Any]:
 def _format_range(metric: Metric) -> str:
     if not all(map(math.isfinite, metric.range)):
         return "any"
-    return "{:g} to {:g}".format(*metric.range)
+    bounds = "{:g} to {:g}".format(*metric.range)
+    return f"{bounds}, lower is better" if metric.lower_is_better else bounds
 
 
 def _explain(metric: Metric) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -135,7 +135,11 @@ def stats(
     drawn = _draw(found, plot) if plot else ""
     first = found[references[0]]
     if format == "json":
-        several = {"files": {file: d.to_dict() for file, d in found.items()}}
+        from cidery.captions.kinds import compare_kinds
+
+        several: dict[str, Any] = {"files": {file: d.to_dict() for file, d in found.items()}}
+        if len(found) > 1:
+            several |= {"advice": compare_kinds(found)}
         show_json(first.to_dict() if len(found) == 1 else several)
     elif len(found) == 1:
         show_title(references[0])
@@ -155,6 +159,7 @@ def _draw(found: Mapping[str, Description], plot: str) -> str:
 def _show_several(found: Mapping[str, Description]) -> None:
     """Print a line per file, then lengths side by side, then advice."""
     from cidery.captions.description import share_bins
+    from cidery.captions.kinds import compare_kinds
 
     show_table(
         ["file", "images", "captions", "per image", "words", "sd", "vocabulary", "script"],
@@ -191,9 +196,14 @@ def _show_several(found: Mapping[str, Description]) -> None:
         header += ["", file]
     show_table(header, rows, left=tuple(range(2, len(header), 2)))
     show_advice(
-        sentence if sentence.startswith(file) else f"{file}: {sentence}"
-        for file, d in found.items()
-        for sentence in d.advice
+        [
+            *compare_kinds(found),
+            *(
+                sentence if sentence.startswith(file) else f"{file}: {sentence}"
+                for file, d in found.items()
+                for sentence in d.advice
+            ),
+        ]
     )
 
 

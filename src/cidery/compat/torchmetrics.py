@@ -56,6 +56,8 @@ class CaptionScore(torchmetrics.Metric):
         """
         super().__init__(**settings)
         self.metrics = get_metrics(metrics, language=language)
+        lower = {metric.lower_is_better for metric in self.metrics.values()}
+        self.higher_is_better = lower == {False}
         self.tokenizer = choose_tokenizer(tokenizer, language)
         self.frequencies = frequencies
         self.lines: list[torch.Tensor] | torch.Tensor

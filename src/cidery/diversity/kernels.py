@@ -99,7 +99,8 @@ class EncoderKernel(SetKernel):
     def data_settings(self) -> dict[str, str]:
         """Return the digest of the encoder's weights, and what computes."""
         encoder = get_encoder(self.encoder, self.device)
-        return {"weights": encoder.fingerprint, "computed": encoder.kernel}
+        window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
+        return {"weights": encoder.fingerprint, "computed": encoder.kernel} | window
 
 
 def _embed(work: Workspace, encoder: Encoder, captions: TokenizedCaptions) -> Floats:

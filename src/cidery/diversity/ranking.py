@@ -11,7 +11,7 @@ from cidery.captions.corpus import ImageId, Missing, References
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets
-from cidery.metrics import MetricLike
+from cidery.metrics import MetricLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.text_tables import latex_table, markdown_table
@@ -118,6 +118,7 @@ def rank_references(
     )
     label = next(iter(table.each))
     scores = table.each[label]
+    sign = 1 if get_metrics([metric], faithful, language)[label].lower_is_better else -1
     sets = CaptionSets.build(references, missing=missing, name="references")
     ranking: dict[ImageId, list[RankedCaption]] = {}
     for image, start, captions in zip(
@@ -127,5 +128,5 @@ def rank_references(
             RankedCaption(float(scores[start + i]), caption, i)
             for i, caption in enumerate(captions)
         ]
-        ranking[image] = sorted(ranked, key=lambda r: -r.score)
+        ranking[image] = sorted(ranked, key=lambda r: sign * r.score)
     return RankedReferences(ranking, label, table.signatures[label])

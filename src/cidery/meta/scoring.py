@@ -97,8 +97,8 @@ class CaptionScorer:
         signatures = _sign(missing, scorer.references, counts)
         for label, key in keys.items():
             if self.cache is not None and label in missing:
-                self.cache.save(key, table.each[label], signatures[label])
-        each = {**known.each, **table.each}
+                self.cache.save(key, _orient(table.each, missing)[label], signatures[label])
+        each = {**known.each, **_orient(table.each, missing)}
         signed = {**known.signatures, **signatures}
         return Scores(
             {label: each[label] for label in metrics}, {label: signed[label] for label in metrics}
@@ -148,7 +148,7 @@ class CaptionScorer:
             candidates = TokenizedCandidates(captions, (offsets + place).astype(np.uint32))
             each[:, place] = metric.each(prepared.measure(candidates, work))
         signatures = _sign({"": metric}, references, counts or (count,))
-        return ScoresByReference(each, signatures[""])
+        return ScoresByReference(-each if metric.lower_is_better else each, signatures[""])
 
     def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> CaptionScorer:
         """Return a scorer whose frequencies stay those of all references, however few are used."""
@@ -180,6 +180,14 @@ class CaptionScorer:
             frequencies=self.frequencies,
             threads=self.threads,
         )
+
+
+def _orient(each: Mapping[str, Floats], metrics: Mapping[str, Metric]) -> dict[str, Floats]:
+    """Return scores of which a higher one is better: of some metrics, the negative."""
+    return {
+        label: -values if metrics[label].lower_is_better else values
+        for label, values in each.items()
+    }
 
 
 def _sign(

@@ -36,6 +36,7 @@ from cidery.statistics import Floats, sum_exactly
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from cidery.captions.ids import ImageId
     from cidery.captions.languages import Language
     from cidery.metrics.explanations import Shares
 
@@ -66,6 +67,8 @@ class TokenizedReferences:
     frequencies: Literal["references"] | str | DocumentFrequencies | CountedFrequencies = (
         "references"
     )
+    images: Sequence[ImageId] | None = None
+    """The images' ids, where they are known."""
 
     @property
     def captions(self) -> TokenizedCaptions:
@@ -190,6 +193,8 @@ class Metric(ABC):
     """What `credit_pieces` calls the pieces of captions."""
     family: ClassVar[str | None] = None
     """A name that means this metric and others, such as `bleu`."""
+    punishes_length: ClassVar[bool] = False
+    """Whether captions much longer or shorter than the references score next to nothing."""
     data_language: ClassVar[str | None] = None
     """The language of the data it rests on, where it knows one only."""
 
@@ -212,6 +217,11 @@ class Metric(ABC):
     def range(self) -> tuple[float, float]:
         """The lowest and the highest score."""
         return 0.0, 1.0
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether a lower score is the better one."""
+        return False
 
     @property
     def uses_frequencies(self) -> bool:

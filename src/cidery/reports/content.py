@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery.captions.corpus import Corpus, ImageId
+from cidery.metrics.chair.objects import name_kinds
 from cidery.reports.colours import Values, colour, find_step, list_values
-from cidery.reports.objects import name_objects
 from cidery.reports.words import contrast_words, gather_references
 from cidery.scoring.tables import ScoreTable, without_nan
 from cidery.statistics import Interval
@@ -75,7 +75,7 @@ def describe_systems(
     split = scorer.references.captions.form("split").tokens()
     offsets = scorer.references.image_offsets
     every, common = gather_references(split, offsets)
-    things, common_things = gather_references([name_objects(words) for words in split], offsets)
+    things, common_things = gather_references(name_kinds(scorer.references.captions.texts), offsets)
     columns, contrasts = {}, {}
     for name, corpus in corpora.items():
         said = scorer.references.tokenizer(corpus.candidates, scorer.threads).form("split").tokens()
@@ -83,9 +83,7 @@ def describe_systems(
         images = corpus.candidate_images
         contrasts[name] = {
             "words": contrast_words(said, images, every, common),
-            "objects": contrast_words(
-                [name_objects(words) for words in said], images, things, common_things
-            ),
+            "objects": contrast_words(name_kinds(corpus.candidates), images, things, common_things),
         }
     return columns, contrasts
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from cidery.scoring.comparison import Tests, format_p
 from cidery.scoring.tables import ScoreTable
@@ -17,14 +17,19 @@ def explain_scores(
     tests: Tests,
     intervals: Mapping[str, Mapping[str, Interval]],
     lead: str,
+    lower: Collection[str] = (),
 ) -> list[str]:
-    """Say which system scores highest by the leading metric, how sure that is, and who agrees."""
+    """Say which system is first by the leading metric, how sure that is, and who agrees.
+
+    `lower` are metrics of which a lower score is better.
+    """
     if len(tables) == 1:
         return _explain_one(tables, intervals, lead)
-    ranked = _rank(tables, lead)
+    ranked = _rank(tables, lead, lower)
+    extreme = "lowest, which is best" if lead in lower else "highest"
     count = sum(map(len, tests.values()))
     sentences = [
-        f"By {lead}, {ranked[0]} scores highest, {_spell(tables, intervals, ranked[0], lead)}, "
+        f"By {lead}, {ranked[0]} scores {extreme}, {_spell(tables, intervals, ranked[0], lead)}, "
         f"then {ranked[1]}, {_spell(tables, intervals, ranked[1], lead)}."
         if tables[ranked[0]].corpus[lead] != tables[ranked[1]].corpus[lead]
         else f"By {lead}, {ranked[0]} and {ranked[1]} have the same score, "
@@ -34,7 +39,7 @@ def explain_scores(
     sentences += [
         _explain_pair(ranked[0], other, tests[lead], count, short=True) for other in ranked[2:]
     ]
-    return [*sentences, *_compare_metrics(tables, lead)]
+    return [*sentences, *_compare_metrics(tables, lead, lower)]
 
 
 def _explain_one(
@@ -50,8 +55,9 @@ def _explain_one(
     ]
 
 
-def _rank(tables: Mapping[str, ScoreTable], metric: str) -> list[str]:
-    return sorted(tables, key=lambda name: -tables[name].corpus[metric])
+def _rank(tables: Mapping[str, ScoreTable], metric: str, lower: Collection[str]) -> list[str]:
+    sign = 1 if metric in lower else -1
+    return sorted(tables, key=lambda name: sign * tables[name].corpus[metric])
 
 
 def _spell(
@@ -96,14 +102,16 @@ def _explain_pair(
     )
 
 
-def _compare_metrics(tables: Mapping[str, ScoreTable], lead: str) -> list[str]:
+def _compare_metrics(
+    tables: Mapping[str, ScoreTable], lead: str, lower: Collection[str]
+) -> list[str]:
     metrics = list(next(iter(tables.values())).corpus)
-    best = _rank(tables, lead)[0]
+    best = _rank(tables, lead, lower)[0]
     others = [metric for metric in metrics if metric != lead]
     against = [
         metric
         for metric in others
-        if max(table.corpus[metric] for table in tables.values()) > tables[best].corpus[metric]
+        if tables[_rank(tables, metric, lower)[0]].corpus[metric] != tables[best].corpus[metric]
     ]
     if not others:
         return []
@@ -111,5 +119,5 @@ def _compare_metrics(tables: Mapping[str, ScoreTable], lead: str) -> list[str]:
         if all(len({t.corpus[metric] for t in tables.values()}) == 1 for metric in metrics):
             return []  # nobody is first
         return [f"All {len(metrics)} metrics put {best} first."]
-    firsts = "; ".join(f"by {metric}, {_rank(tables, metric)[0]}" for metric in against)
-    return [f"Not all metrics put {best} first: {firsts} scores highest."]
+    firsts = "; ".join(f"by {metric}, {_rank(tables, metric, lower)[0]} is" for metric in against)
+    return [f"Not all metrics put {best} first: {firsts}."]

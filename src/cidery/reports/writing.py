@@ -38,7 +38,7 @@ LAYOUT = 1
 """Version of the JSON in a page."""
 LEADS = ("cider-d", "cider-r", "cider")
 """Metrics that a page begins with, and that colour words, if they are among those chosen."""
-SLOW = ("contextual", "spice")
+SLOW = ("claims", "contextual", "spice")
 """Extras of metrics that take too long to explain thousands of captions, unless asked to."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
 
@@ -95,6 +95,7 @@ def write_report(
     references: References,
     metrics: MetricsLike = None,
     *,
+    preset: str | None = None,
     title: str | None = None,
     images: str | os.PathLike[str] | None = None,
     embed_images: bool = False,
@@ -124,6 +125,7 @@ def write_report(
         systems: name -> captions, as `score` takes them.
         references: as `score` takes them.
         metrics: as `score` takes them; the page begins with CIDEr-D, or else with the first.
+        preset: as for `score`.
         title: what the page is called.
         images: a folder of images, named after their ids, or an address with `{image}` in it
             (`{image:012}`: twelve digits).
@@ -153,7 +155,7 @@ def write_report(
     target = Path(path)
     _check_settings(target, systems, images, embed_images)
     cut = choose_tokenizer(tokenizer, language)
-    chosen = get_metrics(metrics, faithful, language)
+    chosen = get_metrics(metrics, faithful, language, preset)
     explained = find_explained(chosen, explain)
     sampling = _Sampling(confidence, resamples, seed)
     weights = read_frequencies(frequencies)
@@ -189,7 +191,7 @@ def write_report(
         "references_name": references_name,
         "warnings": told,
         "findings": _audit(systems, references, references_name) if audit else None,
-        **_describe_scores(compared, sampling, first),
+        **_describe_scores(compared, sampling, first, chosen),
         **_describe_captions(corpora, compared.tables, scorer, explained),
         "diversity": without_nan(_measure_diversity(corpora, cut, threads)),
         "thumbnails": thumbnails,
@@ -254,17 +256,21 @@ def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
     return [message for message, category in told.items() if issubclass(category, _OURS)]
 
 
-def _describe_scores(compared: Comparison, sampling: _Sampling, corpus: Corpus) -> dict[str, Any]:
+def _describe_scores(
+    compared: Comparison, sampling: _Sampling, corpus: Corpus, metrics: Mapping[str, Metric]
+) -> dict[str, Any]:
     """Return what `compare` found, and what it means."""
     labels = list(next(iter(compared.tables.values())).corpus)
     lead = next((label for label in LEADS if label in labels), labels[0])
+    lower = [label for label in labels if metrics[label].lower_is_better]
     intervals = {name: sampling.draw(table) for name, table in compared.tables.items()}
     return {
         "report": LAYOUT,
         "cidery": _version.__version__,
         "citation": cite(),
         "lead": lead,
-        "summary": explain_scores(compared.tables, compared.tests, intervals, lead),
+        "lower": lower,
+        "summary": explain_scores(compared.tables, compared.tests, intervals, lead, lower),
         "comparison": compared.to_dict(),
         "intervals": {name: contents.write_intervals(i) for name, i in intervals.items()},
         "slices": _describe_slices(compared.tables, sampling, corpus),

@@ -260,6 +260,12 @@ def _read_weights(
     labelled = get_metrics([name for name, _ in given], faithful, language)
     if len(labelled) != len(given):
         raise SettingError("the mix names the same metric twice")
+    for (label, chosen), (_, weight) in zip(labelled.items(), given, strict=True):
+        if chosen.lower_is_better and weight > 0:
+            raise SettingError(
+                f"of {label} a lower score is better, and a reward is to be high: give it a "
+                f"negative weight, {{{label!r}: -1}}"
+            )
     return {
         label: (chosen, float(weight))
         for (label, chosen), (_, weight) in zip(labelled.items(), given, strict=True)

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from cidery.captions.corpus import Corpus
+from cidery.captions.kinds import SURVIVORS, measure_gap
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.writing import warn_of_writing
@@ -36,9 +37,26 @@ def prepare_scorers(
     captions = {name: corpus.candidates for name, corpus in corpora.items()}
     captions[references_name] = first.references
     warn_of_writing(captions, cut, find_english(metrics, weighed))
+    warn_of_kinds(corpora, metrics)
     return partial(
         Scorer.build, metrics=metrics, tokenizer=cut, frequencies=weighed, threads=threads
     )
+
+
+def warn_of_kinds(corpora: Mapping[str, Corpus], metrics: Mapping[str, Metric]) -> None:
+    """Warn where a metric punishes lengths, and those of captions are far from people's."""
+    punishing = [label for label, metric in metrics.items() if metric.punishes_length]
+    if not punishing:
+        return
+    for name, corpus in corpora.items():
+        gap = measure_gap(corpus)
+        if gap.is_wide:
+            warnings.warn(
+                f"{name}: {gap}; {' and '.join(punishing)} can hardly tell right from wrong ones "
+                f"then: take {SURVIVORS}, or cider-r",
+                UnreliableWarning,
+                stacklevel=4,
+            )
 
 
 def find_swapped(corpora: Mapping[str, Corpus]) -> str | None:

@@ -66,7 +66,7 @@ def tokenize_references(
         frequencies = read_frequencies(frequencies)
     captions = chosen(corpus.references, threads)
     groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, frequencies)
+    return TokenizedReferences(groups, chosen, frequencies, corpus.images)
 
 
 def prepare_metrics(
@@ -149,7 +149,7 @@ class Scorer:
                 raise SettingError(f"{label} cannot explain its scores; leave it out")
         if not candidates:
             return {label: [] for label in chosen}
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         work = Workspace(self.threads)
         texts = self.references.captions.texts
         offsets = self.references.image_offsets.tolist()
@@ -172,14 +172,15 @@ class Scorer:
     ) -> Sequence[Mapping[str, float]]:
         """Return what pieces of each caption, such as n-grams, earned or cost by one metric."""
         metric = self.metrics[label]
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         prepared = self.prepared[metric.row_key]
         with _no_garbage():
             return metric.credit_pieces(
                 prepared, self.references, tokenized, Workspace(self.threads)
             )
 
-    def _tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
+    def tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
+        """Cut captions as the references are cut; `images[i]` is the index of the image of one."""
         return TokenizedCandidates(
             self.references.tokenizer(candidates, self.threads),
             np.ascontiguousarray(images, np.uint32),
@@ -187,7 +188,7 @@ class Scorer:
 
     def measure(self, candidates: list[str], images: Any) -> dict[str, Floats]:
         """Return each metric's rows; metrics with the same row key share one array."""
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         work = Workspace(self.threads)
         measured = {key: p.measure(tokenized, work) for key, p in self.prepared.items()}
         return {label: measured[m.row_key] for label, m in self.metrics.items()}

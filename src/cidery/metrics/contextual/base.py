@@ -55,9 +55,10 @@ class Contextual(Metric):
         return settings
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the encoder's weights, and what computes."""
+        """Return the digest of the weights, what computes, and when captions are split."""
         encoder = self.open_encoder()
-        return {"weights": encoder.fingerprint, "kernel": encoder.kernel}
+        window = {} if encoder.window is None else {"long": f"split-{encoder.window}"}
+        return {"weights": encoder.fingerprint, "kernel": encoder.kernel} | window
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -368,6 +368,7 @@ class CiderD(_CiderFamily):
     """The penalty's width, in words."""
     faithful: Faithful = "coco"
 
+    punishes_length: ClassVar[bool] = True
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (4)-(5)"
 
     def __post_init__(self) -> None:

@@ -42,7 +42,8 @@
   function drawScores() {
     const { scores } = content.comparison;
     const rows = metrics.map((metric) => {
-      const best = names.reduce((a, b) => (scores[b][metric] > scores[a][metric] ? b : a));
+      const sign = (content.lower || []).includes(metric) ? -1 : 1;
+      const best = names.reduce((a, b) => (sign * scores[b][metric] > sign * scores[a][metric] ? b : a));
       const cells = names.map((name) => {
         const interval = (content.intervals[name] || {})[metric];
         const test = several && name !== best ? findTest(metric, name, best) : null;

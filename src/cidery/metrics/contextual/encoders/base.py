@@ -84,6 +84,11 @@ class Encoder(ABC):
         """What computes, for signatures: last digits differ between kinds of processors."""
 
     @property
+    def window(self) -> int | None:
+        """How many tokens it sees at once; longer captions are split. None: any number."""
+        return None
+
+    @property
     def layers(self) -> int:
         """The number of its last layer; layer 0 are the embeddings below the first."""
         return 0

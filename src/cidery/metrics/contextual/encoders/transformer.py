@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
+from itertools import accumulate, chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -23,6 +25,7 @@ from cidery.metrics.contextual.encoders.base import (
     number_distinct,
 )
 from cidery.metrics.contextual.encoders.layers import Layers, NativeLayers, TorchLayers
+from cidery.metrics.contextual.encoders.long_text import find_middle, warn_of_long
 from cidery.metrics.contextual.encoders.model import Model, read_model
 from cidery.metrics.contextual.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.metrics.contextual.encoders.sentencepiece import read_sentencepiece
@@ -30,6 +33,9 @@ from cidery.store import current_report
 
 if TYPE_CHECKING:
     import tokenizers
+    from numpy.typing import NDArray
+
+_T = TypeVar("_T")
 
 BLANK = "▁"
 """How SentencePiece writes a blank."""
@@ -83,6 +89,11 @@ class TransformerEncoder(Encoder):
         """The number of its last layer."""
         return len(self._model.layers)
 
+    @property
+    def window(self) -> int:
+        """How many tokens it sees at once; longer captions are split at sentences."""
+        return self._model.longest
+
     @cached_property
     def vocabulary(self) -> Mapping[int, str]:
         """The tokens' texts by id, as BERT's vocabulary has them."""
@@ -102,13 +113,16 @@ class TransformerEncoder(Encoder):
     def embed(self, captions: Sequence[str], threads: int = 0) -> Floats32:
         """Return float32[captions, width]: the mean of each caption's states, of length 1."""
         distinct, places = number_distinct(captions)
-        means = np.empty((len(distinct), self._model.words.shape[1]), np.float32)
-        ids, _, offsets = self._cut(distinct)
-        for first, last, states in self._run(ids, offsets, self.layers, threads):
+        cut = self._cut(distinct)
+        offsets = cut.offsets
+        sums = np.empty((len(offsets) - 1, self._model.words.shape[1]), np.float32)
+        for first, last, states in self._run(cut.ids, offsets, self.layers, threads):
             starts = offsets[first:last] - offsets[first]
-            counts = np.diff(offsets[first : last + 1])
-            means[first:last] = np.add.reduceat(states, starts) / counts[:, None]
-        embedded: Floats32 = normalise(means)[places]
+            sums[first:last] = np.add.reduceat(states, starts)
+        counts = np.diff(cut.bounds)
+        if len(distinct) < len(sums):
+            sums = np.add.reduceat(sums, cut.firsts[:-1])
+        embedded: Floats32 = normalise((sums / counts[:, None]).astype(np.float32))[places]
         return embedded
 
     def tokens(
@@ -119,32 +133,68 @@ class TransformerEncoder(Encoder):
         if not 0 <= count <= self.layers:
             raise SettingError(f"{self.name} has layers 0 to {self.layers}, not {layer}")
         distinct, places = number_distinct(captions)
-        ids, special, offsets = self._cut(distinct)
-        states = np.empty((len(ids), self._model.words.shape[1]), np.float32)
-        for first, last, part in self._run(ids, offsets, count, threads):
-            states[offsets[first] : offsets[last]] = part
+        cut = self._cut(distinct)
+        states = np.empty((len(cut.ids), self._model.words.shape[1]), np.float32)
+        for first, last, part in self._run(cut.ids, cut.offsets, count, threads):
+            states[cut.offsets[first] : cut.offsets[last]] = part
         return TokenStates(
             captions,
             states,
-            ids,
-            special,
-            offsets[:-1][places],
-            offsets[1:][places],
+            cut.ids,
+            cut.special,
+            cut.bounds[:-1][places],
+            cut.bounds[1:][places],
             self.cut,
             self.vocabulary,
         )
 
     def cut(self, caption: str) -> list[Token]:
-        """Return the tokens of one caption."""
+        """Return the tokens of one caption; of a long one, those of its parts in a row."""
+        tokens: list[Token] = []
+        begin = known = 0
+        for part in self._split(caption):
+            of_part = self._cut_part(part)
+            tokens += [
+                Token(
+                    token.text,
+                    token.start + begin,
+                    token.end + begin,
+                    None if token.word is None else token.word + known,
+                )
+                for token in of_part
+            ]
+            known += 1 + max((t.word for t in of_part if t.word is not None), default=-1)
+            begin += len(part)
+        return tokens
+
+    def _cut_part(self, caption: str) -> list[Token]:
         found = self._tokenizer.encode(self._spell(caption))
         added = len(caption) - len(caption.lstrip()) - self._model.naming.blank
         words = found.word_ids
         if self._marks_blanks:
             words = _part_words(found.tokens, words)
-        return [
+        tokens = [
             Token(text, max(0, start + added), max(0, end + added), word)
             for text, (start, end), word in zip(found.tokens, found.offsets, words, strict=True)
         ]
+        return self._shorten(tokens)
+
+    def _split(self, caption: str) -> list[str]:
+        """Return parts that the model can see at once: the caption, or halves of it, and so on."""
+        if self._fits(caption) or len(caption) < 2:
+            return [caption]
+        middle = find_middle(caption)
+        return [*self._split(caption[:middle]), *self._split(caption[middle:])]
+
+    def _fits(self, caption: str) -> bool:
+        # A token is a character at least, unless characters are written as bytes.
+        if len(caption) * 4 + 2 <= self.window:
+            return True
+        return len(self._tokenizer.encode(self._spell(caption)).ids) <= self.window
+
+    def _shorten(self, tokens: list[_T]) -> list[_T]:
+        """Cut a single character of more tokens than the window has."""
+        return [*tokens[: self.window - 1], tokens[-1]] if len(tokens) > self.window else tokens
 
     def _spell(self, caption: str) -> str:
         """Return what the tokenizer gets: with a blank before the first word, if that matters."""
@@ -152,15 +202,27 @@ class TransformerEncoder(Encoder):
             return caption.strip()
         return f" {caption.strip()}"
 
-    def _cut(self, captions: list[str]) -> tuple[Integers, np.ndarray, Integers]:
-        """Return ids, which of them are special, and where captions begin."""
+    def _cut(self, captions: list[str]) -> _Cut:
+        """Cut captions into tokens; those that are too long are split first, with a warning."""
         found = self._tokenizer.encode_batch_fast([self._spell(text) for text in captions])
-        lengths = [len(one.ids) for one in found]
-        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)]).astype(np.int64)
-        count = int(offsets[-1])
-        ids = np.fromiter((i for one in found for i in one.ids), np.int64, count)
-        special = np.fromiter((s for one in found for s in one.special_tokens_mask), bool, count)
-        return ids, special, offsets
+        parts = [[one] for one in found]
+        long = [number for number, one in enumerate(found) if len(one.ids) > self.window]
+        for number in long:
+            spelled = [self._spell(part) for part in self._split(captions[number])]
+            parts[number] = self._tokenizer.encode_batch_fast(spelled)
+        if long:
+            warn_of_long(self.name, self.window, len(long))
+        windows = [one for of_caption in parts for one in of_caption]
+        ids = [self._shorten(one.ids) for one in windows]
+        special = [self._shorten(one.special_tokens_mask) for one in windows]
+        offsets = _add_up(map(len, ids))
+        firsts = _add_up(map(len, parts))
+        return _Cut(
+            np.fromiter(chain.from_iterable(ids), np.int64, int(offsets[-1])),
+            np.fromiter(chain.from_iterable(special), bool, int(offsets[-1])),
+            offsets,
+            firsts,
+        )
 
     def _run(
         self, ids: Integers, offsets: Integers, layers: int, threads: int
@@ -193,6 +255,27 @@ class TransformerEncoder(Encoder):
         sums = sums / np.sqrt(variance + np.float32(model.epsilon)) * model.scale + model.shift
         embedded: Floats32 = sums.astype(np.float32, copy=False)[back]
         return embedded
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Tokens of windows, one after another; a caption has one window, or several if it is long."""
+
+    ids: Integers
+    special: NDArray[np.bool_]
+    offsets: Integers
+    """Where windows begin, and the end."""
+    firsts: Integers
+    """The first window of each caption, and how many there are."""
+
+    @property
+    def bounds(self) -> Integers:
+        """Where captions begin, and the end."""
+        return self.offsets[self.firsts]
+
+
+def _add_up(lengths: Iterable[int]) -> Integers:
+    return np.fromiter(accumulate(lengths, initial=0), np.int64)
 
 
 def _part_words(pieces: Sequence[str], words: Sequence[int | None]) -> list[int | None]:
@@ -245,7 +328,7 @@ def _open_tokenizer(folder: Path, model: Model) -> tokenizers.Tokenizer:
     except Exception as error:  # the package raises nothing more particular
         raise DataError(f"{path} cannot be read: {error}") from error
     tokenizer.no_padding()
-    tokenizer.enable_truncation(model.longest)
+    tokenizer.no_truncation()
     if not tokenizer.encode("").ids:
         raise DataError(f"{path} adds no tokens such as [CLS]; the model cannot run without")
     if max(tokenizer.get_vocab().values()) >= len(model.words):

@@ -47,6 +47,11 @@ class CachedEncoder(Encoder):
         return self.encoder.layers
 
     @property
+    def window(self) -> int | None:
+        """How many tokens the encoder sees at once."""
+        return self.encoder.window
+
+    @property
     def kernel(self) -> str:
         """What the encoder computes with."""
         return self.encoder.kernel
@@ -104,7 +109,7 @@ class CachedEncoder(Encoder):
         self, captions: list[str], what: str, encode: Callable[[list[str]], Iterator[bytes]]
     ) -> list[bytes]:
         """Return what is kept of each caption; what is not is made, and kept."""
-        model = "\n".join((self.name, self.files, self.kernel, what))
+        model = "\n".join((self.name, self.files, self.kernel, f"split at {self.window}", what))
         keys = [
             hashlib.sha256(f"{model}\n{caption}".encode(errors="surrogatepass")).digest()
             for caption in captions

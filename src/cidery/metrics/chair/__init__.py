@@ -1,0 +1,1 @@
+"""CHAIR: which of COCO's objects captions name, and which of them are not there."""

@@ -1,0 +1,192 @@
+"""CHAIR (Rohrbach et al. 2018): how many of the objects that captions name are not there."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from cidery.captions.workspace import Workspace
+from cidery.errors import SettingError
+from cidery.metrics.base import (
+    Metric,
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    require,
+    require_choice,
+)
+from cidery.metrics.chair.instances import Instances, read_instances
+from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_kinds
+from cidery.statistics import Floats
+
+if TYPE_CHECKING:
+    from cidery.metrics.explanations import Shares
+
+COLUMNS = ("wrong", "named", "has wrong", "found", "there")
+"""What the rows count."""
+_RATIOS = {"i": (0, 1), "s": (2, None), "recall": (3, 4)}
+"""Which column is divided by which; None: by the number of captions."""
+
+
+class CountedObjects(Metric):
+    """Ratios of counts of objects: named, named but not there, there, there and named."""
+
+    measure: Literal["i", "s", "recall"]
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Yes, but for recall."""
+        return self.measure != "recall"
+
+    def each(self, rows: Floats) -> Floats:
+        """Return each caption's ratio: 0 where it names nothing, recall 1 if nothing is there."""
+        part, whole = _RATIOS[self.measure]
+        counts = np.ones(len(rows)) if whole is None else rows[:, whole]
+        return self._divide(rows[:, part], counts)
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:
+        """Return the ratio of the sums."""
+        part, whole = _RATIOS[self.measure]
+        values = self._divide(sums[..., part], count if whole is None else sums[..., whole])
+        return np.where(count > 0, values, np.nan)
+
+    def _divide(self, part: Floats, whole: Floats) -> Floats:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(whole > 0, part / whole, float(self.measure == "recall"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chair(CountedObjects):
+    """CHAIR: objects that a caption names and that are not there; in [0, 1], lower is better.
+
+    CHAIR-i = objects named that are not there / objects named, CHAIR-s = captions that name any
+    such object / captions, recall = kinds of objects that are there and named / that are there
+    (higher is better): Rohrbach et al., EMNLP 2018, section 2. Objects are COCO's 80 kinds; there
+    are those that the references name, and those of a file of annotations.
+
+    ```python
+    metrics = ["chair-i", Chair(measure="s", instances="instances_val2014.json")]
+    cidery.score(candidates, references, metrics=metrics)
+    ```
+    """
+
+    measure: Literal["i", "s", "recall"] = "i"
+    """Which ratio: `chair-i`, `chair-s` or `chair-recall`."""
+    instances: str | None = None
+    """A file of COCO's object annotations, or of `{image: [kinds]}`; None: references alone."""
+    references: bool = True
+    """Whether what references name is there; the original unites it with the annotations."""
+
+    paper: ClassVar[str] = "Rohrbach et al. 2018"
+    data_language: ClassVar[str | None] = "en"
+    family: ClassVar[str | None] = "chair"
+
+    @classmethod
+    def variants(cls) -> tuple[Chair, ...]:
+        """Return CHAIR-i, CHAIR-s and recall."""
+        return cls(), cls(measure="s"), cls(measure="recall")
+
+    def __post_init__(self) -> None:
+        require_choice("measure", self.measure, ("i", "s", "recall"))
+        require(
+            self.references or self.instances is not None,
+            "CHAIR needs to know what is there: references=True, or a file of instances",
+        )
+
+    @property
+    def name(self) -> str:
+        """`chair-i`, `chair-s` or `chair-recall`."""
+        return f"chair-{self.measure}"
+
+    @property
+    def row_key(self) -> Hashable:
+        """The three have the same rows."""
+        return replace(self, measure="i")
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digest of the file of instances."""
+        if self.instances is None:
+            return {}
+        return {"instances": read_instances(self.instances).fingerprint}
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
+        """Find out what is there in each image."""
+        return _PreparedChair(self.find_present(references))
+
+    def find_present(self, references: TokenizedReferences) -> list[frozenset[str]]:
+        """Return the kinds of objects that are there, by image."""
+        named: list[frozenset[str]] = [frozenset()] * references.image_count
+        if self.references:
+            mentions = find_mentions(references.captions.texts)
+            offsets = references.image_offsets.tolist()
+            named = [unite_kinds(mentions[begin:end]) for begin, end in pairwise(offsets)]
+        if self.instances is not None:
+            labelled = _find_labelled(read_instances(self.instances), references)
+            named = [one | other for one, other in zip(named, labelled, strict=True)]
+        return named
+
+    @property
+    def can_explain(self) -> bool:
+        """CHAIR-i alone is a sum over what the caption says."""
+        return self.measure == "i"
+
+    def explain(
+        self,
+        prepared: Prepared,
+        references: TokenizedReferences,
+        candidates: TokenizedCandidates,
+        work: Workspace,  # noqa: ARG002
+    ) -> Sequence[Shares]:
+        """Return the words that name objects, with their shares: 0 for what is there."""
+        from cidery.metrics.explanations import Shares, make_spans
+
+        assert isinstance(prepared, _PreparedChair)
+        offsets = references.image_offsets.tolist()
+        shares = []
+        texts = candidates.captions.texts
+        images = candidates.images.tolist()
+        for text, image, mentions in zip(texts, images, find_mentions(texts), strict=True):
+            there = prepared.kinds[image]
+            spans = make_spans(
+                (
+                    place,
+                    0.0 if m.kind in there else 1 / len(mentions),
+                    f"{m.kind}: {'there' if m.kind in there else 'not there'}",
+                )
+                for m, place in zip(mentions, locate_mentions(text, mentions), strict=True)
+            )
+            lacks = [()] * (offsets[image + 1] - offsets[image])
+            shares.append(Shares(spans, lacks, {"objects": float(len(mentions))}))
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedChair(Prepared):
+    kinds: Sequence[frozenset[str]]
+    """What is there, by image."""
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
+        """Return counts, float64[captions, 5]: see `COLUMNS`."""
+        rows = np.zeros((len(candidates), len(COLUMNS)))
+        mentions = find_mentions(candidates.captions.texts)
+        for row, (image, named) in enumerate(
+            zip(candidates.images.tolist(), mentions, strict=True)
+        ):
+            there = self.kinds[image]
+            wrong = sum(mention.kind not in there for mention in named)
+            found = len(there.intersection(mention.kind for mention in named))
+            rows[row] = wrong, len(named), bool(wrong), found, len(there)
+        return rows
+
+
+def _find_labelled(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:
+    if references.images is None:
+        raise SettingError(
+            "annotated instances are found by image id, and these captions have none; leave out "
+            "instances="
+        )
+    return [instances.find(image) for image in references.images]

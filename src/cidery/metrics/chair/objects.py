@@ -1,0 +1,160 @@
+"""COCO's 80 kinds of objects, and the words of captions that name them.
+
+The kinds are those of Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014; the words
+for each are those of Rohrbach et al., "Object Hallucination in Image Captioning", EMNLP 2018, as
+the PyPI package lmms-eval 0.7.3 has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from itertools import chain
+from typing import NamedTuple
+
+from cidery.captions.locating import locate_words
+from cidery.metrics.chair.cutting import cut_words
+from cidery.metrics.chair.reading import read_lines
+from cidery.metrics.chair.tagger import load_tagger
+
+PARTS = {"N": 0, "V": 1, "J": 2, "R": 3}
+"""How tags begin, and where their lemmas stand; other words count as nouns."""
+
+
+class Mention(NamedTuple):
+    """An object that a caption names."""
+
+    kind: str
+    """One of COCO's 80."""
+    word: str
+    """What the caption calls it, as a lemma."""
+    place: int
+    """The number of its first word in the caption."""
+    length: int
+    """How many words name it."""
+
+
+@cache
+def list_kinds() -> tuple[str, ...]:
+    """Return COCO's 80 kinds of objects."""
+    return tuple(line.partition(":")[0] for line in read_lines("objects.txt"))
+
+
+@cache
+def _read_objects() -> Mapping[str, str]:
+    """Return word -> kind."""
+    found: dict[str, str] = {}
+    for line in read_lines("objects.txt"):
+        kind, _, words = line.partition(":")
+        found |= dict.fromkeys([kind, *filter(None, words.strip().split(", "))], kind)
+    return found
+
+
+@cache
+def _read_pairs() -> Mapping[tuple[str, str], str]:
+    """Return two lemmas -> the word that they are together."""
+    entries = (line.split(": ") for line in read_lines("pairs.txt"))
+    return {(left, right): one for pair, one in entries for left, right in [pair.split()]}
+
+
+@cache
+def _read_forms() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
+    """Return forms with one lemma, and those whose lemma depends on the part of speech."""
+    one, several = {}, {}
+    for line in read_lines("forms.txt"):
+        form, *lemmas = line.split()
+        if len(lemmas) == 1:
+            one[form] = lemmas[0]
+        else:
+            several[form] = tuple(lemmas)
+    return one, several
+
+
+def find_mentions(captions: Sequence[str]) -> list[list[Mention]]:
+    """Return the objects that captions name, in order, each as often as it is named.
+
+    ```python
+    find_mentions(["Two puppies near traffic lights"])
+    # [[Mention("dog", "puppy", 1, 1), Mention("traffic light", "traffic light", 3, 2)]]
+    ```
+    """
+    distinct = {caption: cut_words(caption.lower()) for caption in dict.fromkeys(captions)}
+    lemmas = _find_lemmas(list(distinct.values()))
+    found = {caption: _find(named) for caption, named in zip(distinct, lemmas, strict=True)}
+    return [found[caption] for caption in captions]
+
+
+def locate_mentions(caption: str, mentions: Sequence[Mention]) -> list[tuple[int, int]]:
+    """Return where in a caption its mentions stand, as (start, end); (0, 0): nowhere."""
+    places = locate_words(caption, cut_words(caption.lower()))
+    ends = [(places[m.place], places[m.place + m.length - 1]) for m in mentions]
+    return [(first[0], last[1]) if first and last else (0, 0) for first, last in ends]
+
+
+def _find_lemmas(captions: Sequence[Sequence[str]]) -> list[dict[int, str]]:
+    """Return the lemmas of words that objects' names may consist of, by their places."""
+    one, several = _read_forms()
+    lemmas = []
+    unclear: list[tuple[int, list[int]]] = []
+    for number, words in enumerate(captions):
+        lemmas.append({place: one[word] for place, word in enumerate(words) if word in one})
+        asked = [place for place, word in enumerate(words) if word in several]
+        if asked:
+            unclear.append((number, asked))
+    # Tags depend on those before and on two words after: the rest need not be tagged.
+    tags = load_tagger().tag(
+        [captions[number][: asked[-1] + 3] for number, asked in unclear],
+        [asked[-1] + 1 for _, asked in unclear],
+    )
+    for (number, asked), tagged in zip(unclear, tags, strict=True):
+        words = captions[number]
+        for place in asked:
+            lemmas[number][place] = several[words[place]][PARTS.get(tagged[place][:1], 0)]
+    return lemmas
+
+
+def _find(lemmas: Mapping[int, str]) -> list[Mention]:
+    objects, pairs = _read_objects(), _read_pairs()
+    named: list[Mention] = []
+    used = -1
+    toilet = False
+    for place in sorted(lemmas):
+        if place == used:
+            continue
+        word, count = lemmas[place], 1
+        if place + 1 in lemmas:
+            both = pairs.get((word, lemmas[place + 1]))
+            if both is not None:
+                word, count, used = both, 2, place + 1
+        toilet = toilet or word == "toilet"
+        kind = objects.get(word)
+        if kind is not None:
+            named.append(Mention(kind, word, place, count))
+    # A toilet's seat is no chair.
+    return [m for m in named if m.word != "seat"] if toilet else named
+
+
+def name_kinds(captions: Sequence[str]) -> list[list[str]]:
+    """Return the kinds of objects that captions name, each once, as people mean them.
+
+    Other than CHAIR, this takes `men` for persons, and `orange` for a colour, but in the plural.
+
+    ```python
+    name_kinds(["men and an orange dog near stop signs"])   # [["dog", "stop sign", "person"]]
+    ```
+    """
+    named = []
+    for caption, found in zip(captions, find_mentions(captions), strict=True):
+        kinds = dict.fromkeys(mention.kind for mention in found)
+        lower = caption.lower()
+        if "orange" in kinds and "oranges" not in lower:
+            del kinds["orange"]
+        if "men" in lower and "men" in cut_words(lower):
+            kinds["person"] = None
+        named.append(list(kinds))
+    return named
+
+
+def unite_kinds(captions: Sequence[Sequence[Mention]]) -> frozenset[str]:
+    """Return the kinds that any of the captions names."""
+    return frozenset(mention.kind for mention in chain.from_iterable(captions))

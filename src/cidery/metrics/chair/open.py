@@ -1,0 +1,89 @@
+"""CHAIR with any objects: those of scene graphs, in place of COCO's 80 kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import (
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    require_choice,
+)
+from cidery.metrics.chair.metric import COLUMNS, CountedObjects
+from cidery.metrics.spice.metric import Spice
+from cidery.statistics import Floats
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenChair(CountedObjects):
+    """CHAIR of any objects: those that a caption names and no reference does; in [0, 1].
+
+    The ratios are CHAIR's, Rohrbach et al., EMNLP 2018; objects are those of the scene graphs that
+    `spice` reads, and they match by lemma or WordNet synonym. Lower is better, but for recall. What
+    people did not mention counts as not there, so that values are far above those of `chair-i`.
+
+    ```python
+    cidery.score(candidates, references, metrics=["chair-open-i", "chair-open-recall"])
+    ```
+    """
+
+    measure: Literal["i", "s", "recall"] = "i"
+    """Which ratio: `chair-open-i`, `chair-open-s` or `chair-open-recall`."""
+    parser: str = "auto"
+    """As SPICE's."""
+
+    paper: ClassVar[str] = "none: cidery's own, after Rohrbach et al. 2018"
+    extra: ClassVar[str | None] = "spice"
+    data_language: ClassVar[str | None] = "en"
+    family: ClassVar[str | None] = "chair-open"
+
+    @classmethod
+    def variants(cls) -> tuple[OpenChair, ...]:
+        """Return CHAIR-i, CHAIR-s and recall."""
+        return cls(), cls(measure="s"), cls(measure="recall")
+
+    def __post_init__(self) -> None:
+        require_choice("measure", self.measure, ("i", "s", "recall"))
+        _ = self._spice  # its settings are checked
+
+    @property
+    def _spice(self) -> Spice:
+        return Spice(parser=self.parser, of="object", faithful="paper")
+
+    @property
+    def name(self) -> str:
+        """`chair-open-i`, `chair-open-s` or `chair-open-recall`."""
+        return f"chair-open-{self.measure}"
+
+    @property
+    def row_key(self) -> Hashable:
+        """The three have the same rows."""
+        return replace(self, measure="i")
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the parser and the rules with their versions, and the checksum of the synonyms."""
+        return self._spice.data_settings()
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
+        """Parse the references."""
+        return _PreparedOpenChair(self._spice.prepare(references, work))
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedOpenChair(Prepared):
+    spice: Prepared
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return counts, float64[captions, 5]: see `COLUMNS`."""
+        rows = np.zeros((len(candidates), len(COLUMNS)))
+        for place, row in enumerate(self.spice.measure(candidates, work)):
+            found = Spice.counts(row, "object")
+            wrong = found.candidate - found.matched
+            rows[place] = wrong, found.candidate, wrong > 0, found.covered, found.reference
+        return rows
