@@ -5,7 +5,7 @@
 For each encoder, without a lens: Pearson's r with people's totals, without and with human captions,
 with 95 % intervals by image, and the systems' means. Then, for captions of systems, what a
 least-squares mix of the parts reaches on the judgments that it was fitted to, which no other
-weights of a sum can surpass, and on images that it was not fitted to; last of all encoders together.
+weights of a sum can surpass, and on images that it was not fitted to; last with all encoders.
 """
 
 from __future__ import annotations
