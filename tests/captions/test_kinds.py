@@ -20,7 +20,9 @@ def test_gap_is_counted_by_caption() -> None:
 
 
 def test_scoring_paragraphs_by_sentences_warns() -> None:
-    message = r"ours: captions have 48 words \(paragraphs\), references 3 \(sentences\); cider-d can"
+    message = (
+        r"ours: captions have 48 words \(paragraphs\), references 3 \(sentences\); cider-d can"
+    )
     with pytest.warns(UnreliableWarning, match=message):
         cidery.score(
             {"a": LONG, "b": LONG},
