@@ -62,8 +62,7 @@ def mix(parts: Sequence[Floats], totals: Floats, images: NDArray[np.int64]) -> t
     def fit(rows: NDArray[np.bool_]) -> Floats:
         known = table[rows]
         square = known.T @ known + RIDGE * np.eye(known.shape[1])
-        weights: Floats = np.linalg.solve(square, known.T @ totals[rows])
-        return weights
+        return np.asarray(np.linalg.solve(square, known.T @ totals[rows]), np.float64)
 
     same = table @ np.linalg.lstsq(table, totals, rcond=None)[0]
     other = np.zeros(len(totals))

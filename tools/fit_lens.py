@@ -120,13 +120,13 @@ class Lesson:
         thirds = np.array([number(str(i), THIRDS) for i in found.judged.image_of_caption])
         if isinstance(found, Pairs):
             votes = torch.tensor(get_main_votes(found))
-            rows = (torch.tensor(found.first), torch.tensor(found.second))
+            sides = (torch.tensor(found.first), torch.tensor(found.second))
             images = thirds[found.first]
-            return cls(found.name, judged, rows, votes, images, images)
+            return cls(found.name, judged, sides, votes, images, images)
         captions = thirds  # THumB's captions are of one image each
         if found.name == "flickr8k-cf":
-            images = [min(found.judged.references[d]) for d in found.judged.documents]
-            thirds = np.array([number(image, THIRDS) for image in images])
+            names = [min(found.judged.references[d]) for d in found.judged.documents]
+            thirds = np.array([number(name, THIRDS) for name in names])
             captions = np.array([number(text, THIRDS) for text in found.judged.captions])
         rows, ratings = (torch.tensor(found.rows),), torch.tensor(found.ratings)
         return cls(found.name, judged, rows, ratings, thirds[found.rows], captions[found.rows])
@@ -172,6 +172,7 @@ def read_crowd(folder: Path) -> Ratings:
     crowd = read_dataset("flickr8k-cf", folder)
     expert = read_dataset("flickr8k-expert", folder)
     assert isinstance(crowd, Ratings)
+    assert isinstance(expert, Ratings)
     known = set(zip(expert.judged.image_of_caption, expert.judged.captions, strict=True))
     names = zip(crowd.judged.image_of_caption, crowd.judged.captions, strict=True)
     fresh = np.array([pair not in known for pair in names])
