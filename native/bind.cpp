@@ -243,7 +243,25 @@ void bind_counts(nb::module_& m) {
            }),
            "captions"_a, "image_offsets"_a, "order"_a, "threads"_a = 0)
       .def_prop_ro("order", &NgramIndex::order)
-      .def("level", &index_level, "n"_a);
+      .def("level", &index_level, "n"_a)
+      .def(
+          "shard",
+          [](const NgramIndex& self, Array<std::uint64_t> hashes, std::uint32_t shards) {
+            std::vector<ShardedNgrams> orders;
+            {
+              nb::gil_scoped_release release;
+              orders = shard_ngrams(self, view(hashes), shards);
+            }
+            nb::list given;
+            for (std::size_t i = 0; i < orders.size(); ++i) {
+              const std::size_t height = orders[i].words.size() / (i + 2);
+              given.append(nb::make_tuple(give(std::move(orders[i].words), {height, i + 2}),
+                                          give(std::move(orders[i].counts)),
+                                          give(std::move(orders[i].starts))));
+            }
+            return given;
+          },
+          "hashes"_a, "shards"_a);
 
   nb::class_<FrequencyTrie>(m, "FrequencyTrie")
       .def(nb::new_(&make_trie), "words"_a, "word_width"_a, "levels"_a)

@@ -65,6 +65,14 @@ void FrequencyTrie::prefetch(unsigned n, std::uint32_t parent) const {
   prefetch_memory(&levels_[n - 2].first_child[parent]);
 }
 
+void FrequencyTrie::prefetch_child(unsigned n, std::uint32_t parent) const {
+  const std::uint32_t begin = levels_[n - 2].first_child[parent];
+  const std::uint32_t end = levels_[n - 2].first_child[parent + 1];
+  if (begin == end) return;
+  const std::size_t middle = begin + (end - begin) / 2;
+  prefetch_memory(levels_[n - 1].words.data() + middle * word_width_);
+}
+
 std::uint32_t FrequencyTrie::child(unsigned n, std::uint32_t parent, std::uint32_t word_id) const {
   const std::uint32_t begin = levels_[n - 2].first_child[parent];
   const std::uint32_t end = levels_[n - 2].first_child[parent + 1];
@@ -108,12 +116,15 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
   for (unsigned n = 2; n <= order; ++n) {
     entries_[n - 1].assign(index_->id_bound(n), kNone);
     const auto ngrams = index_->entries(n);
-    constexpr std::size_t kAhead = 16;
+    // The trie is larger than the cache: where children begin is asked for long before they are
+    // looked at, and the middle one, where the search begins, a little before.
+    constexpr std::size_t kLong = 24, kShort = 10;
+    const auto parent_at = [&](std::size_t i) {
+      return i < ngrams.size() ? entries_[n - 2][ngrams[i].parent] : kNone;
+    };
     for (std::size_t i = 0; i < ngrams.size(); ++i) {
-      if (i + kAhead < ngrams.size()) {
-        const std::uint32_t coming = entries_[n - 2][ngrams[i + kAhead].parent];
-        if (coming != kNone) trie_->prefetch(n, coming);
-      }
+      if (const auto coming = parent_at(i + kLong); coming != kNone) trie_->prefetch(n, coming);
+      if (const auto near = parent_at(i + kShort); near != kNone) trie_->prefetch_child(n, near);
       const std::uint32_t parent = entries_[n - 2][ngrams[i].parent];
       const std::uint32_t last = trie_word[ngrams[i].word];
       if (parent != kNone && last != kNone)
@@ -121,6 +132,7 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
     }
   }
   for (unsigned n = 1; n <= order; ++n) {
+    looked_up_[n - 1].reserve(entries_[n - 1].size());
     for (const auto entry : entries_[n - 1]) {
       looked_up_[n - 1].push_back(entry == kNone ? 0 : trie_->count(n, entry));
     }

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cidery.captions.description import describe as describe
     from cidery.captions.filtering import filter_references as filter_references
     from cidery.captions.formats import read_candidates as read_candidates
+    from cidery.captions.formats import read_events as read_events
     from cidery.captions.formats import read_references as read_references
     from cidery.captions.formats import read_slices as read_slices
     from cidery.captions.tokenizers import tokenize as tokenize
@@ -47,10 +48,14 @@ if TYPE_CHECKING:
     from cidery.rewards import Reward as Reward
     from cidery.scoring.comparison import Comparison as Comparison
     from cidery.scoring.comparison import compare as compare
+    from cidery.scoring.dense_video import score_dense_video as score_dense_video
     from cidery.scoring.evaluation import score as score
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
     from cidery.scoring.explaining import explain_captions as explain_captions
+    from cidery.scoring.ledger import Ledger as Ledger
+    from cidery.scoring.ledger import compare_ledgers as compare_ledgers
+    from cidery.scoring.ledger import judge_claims as judge_claims
     from cidery.scoring.objects import find_objects as find_objects
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
@@ -62,6 +67,7 @@ _MODULES = {
     "DocumentFrequencies": "frequencies",
     "Explanation": "metrics.explanations",
     "Explanations": "scoring.explaining",
+    "Ledger": "scoring.ledger",
     "Metric": "metrics.base",
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
@@ -70,18 +76,22 @@ _MODULES = {
     "audit": "auditing",
     "audit_files": "auditing",
     "compare": "scoring.comparison",
+    "compare_ledgers": "scoring.ledger",
     "describe": "captions.description",
     "diagnose": "doctor",
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
     "filter_references": "captions.filtering",
     "find_objects": "scoring.objects",
+    "judge_claims": "scoring.ledger",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
+    "read_events": "captions.formats",
     "read_references": "captions.formats",
     "read_slices": "captions.formats",
     "score": "scoring.evaluation",
+    "score_dense_video": "scoring.dense_video",
     "score_references": "diversity",
     "score_stream": "engines",
     "tokenize": "captions.tokenizers",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from random import Random
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @given(st.lists(finite, max_size=40), st.randoms(use_true_random=False), st.integers(0, 40))
-def test_any_order_and_grouping(values: list[float], random, cut: int) -> None:
+def test_any_order_and_grouping(values: list[float], random: Random, cut: int) -> None:
     rows = np.asarray(values, np.float64)[:, None]
     mixed = list(values)
     random.shuffle(mixed)

@@ -9,8 +9,6 @@ from typing import Any
 
 from cidery.engines import streaming
 
-MARK = "CIDERY_TEST_MARK"
-
 
 def score_and_die_once(task: Any) -> int:
     """Score a partition; the process that scores the first one is killed after it has written it.

@@ -46,7 +46,7 @@ NAMES = {
 }
 
 
-MODELS = ("contextual", "spice")
+MODELS = ("claims", "contextual", "spice")
 """Extras whose metrics need a model."""
 
 

@@ -72,8 +72,8 @@ def compare_kinds(descriptions: Mapping[str, Description]) -> list[str]:
         return []
     return [
         f"captions of {long} have {lengths[long]:.0f} words, those of {short} "
-        f"{lengths[short]:.0f}: scored against each other, CIDEr-D can hardly tell right from wrong ones; take "
-        f"{SURVIVORS}, or cider-r"
+        f"{lengths[short]:.0f}: scored against each other, CIDEr-D can hardly tell right from "
+        f"wrong ones; take {SURVIVORS}, or cider-r"
     ]
 
 

@@ -37,7 +37,9 @@ COMMANDS = (
     "frequencies",
     "tokenize",
     "explain",
+    "ledger",
     "objects",
+    "dense-video",
     "serve",
     "study",
     "challenge",
@@ -67,7 +69,9 @@ class _LazyCommands(TyperGroup):
             if similar and not ctx.resilient_parsing:
                 ctx.fail(f"No such command {cmd_name!r}; did you mean {similar[0]!r}?")
             return None
-        command = get_command(importlib.import_module(f"{__name__}.{cmd_name}").app)
+        command = get_command(
+            importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}").app
+        )
         command.name = cmd_name
         return command
 

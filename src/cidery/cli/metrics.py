@@ -28,6 +28,7 @@ app = parsing.new_app()
     epilog=parsing.examples(
         "cidery metrics",
         "cidery metrics cider-d",
+        "cidery metrics --presets",
         "cidery metrics --format json",
     )
 )
@@ -40,12 +41,19 @@ def metrics(
             show_default=False,
         ),
     ] = None,
+    presets: Annotated[
+        bool,
+        typer.Option("--presets", help="List the presets, metrics that are reported together."),
+    ] = False,
     format: parsing.TableOrJson = "table",
 ) -> None:
     """List the metrics: range, needs, faithfulness, paper, package.
 
     Metrics that installed packages add are listed too.
     """
+    if presets:
+        _show_presets(format)
+        return
     from cidery.metrics import DEFAULT, FAMILIES, find_origin, get_metrics, list_metrics
 
     if name is None:
@@ -78,6 +86,18 @@ def metrics(
             typer.echo(_explain(metric) + "\n")
             pairs = {f"{metric.name}:{key}": value for key, value in metric.settings().items()}
             show_pairs(pairs)
+
+
+def _show_presets(format: str) -> None:
+    from cidery.metrics.presets import PRESETS
+
+    if format == "json":
+        listed = {name: {"metrics": one.metrics, "note": one.note} for name, one in PRESETS.items()}
+        show_json(listed)
+        return
+    rows = [[name, ", ".join(one.metrics), one.note] for name, one in PRESETS.items()]
+    show_table(["preset", "metrics", "for"], rows, left=range(3))
+    show_notes("--preset NAME asks for one, --preset FILE.toml for one of your own")
 
 
 def _describe(metric: Metric) -> dict[str, Any]:

@@ -74,6 +74,13 @@ def complete_metrics(incomplete: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]
 
 
+def complete_presets(incomplete: str) -> list[str]:
+    """Return the presets that begin so."""
+    from cidery.metrics.presets import PRESETS
+
+    return [name for name in PRESETS if name.startswith(incomplete)]
+
+
 def complete_frequencies(incomplete: str) -> list[str]:
     """Complete the name of a set of frequencies, or `references`."""
     from cidery.frequencies import SHIPPED
@@ -239,6 +246,17 @@ Metrics: TypeAlias = Annotated[
         metavar="NAME",
         show_default=False,
         autocompletion=complete_metrics,
+    ),
+]
+Preset: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--preset",
+        help="Metrics that are reported together: coco, nocaps, dcase, dense-video, vlm, or a TOML "
+        "file; `cidery metrics --presets` lists them. -m adds others.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=complete_presets,
     ),
 ]
 Format: TypeAlias = Annotated[

@@ -37,6 +37,7 @@ def report(
         str, typer.Option("--output", "-o", help="HTML file to write.", metavar="FILE")
     ] = "report.html",
     metric: parsing.Metrics = None,
+    preset: parsing.Preset = None,
     images: Annotated[
         str | None,
         typer.Option(
@@ -122,6 +123,7 @@ def report(
             read.captions,
             read.references,
             parsing.read_metrics(metric),
+            preset=preset,
             title=title,
             images=images,
             embed_images=embed_images,

@@ -44,6 +44,7 @@ def score(
     ],
     references: parsing.References,
     metric: parsing.Metrics = None,
+    preset: parsing.Preset = None,
     format: parsing.Format = "table",
     captions: Annotated[
         str | None,
@@ -147,6 +148,7 @@ def score(
             candidates,
             known,
             parsing.read_metrics(metric),
+            preset=preset,
             tokenizer=tokenizer,
             language=language,
             segmenters=parsing.read_segmenters(segmenters),

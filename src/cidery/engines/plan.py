@@ -116,8 +116,8 @@ class Plan:
         # Results come in any order, so each says whose it is.
         for side, found in report.follow(engine.map(_split, splits), len(splits)):
             counts[side].add(found)
-        for each in counts.values():
-            each.check()
+        for count in counts.values():
+            count.check()
         return Plan(self.inputs, self.settings, self.folder, self.partitions, splits), counts
 
     def close(self) -> None:

@@ -109,7 +109,7 @@ def score_partition(task: Score) -> int:
         {image: group for image, group in partition.references.items() if image in matched},
     )
     origins = partition.origins.take(np.flatnonzero(kept))
-    frequencies: FrequenciesLike = (
+    frequencies = (
         load_counted(task.counted, task.images) if task.frequencies is None else task.frequencies
     )
     build = partial(
@@ -254,8 +254,6 @@ def score_stream(
     cut = choose_tokenizer(tokenizer, language)
     check_tokenizer(cut)
     weighed = read_frequencies(frequencies)
-    if isinstance(weighed, CountedFrequencies):
-        raise SettingError("frequencies= takes a set, or the name of one")
     runner = get_engine(engine)
     inputs = [
         Input.find(candidates, "candidates", caption_field, id_field),

@@ -72,37 +72,15 @@ def write_part(
         (temporary / "words.json").write_text(content, encoding="utf-8")
         np.save(temporary / "1.counts.npy", frequency)
         width = np.uint16 if len(vocabulary) <= 0xFFFF else np.uint32
-        rows = np.arange(len(vocabulary), dtype=np.uint32)[:, None]
-        mixed = hashes
-        place = np.arange(len(vocabulary), dtype=np.int64)
-        for n in range(2, order + 1):
-            ids, parents, last, counts = index.level(n)
-            above = place[parents]
-            rows = np.concatenate([rows[above], last[:, None]], axis=1)
-            mixed = _mix(mixed[above], hashes[last])
-            place = np.zeros(int(ids.max(initial=0)) + 1, np.int64)
-            place[ids] = np.arange(len(ids))
-            many = counts > 1
-            group = (mixed >> np.uint64(8)) % np.uint64(shards) * np.uint64(2) + many
-            if 2 * shards <= 0xFFFF:  # which NumPy sorts by counting
-                group = group.astype(np.uint16)
-            sequence = np.argsort(group, kind="stable")
-            starts = np.zeros(2 * shards + 1, np.int64)
-            np.cumsum(np.bincount(group.astype(np.int64), minlength=2 * shards), out=starts[1:])
-            np.save(temporary / f"{n}.words.npy", rows[sequence].astype(width))
-            np.save(temporary / f"{n}.counts.npy", counts[sequence][many[sequence]])
+        for n, (rows, several, starts) in enumerate(index.shard(hashes, shards), start=2):
+            np.save(temporary / f"{n}.words.npy", rows.astype(width))
+            np.save(temporary / f"{n}.counts.npy", several)
             np.save(temporary / f"{n}.starts.npy", starts)
         if folder.exists():  # of an attempt that was given up
             shutil.rmtree(folder)
         temporary.replace(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
-
-
-def _mix(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    with np.errstate(over="ignore"):
-        mixed = (one ^ (other >> np.uint64(7))) * np.uint64(0x9E3779B97F4A7C15) + other
-    return mixed ^ (mixed >> np.uint64(29))
 
 
 def merge_words(parts: Sequence[Path], min_count: int) -> tuple[list[str], NDArray[np.uint32]]:

@@ -13,6 +13,7 @@ from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
 from cidery.metrics.builtin import FAMILIES, METRICS, find_members
 from cidery.metrics.function import CaptionFunction, FunctionMetric
+from cidery.metrics.presets import get_preset
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
 
 MetricLike: TypeAlias = str | Metric | CaptionFunction
@@ -22,7 +23,10 @@ DEFAULT: tuple[str, ...] = ("bleu", "rouge-l", "cider-d", "cider-r")
 
 
 def get_metrics(
-    metrics: MetricsLike = None, faithful: Faithful | None = None, language: str | None = None
+    metrics: MetricsLike = None,
+    faithful: Faithful | None = None,
+    language: str | None = None,
+    preset: str | None = None,
 ) -> dict[str, Metric]:
     """Return metrics by label.
 
@@ -43,25 +47,39 @@ def get_metrics(
         faithful: for those given by name that know both modes; it does not enter labels.
         language: for those given by name: the stemmer of that language, or none, where they stem,
             and what else goes with it, such as stop words.
+        preset: a list of metrics by name, such as `"coco"`, or in a TOML file, `"ours.toml"`;
+            `metrics` are added to it.
 
     ```python
     list(get_metrics(["bleu", "cider-d:sigma=4"]))   # ["bleu-1", …, "bleu-4", "cider-d:sigma=4"]
     ```
     """
+    if preset is not None:
+        metrics = _join(get_preset(preset).metrics, metrics)
     if metrics is None:
         metrics = DEFAULT
-    presets = _Presets(faithful, None if language is None else get_language(language))
+    common = _Common(faithful, None if language is None else get_language(language))
     if isinstance(metrics, Mapping):
-        labelled = {label: _find_one(label, given, presets) for label, given in metrics.items()}
+        labelled = {label: _find_one(label, given, common) for label, given in metrics.items()}
     else:
-        labelled = _label(_find_all(metrics, presets))
+        labelled = _label(_find_all(metrics, common))
     if not labelled:
         raise SettingError("no metrics were asked for")
     return labelled
 
 
+def _join(named: Sequence[str], metrics: MetricsLike) -> MetricsLike:
+    if metrics is None:
+        return named
+    if isinstance(metrics, Mapping):
+        raise SettingError("pass a preset or a dict of labels and metrics, not both")
+    if isinstance(metrics, str | Metric) or callable(metrics):
+        return [*named, metrics]
+    return [*named, *metrics]
+
+
 @dataclasses.dataclass(frozen=True)
-class _Presets:
+class _Common:
     """What all metrics given by name are set to, unless something else is asked for."""
 
     faithful: Faithful | None
@@ -100,33 +118,33 @@ class _Request:
     """None: its name, and what tells it apart from others of that name."""
 
 
-def _find_all(metrics: MetricLike | Iterable[MetricLike], presets: _Presets) -> list[_Request]:
+def _find_all(metrics: MetricLike | Iterable[MetricLike], common: _Common) -> list[_Request]:
     if isinstance(metrics, str | Metric) or callable(metrics):
         metrics = [metrics]
     if not isinstance(metrics, Iterable):
         raise _wrong_kind(metrics)
     requests: list[_Request] = []
     for given in metrics:
-        for request in _find(given, presets):
+        for request in _find(given, common):
             if all(request.metric != known.metric for known in requests):
                 requests.append(request)
     return requests
 
 
-def _find_one(label: str, given: MetricLike, presets: _Presets) -> Metric:
+def _find_one(label: str, given: MetricLike, common: _Common) -> Metric:
     if not isinstance(label, str):
         raise SettingError(f"the label of a metric is text, not {label!r}")
-    found = _find(given, presets)
+    found = _find(given, common)
     if len(found) > 1:
         raise SettingError(f"{label!r} names {given!r}, which is {len(found)} metrics")
     return found[0].metric
 
 
-def _find(given: MetricLike, presets: _Presets) -> list[_Request]:
+def _find(given: MetricLike, common: _Common) -> list[_Request]:
     if isinstance(given, Metric):
         return [_Request(given, None)]
     if isinstance(given, str):
-        return _find_named(given, presets)
+        return _find_named(given, common)
     if isinstance(given, type):
         raise SettingError(f"{given.__name__} is a class; pass an object: {given.__name__}()")
     if callable(given):
@@ -138,15 +156,15 @@ def _wrong_kind(given: object) -> SettingError:
     return SettingError(f"a metric is a name, a Metric or a function, not {type(given).__name__}")
 
 
-def _find_named(given: str, presets: _Presets) -> list[_Request]:
+def _find_named(given: str, common: _Common) -> list[_Request]:
     name, pairs = split_settings(given)
     requests = []
     for member in find_members(name):
         metric = METRICS[member] if member in METRICS else _find_foreign(member)
         asked = read_settings(metric, pairs)
-        preset = presets.choose(metric)
-        if asked or preset:
-            metric = _vary(metric, preset | asked)
+        shared = common.choose(metric)
+        if asked or shared:
+            metric = _vary(metric, shared | asked)
         if metric.name != member:
             raise SettingError(f"{given!r} is {metric.name!r}: ask for that by its name")
         order = [f.name for f in dataclasses.fields(metric) if f.name in asked]

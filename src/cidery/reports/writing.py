@@ -38,7 +38,7 @@ LAYOUT = 1
 """Version of the JSON in a page."""
 LEADS = ("cider-d", "cider-r", "cider")
 """Metrics that a page begins with, and that colour words, if they are among those chosen."""
-SLOW = ("contextual", "spice")
+SLOW = ("claims", "contextual", "spice")
 """Extras of metrics that take too long to explain thousands of captions, unless asked to."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
 
@@ -95,6 +95,7 @@ def write_report(
     references: References,
     metrics: MetricsLike = None,
     *,
+    preset: str | None = None,
     title: str | None = None,
     images: str | os.PathLike[str] | None = None,
     embed_images: bool = False,
@@ -124,6 +125,7 @@ def write_report(
         systems: name -> captions, as `score` takes them.
         references: as `score` takes them.
         metrics: as `score` takes them; the page begins with CIDEr-D, or else with the first.
+        preset: as for `score`.
         title: what the page is called.
         images: a folder of images, named after their ids, or an address with `{image}` in it
             (`{image:012}`: twelve digits).
@@ -153,7 +155,7 @@ def write_report(
     target = Path(path)
     _check_settings(target, systems, images, embed_images)
     cut = choose_tokenizer(tokenizer, language)
-    chosen = get_metrics(metrics, faithful, language)
+    chosen = get_metrics(metrics, faithful, language, preset)
     explained = find_explained(chosen, explain)
     sampling = _Sampling(confidence, resamples, seed)
     weights = read_frequencies(frequencies)

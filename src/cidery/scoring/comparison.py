@@ -256,6 +256,7 @@ def compare(
     references: References,
     metrics: MetricsLike = None,
     *,
+    preset: str | None = None,
     tokenizer: TokenizerLike | None = None,
     language: str | None = None,
     frequencies: FrequenciesLike = "references",
@@ -288,7 +289,7 @@ def compare(
         raise SettingError("compare needs at least two systems")
     check_mode(slices)
     others = check_segmenters(segmenters, language, by)
-    chosen = get_metrics(metrics, faithful, language)
+    chosen = get_metrics(metrics, faithful, language, preset)
     if why:
         choose_explained(chosen)
     corpora = common_corpora(systems, references, missing, references_name)

@@ -21,6 +21,7 @@ def score(
     references: References,
     metrics: MetricsLike = None,
     *,
+    preset: str | None = None,
     tokenizer: TokenizerLike | None = None,
     language: str | None = None,
     frequencies: FrequenciesLike = "references",
@@ -42,6 +43,8 @@ def score(
         metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
             `f(candidate, references) -> float`, or a dict of labels to these; by default BLEU 1-4,
             ROUGE-L, CIDEr-D and CIDEr-R.
+        preset: metrics that are reported together: `"coco"`, `"nocaps"`, `"dcase"`,
+            `"dense-video"`, `"vlm"`, or a TOML file of your own; `metrics` are added to it.
         tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, `"char"`, a segmenter such as
             `"jieba"`, the name of one that another package adds, or a callable; by default that
             of the language, or `"ptb"`.
@@ -75,7 +78,7 @@ def score(
     """
     check_mode(slices)
     others = check_segmenters(segmenters, language, by)
-    chosen = get_metrics(metrics, faithful, language)
+    chosen = get_metrics(metrics, faithful, language, preset)
     corpus = Corpus.build(
         candidates,
         references,

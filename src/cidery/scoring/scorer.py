@@ -36,14 +36,12 @@ from cidery.statistics import Floats, sum_by_group
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation
 
-FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies | CountedFrequencies
+FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 
 
-def read_frequencies(
-    frequencies: FrequenciesLike,
-) -> str | DocumentFrequencies | CountedFrequencies:
+def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
     """Return `"references"`, a shipped set's name, or the set: what metrics take."""
-    if isinstance(frequencies, DocumentFrequencies | CountedFrequencies):
+    if isinstance(frequencies, DocumentFrequencies):
         return frequencies
     if isinstance(frequencies, str) and frequencies in ("references", *SHIPPED):
         return frequencies
@@ -59,14 +57,16 @@ def read_frequencies(
 def tokenize_references(
     corpus: Corpus,
     tokenizer: TokenizerLike = "ptb",
-    frequencies: FrequenciesLike = "references",
+    frequencies: FrequenciesLike | CountedFrequencies = "references",
     threads: int = 0,
 ) -> TokenizedReferences:
     """Tokenize the references of a corpus, and note what weights are counted on."""
     chosen = get_tokenizer(tokenizer)
+    if not isinstance(frequencies, CountedFrequencies):
+        frequencies = read_frequencies(frequencies)
     captions = chosen(corpus.references, threads)
     groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, read_frequencies(frequencies), corpus.images)
+    return TokenizedReferences(groups, chosen, frequencies, corpus.images)
 
 
 def prepare_metrics(
@@ -101,7 +101,7 @@ class Scorer:
         metrics: Mapping[str, Metric],
         *,
         tokenizer: TokenizerLike = "ptb",
-        frequencies: FrequenciesLike = "references",
+        frequencies: FrequenciesLike | CountedFrequencies = "references",
         threads: int = 0,
     ) -> Scorer:
         """Tokenize the references and make them ready for the metrics."""
@@ -149,7 +149,7 @@ class Scorer:
                 raise SettingError(f"{label} cannot explain its scores; leave it out")
         if not candidates:
             return {label: [] for label in chosen}
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         work = Workspace(self.threads)
         texts = self.references.captions.texts
         offsets = self.references.image_offsets.tolist()
@@ -172,14 +172,15 @@ class Scorer:
     ) -> Sequence[Mapping[str, float]]:
         """Return what pieces of each caption, such as n-grams, earned or cost by one metric."""
         metric = self.metrics[label]
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         prepared = self.prepared[metric.row_key]
         with _no_garbage():
             return metric.credit_pieces(
                 prepared, self.references, tokenized, Workspace(self.threads)
             )
 
-    def _tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
+    def tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
+        """Cut captions as the references are cut; `images[i]` is the index of the image of one."""
         return TokenizedCandidates(
             self.references.tokenizer(candidates, self.threads),
             np.ascontiguousarray(images, np.uint32),
@@ -187,7 +188,7 @@ class Scorer:
 
     def measure(self, candidates: list[str], images: Any) -> dict[str, Floats]:
         """Return each metric's rows; metrics with the same row key share one array."""
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         work = Workspace(self.threads)
         measured = {key: p.measure(tokenized, work) for key, p in self.prepared.items()}
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
@@ -236,7 +237,7 @@ def warn_few_images(
 
 
 def find_english(
-    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies | CountedFrequencies
+    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies
 ) -> list[str]:
     """Return which of the metrics, and of the frequencies that they use, are of English alone."""
     found = [label for label, metric in metrics.items() if metric.made_for == "en"]

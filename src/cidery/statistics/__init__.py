@@ -10,6 +10,7 @@ from cidery.statistics.correlation import (
     williams_test,
 )
 from cidery.statistics.exact import ExactSums, sum_exactly
+from cidery.statistics.length import LengthControl
 from cidery.statistics.planning import forecast_answers, order_evenly, plan_images
 from cidery.statistics.prediction_powered import (
     Estimate,
@@ -46,6 +47,7 @@ __all__ = [
     "ExactSums",
     "Floats",
     "Interval",
+    "LengthControl",
     "PairedTest",
     "PairsWithin",
     "Pool",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any, TypeAlias
 from cidery.captions.corpus import ImageId
 from cidery.captions.formats import read_references
 from cidery.captions.slices import SlicesLike, find_slices, is_file_of_slices
-from cidery.errors import FormatError, MissingExtraError
+from cidery.errors import FormatError
+from cidery.store.toml import parse_toml
 
 ReferencesByImage: TypeAlias = Mapping[ImageId, Sequence[str]]
 
@@ -77,17 +77,3 @@ def _define(content: dict[str, Any], path: Path) -> Definition:
     first, images = next(iter(files.values())), next(iter(sets.values()))
     by = find_slices(named, [(str(path.parent / str(first)), None)], images)
     return Definition(content, sets, NamedSlices(named, by))
-
-
-def parse_toml(text: str) -> Any:
-    """Parse TOML, which Python itself reads from 3.11 on."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        try:
-            import tomli as tomllib
-        except ImportError:
-            raise MissingExtraError.to(
-                "read a challenge from TOML with Python 3.10", package="tomli", extra="server"
-            ) from None
-    return tomllib.loads(text)

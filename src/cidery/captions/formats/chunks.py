@@ -274,7 +274,7 @@ def read_piece(
     pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     rows = Source(piece.file, "row", piece.first)
     try:
-        table = _read_table(piece, side, chosen, rows)
+        found = _read_table(piece, side, chosen, rows)
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError) as error:
@@ -283,7 +283,10 @@ def read_piece(
             f"{unit} {piece.begin + 1} to {piece.end}, which begin with row {piece.first + 1}, "
             f"cannot be read: {error}; the file is damaged, write or fetch it again"
         )
-    return None if table is None else _take_columns(*table, piece, side, chosen, rows)
+    if found is None:
+        return None
+    table, fields = found
+    return _take_columns(table, fields, piece, side, chosen, rows)
 
 
 def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> Any:

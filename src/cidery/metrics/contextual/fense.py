@@ -1,0 +1,117 @@
+"""FENSE (Zhou et al. 2022): likeness of embeddings, and a penalty for captions that break."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.metrics.contextual.base import Contextual, rows_by_image
+from cidery.metrics.contextual.encoders import Encoder, Lens, find_lens
+from cidery.metrics.fluency import RULES, check_weights, find_faults, forgive_faults, weigh_faults
+from cidery.statistics import Floats
+
+PARTS = ("cosine", "broken", "repeated")
+"""The columns of the rows after the score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fense(Contextual):
+    """FENSE: the mean cosine of a caption and its references, less if it breaks; in [-1, 1].
+
+    mean_r cos(c, r)·(1 - 0.9·broken)·(1 - 0.25·repeated), after Zhou et al., ICASSP 2022,
+    section 3. Embeddings are the encoder's, changed by its lens, a map learnt from people's
+    judgments; whether a caption breaks is decided by rules, not by the authors' model.
+
+    ```python
+    cidery.score(candidates, references, metrics=[Fense(), Fense(penalty=0, repetition=0)])
+    ```
+    """
+
+    penalty: float = 0.9
+    """What a caption loses that ends in the middle."""
+    repetition: float = 0.25
+    """What a caption would lose that repeats all its words; it loses in proportion."""
+    lens: bool = True
+    """Whether vectors are changed by their encoder's lens; only minilm and mpnet have one."""
+
+    paper: ClassVar[str] = "Zhou et al. 2022"
+    data_language: ClassVar[str | None] = "en"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weights(self.penalty, self.repetition)
+
+    @property
+    def name(self) -> str:
+        """`fense`."""
+        return "fense"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """As cosines have it."""
+        return -1.0, 1.0
+
+    def choose_lens(self, encoder: Encoder) -> Lens | None:
+        """Return the encoder's lens, None without one."""
+        return find_lens(encoder) if self.lens else None
+
+    def data_settings(self) -> dict[str, str]:
+        """Return the digests of the encoder's weights and of its lens, and the rules' version."""
+        lens = self.choose_lens(self.open_encoder())
+        return super().data_settings() | {
+            "lens": lens.fingerprint if lens else "none",
+            "fluency": f"rules-{RULES}",
+        }
+
+    def read(self, captions: TokenizedCaptions, work: Workspace) -> Floats:
+        """Return embeddings of length 1: float64[captions, width]."""
+        encoder = self.open_encoder()
+        return work.once(_embed, encoder, captions, self.choose_lens(encoder))
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
+        """Encode the references."""
+        spans = pairwise(references.image_offsets.tolist())
+        vectors = self.read(references.captions, work)
+        forgiven = work.once(forgive_faults, references)
+        return _PreparedFense(self, [vectors[start:end] for start, end in spans], forgiven)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedFense(Prepared):
+    metric: Fense
+    vectors: list[Floats]
+    """By image: those of its references."""
+    forgiven: Floats
+    """By image: the faults that its references have, too."""
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return the score and its parts: float64[captions, 4]."""
+        vectors = self.metric.read(candidates.captions, work)
+        rows = np.zeros((len(candidates), 1 + len(PARTS)))
+        for image, members in rows_by_image(candidates.images):
+            for row in members.tolist():  # one by one: bits depend on no other caption
+                rows[row, 1] = np.sort(self.vectors[image] @ vectors[row]).mean()
+        rows[:, 2:] = find_faults(candidates, self.forgiven, work)
+        left = weigh_faults(rows[:, 2:], self.metric.penalty, self.metric.repetition)
+        rows[:, 0] = rows[:, 1] * left
+        return rows
+
+
+def _embed(
+    work: Workspace, encoder: Encoder, captions: TokenizedCaptions, lens: Lens | None
+) -> Floats:
+    if lens is None:
+        return encoder.embed(captions.texts, work.threads).astype(np.float64)
+    tokens = encoder.tokens(captions.texts, None, work.threads)
+    wholes = np.zeros((len(tokens), tokens.states.shape[1]))
+    for caption in range(len(tokens)):
+        wholes[caption] = lens(tokens.states[tokens.rows(caption)].astype(np.float64)).mean(axis=0)
+    lengths = np.linalg.norm(wholes, axis=1, keepdims=True)
+    embedded: Floats = wholes / np.maximum(lengths, 1e-12)
+    return embedded

@@ -1,0 +1,106 @@
+"""Presets: lists of metrics, with settings, that a field or a benchmark reports together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cidery.errors import DataError, SettingError
+from cidery.store.toml import TomlError, parse_toml
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Metrics that are reported together."""
+
+    name: str
+    metrics: tuple[str, ...]
+    """Names, families, and `name:setting=value,…`."""
+    note: str = ""
+    """Where it is used."""
+
+
+def _list(*presets: Preset) -> Mapping[str, Preset]:
+    return MappingProxyType({preset.name: preset for preset in presets})
+
+
+PRESETS = _list(
+    Preset(
+        "coco",
+        ("bleu", "meteor", "rouge-l", "cider-d", "spice"),
+        "COCO captions: what papers print; their CIDEr is cider-d",
+    ),
+    Preset(
+        "nocaps",
+        ("bleu-1", "bleu-4", "meteor", "rouge-l", "cider-d", "spice"),
+        "the leaderboard of nocaps; add --by domain",
+    ),
+    Preset(
+        "dcase",
+        ("meteor", "cider-d", "spice", "spider", "spider-fl", "fense"),
+        "captions of sounds, DCASE; its vocabulary is what `cidery stats` prints of the captions",
+    ),
+    Preset(
+        "dense-video",
+        ("bleu", "meteor", "cider-d"),
+        "captions of events in videos; `cidery dense-video` matches the events first",
+    ),
+    Preset(
+        "vlm",
+        ("chair", "cider-r", "meteor", "bertscore-recall", "consensus"),
+        "paragraphs of vision-language models against sentences: objects, and what survives length",
+    ),
+)
+"""The presets of cidery, by name."""
+
+
+def get_preset(name: str) -> Preset:
+    """Return a preset by name, or from a TOML file: `ours.toml`, or `ours.toml:short` of several.
+
+    ```python
+    get_preset("nocaps").metrics   # ("bleu-1", "bleu-4", "meteor", "rouge-l", "cider-d", "spice")
+    ```
+    """
+    if name in PRESETS:
+        return PRESETS[name]
+    path, ending, chosen = name.rpartition(".toml")
+    if not ending or (chosen and not chosen.startswith(":")):
+        raise SettingError(
+            f"unknown preset {name!r}; known: {', '.join(PRESETS)}, or a file, ours.toml"
+        )
+    found = read_presets(path + ending)
+    if not chosen and len(found) > 1:
+        raise SettingError(
+            f"{path + ending} has several presets: say {path}.toml:{next(iter(found))}"
+        )
+    wanted = chosen[1:] if chosen else next(iter(found))
+    if wanted not in found:
+        raise SettingError(f"{path + ending} has no preset {wanted!r}; it has: {', '.join(found)}")
+    return found[wanted]
+
+
+def read_presets(path: str) -> dict[str, Preset]:
+    """Read a TOML file with a table for each preset: `metrics`, a list of names, and a `note`."""
+    try:
+        content = parse_toml(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(f"no file of presets {path!r}") from None
+    except (TomlError, UnicodeDecodeError) as error:
+        raise DataError(f"{path} is not TOML: {error}") from None
+    found = {name: _read(path, name, table) for name, table in content.items()}
+    if not found:
+        raise DataError(f"{path}: expected a table for each preset, such as [ours], found none")
+    return found
+
+
+def _read(path: str, name: str, table: Any) -> Preset:
+    metrics = table.get("metrics") if isinstance(table, dict) else None
+    if not isinstance(metrics, list) or not all(isinstance(m, str) for m in metrics) or not metrics:
+        raise DataError(f'{path}: [{name}] needs a list, metrics = ["cider-d", …]')
+    unknown = sorted(set(table) - {"metrics", "note"})
+    if unknown:
+        raise DataError(f"{path}: [{name}] has {unknown[0]!r}; expected metrics and note")
+    return Preset(name, tuple(metrics), str(table.get("note", "")))

@@ -1,0 +1,84 @@
+"""SPIDEr-FL: SPIDEr, less for captions that break."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import ClassVar
+
+import numpy as np
+
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.metrics.fluency import RULES, check_weights, find_faults, forgive_faults, weigh_faults
+from cidery.metrics.spice.metric import Spider
+from cidery.statistics import Floats
+
+
+@dataclass(frozen=True)
+class SpiderFl(Spider):
+    """SPIDEr-FL: SPIDEr, less for captions that break; in [0, 5.5].
+
+    SPIDEr·(1 - 0.9·broken)·(1 - 0.25·repeated), after the DCASE challenge's SPIDEr-FL, whose error
+    detector is a model; here rules decide, as for `fense`.
+
+    ```python
+    cidery.score(candidates, references, metrics=["spider", "spider-fl"])
+    ```
+    """
+
+    penalty: float = 0.9
+    """What a caption loses that ends in the middle."""
+    repetition: float = 0.25
+    """What a caption would lose that repeats all its words; it loses in proportion."""
+
+    paper: ClassVar[str] = "Zhou et al. 2022; DCASE 2023"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weights(self.penalty, self.repetition)
+
+    @property
+    def name(self) -> str:
+        """`spider-fl`."""
+        return "spider-fl"
+
+    def data_settings(self) -> dict[str, str]:
+        """Return what SPIDEr's signature says, and the rules' version."""
+        return super().data_settings() | {"fluency": f"rules-{RULES}"}
+
+    @property
+    def _spider(self) -> Spider:
+        return Spider(**{f.name: getattr(self, f.name) for f in fields(Spider)})
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
+        """Make references ready for SPIDEr."""
+        forgiven = work.once(forgive_faults, references)
+        return _PreparedSpiderFl(self, self._spider.prepare(references, work), forgiven)
+
+    @property
+    def can_explain(self) -> bool:
+        """SPIDEr explains what the penalty leaves."""
+        return False
+
+    def each(self, rows: Floats) -> Floats:
+        """Return one score per caption."""
+        return Metric.each(self, rows)
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:
+        """Return the mean."""
+        return Metric.pool(self, sums, count)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedSpiderFl(Prepared):
+    metric: SpiderFl
+    spider: Prepared
+    forgiven: Floats
+    """By image: the faults that its references have, too."""
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return the scores: float64[captions, 1]."""
+        spider = self.metric._spider.each(self.spider.measure(candidates, work))
+        faults = find_faults(candidates, self.forgiven, work)
+        left = weigh_faults(faults, self.metric.penalty, self.metric.repetition)
+        return np.ascontiguousarray((spider * left)[:, None])
