@@ -25,7 +25,7 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or build or docs or harness or java or model or sanitizer or service or shared
+NEEDS := app or browser or build or docs or harness or java or model or ray or sanitizer or service or shared
 QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
@@ -134,8 +134,9 @@ $(VENV)/.test: $(VENV)/.pip $(BUILD)
 $(VENV)/.services: $(VENV)/.pip
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || \
 	    ($(INSTALL) postgresql) || echo "PostgreSQL is not here: tests that need it will be skipped"
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || \
-	    ($(INSTALL) chromium) || echo "Chromium is not here: tests that need it will be skipped"
+	@command -v chromium-headless-shell >/dev/null || ($(INSTALL) chromium-headless-shell) || \
+	    command -v chromium >/dev/null || command -v google-chrome >/dev/null || ($(INSTALL) chromium) || \
+	    echo "Chromium is not here: tests that need it will be skipped"
 	@command -v redis-server >/dev/null || \
 	    ($(INSTALL) redis-server) || echo "Redis is not here: tests that need it will be skipped"
 	touch $@

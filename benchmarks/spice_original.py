@@ -7,7 +7,7 @@ Pearson and means, by system and by half of the images; what each misreading add
 misreadings that were chosen by one system give for another; and which numbers differ: F is twice
 the tuples that match, over those of the caption (c) and its references (r). Two systems share r, so
 that their scores tell it nearly always. With the original's numbers in place of ours, one at a
-time, Pearson shows which of them matters.
+time, Pearson and means show which of them matters.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def show_limits(systems: Systems) -> None:
         find_original(systems.scores[:, place].tolist(), [c[place] for c in counts])
         for place in range(systems.scores.shape[1])
     ]
-    print("\nPearson with the original's numbers in place of ours")
+    print("\nPearson and mean with the original's numbers in place of ours")
     for number, (name, ours) in enumerate(zip(systems.names, counts, strict=True)):
         known = [
             (c, original[number], score)
@@ -198,7 +198,8 @@ def show_limits(systems: Systems) -> None:
                 )
                 for own, (m, c, r), _ in known
             ]
-            cells.append(f"{label} {pearson(np.array(values), theirs):.3f}")
+            off_mean = np.mean(values) / theirs.mean() - 1
+            cells.append(f"{label} {pearson(np.array(values), theirs):.3f} {off_mean:+.1%}")
         off = [m - own.matched for own, (m, _, _), _ in known]
         print(f"{name:14} " + "  ".join(cells))
         print(

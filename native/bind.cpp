@@ -16,9 +16,11 @@
 
 #include "captions.hpp"
 #include "cider.hpp"
+#include "exact_sum.hpp"
 #include "frequencies.hpp"
 #include "ngrams.hpp"
 #include "overlap.hpp"
+#include "partition.hpp"
 #include "ptb.hpp"
 #include "resample.hpp"
 
@@ -241,7 +243,25 @@ void bind_counts(nb::module_& m) {
            }),
            "captions"_a, "image_offsets"_a, "order"_a, "threads"_a = 0)
       .def_prop_ro("order", &NgramIndex::order)
-      .def("level", &index_level, "n"_a);
+      .def("level", &index_level, "n"_a)
+      .def(
+          "shard",
+          [](const NgramIndex& self, Array<std::uint64_t> hashes, std::uint32_t shards) {
+            std::vector<ShardedNgrams> orders;
+            {
+              nb::gil_scoped_release release;
+              orders = shard_ngrams(self, view(hashes), shards);
+            }
+            nb::list given;
+            for (std::size_t i = 0; i < orders.size(); ++i) {
+              const std::size_t height = orders[i].words.size() / (i + 2);
+              given.append(nb::make_tuple(give(std::move(orders[i].words), {height, i + 2}),
+                                          give(std::move(orders[i].counts)),
+                                          give(std::move(orders[i].starts))));
+            }
+            return given;
+          },
+          "hashes"_a, "shards"_a);
 
   nb::class_<FrequencyTrie>(m, "FrequencyTrie")
       .def(nb::new_(&make_trie), "words"_a, "word_width"_a, "levels"_a)
@@ -394,6 +414,26 @@ void bind_metrics(nb::module_& m) {
 
 void bind_statistics(nb::module_& m) {
   using Matrix = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  m.def(
+      "exact_sums",
+      [](const Matrix& rows) {
+        ExactSums sums;
+        {
+          nb::gil_scoped_release release;
+          sums = exact_sums({rows.data(), rows.size()}, rows.shape(1));
+        }
+        nb::list units;
+        for (std::size_t at = 0; at < sums.units.size(); at += ExactSum::kBytes)
+          units.append(nb::bytes(&sums.units[at], ExactSum::kBytes));
+        return nb::make_tuple(units, sums.others);
+      },
+      "rows"_a);
+  m.def(
+      "hash_texts",
+      [](Array<std::uint8_t> bytes, Array<std::int64_t> offsets) {
+        return give(hash_texts(view(bytes), view(offsets)));
+      },
+      "bytes"_a, "offsets"_a);
   m.def(
       "resample_sums",
       [](const Matrix& rows, std::size_t resamples, std::uint64_t seed, unsigned threads) {

@@ -50,8 +50,7 @@ void Tally::assign(std::span<const std::uint32_t> keys) {
 }
 
 void RepeatCounter::start(std::size_t words) {
-  suspects_.resize(words);
-  for (std::size_t i = 0; i < words; ++i) suspects_[i] = static_cast<std::uint32_t>(i);
+  all_places(words, suspects_);
 }
 
 std::span<const std::uint32_t> RepeatCounter::count(std::span<const std::uint32_t> ids) {
@@ -91,12 +90,17 @@ void CandidateNgrams::assign(const NgramIndex& index, std::span<const std::uint3
       const std::uint32_t bound = index.id_bound(n);
       std::uint32_t unseen = bound;
       unseen_.reset(words.size());
+      const auto is_known = [&](std::size_t at) {
+        return shorter.ids[at] < index.id_bound(n - 1) && words[at + n - 1] < index.id_bound(1);
+      };
+      // The tables are larger than the cache: what is looked up is asked for all at once.
+      for (std::size_t at = 0; at + n <= words.size(); ++at) {
+        if (is_known(at)) index.prefetch(n, shorter.ids[at], words[at + n - 1]);
+      }
       for (std::size_t at = 0; at + n <= words.size(); ++at) {
         const std::uint32_t parent = shorter.ids[at];
         const std::uint32_t last = words[at + n - 1];
-        std::uint32_t id = kNone;
-        if (parent < index.id_bound(n - 1) && last < index.id_bound(1))
-          id = index.find(n, parent, last);
+        std::uint32_t id = is_known(at) ? index.find(n, parent, last) : kNone;
         if (id == kNone) {
           const auto [temporary, fresh] =
               unseen_.insert(std::uint64_t{parent} << 32 | last, unseen);

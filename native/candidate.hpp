@@ -89,22 +89,50 @@ class Tally {
   template <class Visit>
   void match(std::span<const std::uint32_t> other, const Visit& visit) {
     met_.clear();
-    for (const std::uint32_t key : other) {
-      const std::uint32_t item = map_.find(key);
-      if (item == kNone) continue;
-      if (hits_[item]++ == 0) met_.push_back(item);
+    for (const std::uint32_t key : other) meet(map_.find(key));
+    visit_met(visit);
+  }
+  /// The same for the n-grams of a caption, order after order: only those at `places` are looked
+  /// at, and only the places of those that are here are kept. A longer n-gram cannot be here where
+  /// its first words are not.
+  template <class Visit>
+  void match(std::span<const std::uint32_t> other, std::vector<std::uint32_t>& places,
+             const Visit& visit) {
+    met_.clear();
+    std::size_t kept = 0;
+    for (const std::uint32_t at : places) {
+      if (at >= other.size()) break;
+      const std::uint32_t item = map_.find(other[at]);
+      places[kept] = at;
+      kept += item != kNone;
+      meet(item);
     }
+    places.resize(kept);
+    visit_met(visit);
+  }
+
+ private:
+  void meet(std::uint32_t item) {
+    if (item != kNone && hits_[item]++ == 0) met_.push_back(item);
+  }
+  template <class Visit>
+  void visit_met(const Visit& visit) {
     for (const std::uint32_t item : met_) {
       visit(item, hits_[item]);
       hits_[item] = 0;
     }
   }
 
- private:
   ScratchMap map_;
   std::vector<Item> items_;
   std::vector<std::uint32_t> hits_, met_;
 };
+
+/// Sets `places` to 0, 1, …, words - 1, where `Tally::match` begins.
+inline void all_places(std::size_t words, std::vector<std::uint32_t>& places) {
+  places.resize(words);
+  for (std::size_t i = 0; i < words; ++i) places[i] = static_cast<std::uint32_t>(i);
+}
 
 /// Counts of a caption's n-grams, order by order, without a hash of every one: an n-gram can only
 /// stand twice where its first n-1 words do, so from order to order fewer positions need a look.

@@ -82,6 +82,12 @@ Captions tokenize(std::span<const std::string_view> texts, Tokenizer tokenizer, 
   constexpr std::size_t kWorthAThread = 512;  // captions; below this, starting one costs more
   const unsigned workers = worker_count(threads, texts.size() / kWorthAThread);
   std::vector<Share> shares(workers);
+  // Memory that is not used costs nothing, growing costs a copy. Most words have a blank and more
+  // than one letter; the first share takes in the others.
+  std::size_t bytes = 0;
+  for (const auto text : texts) bytes += text.size();
+  for (unsigned worker = 0; worker < workers; ++worker)
+    shares[worker].words.reserve(bytes / 4 / (worker == 0 ? 1 : workers) + 1);
   parallel_shares(texts.size(), workers, [&](std::size_t begin, std::size_t end, unsigned worker) {
     tokenize_share(texts, tokenizer, begin, end, shares[worker]);
   });

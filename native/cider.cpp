@@ -148,14 +148,15 @@ double Cider::similarity(Worker& worker, std::uint64_t reference) const {
   const NgramIndex& references = index();
   const double ratio = clip_ratio(worker.words.size(), references.captions()[reference].size());
   double similarity = 0;
-  for (unsigned n = 1; n <= order(); ++n) {
+  all_places(references.captions()[reference].size(), worker.places);
+  for (unsigned n = 1; n <= order() && !worker.places.empty(); ++n) {
     const double product = worker.norms[n - 1] * base_->norms[reference * order() + n - 1];
     if (product == 0) continue;
     const auto items = worker.ngrams.tally(n).items();
     const auto weights = worker.ngrams.weights(n);
     double dot = 0;
     worker.ngrams.tally(n).match(
-        references.ids(n, reference), [&](std::uint32_t i, std::uint32_t count) {
+        references.ids(n, reference), worker.places, [&](std::uint32_t i, std::uint32_t count) {
           const double here = items[i].count * weights[i];
           const double there = count * weights[i];
           dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;

@@ -25,7 +25,39 @@
 #define CIDERY_HAS_MMAP 1
 #endif
 
+#include <cstddef>
+#include <new>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace cidery {
+
+/// From this size on, memory is worth huge pages; smaller ones would be cleared in vain.
+inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
+
+/// The size that `allocate_pages` takes for so many bytes.
+inline std::size_t round_to_pages(std::size_t size) {
+  return size < 2 * kHugePage ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
+}
+
+/// Memory that is not cleared, on huge pages where it is large and the system has them.
+inline void* allocate_pages(std::size_t size) {
+  if (size < 2 * kHugePage) return ::operator new(size);
+  void* const begin = ::operator new(size, std::align_val_t{kHugePage});
+#if defined(__linux__)
+  madvise(begin, size, MADV_HUGEPAGE);  // only advice: an error changes nothing
+#endif
+  return begin;
+}
+
+inline void free_pages(void* begin, std::size_t size) {
+  if (size < 2 * kHugePage) {
+    ::operator delete(begin);
+  } else {
+    ::operator delete(begin, std::align_val_t{kHugePage});
+  }
+}
 
 /// Whether this processor runs what stands between CIDERY_AVX2_BEGIN and CIDERY_AVX2_END.
 inline bool processor_has_avx2() {
@@ -33,6 +65,13 @@ inline bool processor_has_avx2() {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #else
   return false;
+#endif
+}
+
+/// Asks for memory that will be read soon; nothing but time depends on it.
+inline void prefetch_memory([[maybe_unused]] const void* address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
 #endif
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "compiler.hpp"
+
 namespace cidery {
 namespace {
 
@@ -59,20 +61,30 @@ std::uint32_t FrequencyTrie::count(unsigned n, std::uint32_t entry) const {
   return level.large_counts[static_cast<std::size_t>(at - level.large_entries.begin())];
 }
 
-std::uint32_t FrequencyTrie::child(unsigned n, std::uint32_t parent, std::uint32_t word_id) const {
-  std::uint32_t begin = levels_[n - 2].first_child[parent];
+void FrequencyTrie::prefetch(unsigned n, std::uint32_t parent) const {
+  prefetch_memory(&levels_[n - 2].first_child[parent]);
+}
+
+void FrequencyTrie::prefetch_child(unsigned n, std::uint32_t parent) const {
+  const std::uint32_t begin = levels_[n - 2].first_child[parent];
   const std::uint32_t end = levels_[n - 2].first_child[parent + 1];
-  std::uint32_t length = end - begin;
-  while (length > 0) {
+  if (begin == end) return;
+  const std::size_t middle = begin + (end - begin) / 2;
+  prefetch_memory(levels_[n - 1].words.data() + middle * word_width_);
+}
+
+std::uint32_t FrequencyTrie::child(unsigned n, std::uint32_t parent, std::uint32_t word_id) const {
+  const std::uint32_t begin = levels_[n - 2].first_child[parent];
+  const std::uint32_t end = levels_[n - 2].first_child[parent + 1];
+  if (begin == end) return kNone;
+  // Without branches: which half it is cannot be foretold. The words before `place` are smaller.
+  std::uint32_t place = begin;
+  for (std::uint32_t length = end - begin; length > 1;) {
     const std::uint32_t half = length / 2;
-    if (word(n, begin + half) < word_id) {
-      begin += half + 1;
-      length -= half + 1;
-    } else {
-      length = half;
-    }
+    place += word(n, place + half - 1) < word_id ? half : 0;
+    length -= half;
   }
-  return begin < end && word(n, begin) == word_id ? begin : kNone;
+  return word(n, place) == word_id ? place : kNone;
 }
 
 Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const FrequencyTrie> trie,
@@ -103,14 +115,24 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
   entries_[0] = trie_word;
   for (unsigned n = 2; n <= order; ++n) {
     entries_[n - 1].assign(index_->id_bound(n), kNone);
-    for (const auto& ngram : index_->entries(n)) {
-      const std::uint32_t parent = entries_[n - 2][ngram.parent];
-      const std::uint32_t last = trie_word[ngram.word];
+    const auto ngrams = index_->entries(n);
+    // The trie is larger than the cache: where children begin is asked for long before they are
+    // looked at, and the middle one, where the search begins, a little before.
+    constexpr std::size_t kLong = 24, kShort = 10;
+    const auto parent_at = [&](std::size_t i) {
+      return i < ngrams.size() ? entries_[n - 2][ngrams[i].parent] : kNone;
+    };
+    for (std::size_t i = 0; i < ngrams.size(); ++i) {
+      if (const auto coming = parent_at(i + kLong); coming != kNone) trie_->prefetch(n, coming);
+      if (const auto near = parent_at(i + kShort); near != kNone) trie_->prefetch_child(n, near);
+      const std::uint32_t parent = entries_[n - 2][ngrams[i].parent];
+      const std::uint32_t last = trie_word[ngrams[i].word];
       if (parent != kNone && last != kNone)
-        entries_[n - 1][ngram.id] = trie_->child(n, parent, last);
+        entries_[n - 1][ngrams[i].id] = trie_->child(n, parent, last);
     }
   }
   for (unsigned n = 1; n <= order; ++n) {
+    looked_up_[n - 1].reserve(entries_[n - 1].size());
     for (const auto entry : entries_[n - 1]) {
       looked_up_[n - 1].push_back(entry == kNone ? 0 : trie_->count(n, entry));
     }

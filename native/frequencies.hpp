@@ -38,6 +38,10 @@ class FrequencyTrie {
   std::uint32_t count(unsigned n, std::uint32_t entry) const;
   /// The order-n entry that follows `parent` (of order n-1) by `word`, or kNone; n >= 2.
   std::uint32_t child(unsigned n, std::uint32_t parent, std::uint32_t word) const;
+  /// Brings to the processor's cache where the children of `parent` (of order n-1) begin.
+  void prefetch(unsigned n, std::uint32_t parent) const;
+  /// The same for the child that `child` looks at first.
+  void prefetch_child(unsigned n, std::uint32_t parent) const;
   std::uint32_t word(unsigned n, std::uint32_t entry) const;
 
  private:

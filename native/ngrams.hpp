@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "arena.hpp"
 #include "captions.hpp"
 
 namespace cidery {
@@ -21,6 +22,8 @@ class NgramIndex {
   /// Captions of image i are [image_offsets[i], image_offsets[i + 1]).
   NgramIndex(std::shared_ptr<const Captions> captions, std::vector<std::uint64_t> image_offsets,
              unsigned order, unsigned threads);
+  NgramIndex(const NgramIndex&) = delete;  // large, and shared
+  NgramIndex& operator=(const NgramIndex&) = delete;
 
   const Captions& captions() const { return *captions_; }
   std::size_t images() const { return image_offsets_.size() - 1; }
@@ -31,6 +34,8 @@ class NgramIndex {
   std::span<const std::uint32_t> ids(unsigned n, std::size_t caption) const;
   /// The id of `parent` (an n-1-gram) followed by `word`, or kNone; n >= 2.
   std::uint32_t find(unsigned n, std::uint32_t parent, std::uint32_t word) const;
+  /// Brings to the processor's cache what `find` of the same arguments reads.
+  void prefetch(unsigned n, std::uint32_t parent, std::uint32_t word) const;
   /// One past the largest id of order n.
   std::uint32_t id_bound(unsigned n) const {
     return static_cast<std::uint32_t>(levels_[n - 1].frequency.size());
@@ -51,14 +56,18 @@ class NgramIndex {
     std::uint32_t last_image;  // so that an image counts once
   };
   struct Partition {
-    std::vector<Slot> slots;
+    Slot* slots = nullptr;  // open addressing; the arena's
+    std::size_t mask = 0;   // their number, a power of two, less 1
     std::vector<std::uint32_t>
         frequency;  // by id / partitions; moved into the level when all are filled
+
+    void allocate(std::size_t size, Arena& arena);
   };
   struct Level {
     std::vector<std::uint32_t> ids;  // by word position
     std::vector<std::uint32_t> frequency;
     std::vector<Partition> partitions;
+    std::unique_ptr<Arena> arena;
     unsigned partition_bits = 0;
   };
   struct Occurrence {
@@ -67,10 +76,14 @@ class NgramIndex {
     std::uint32_t image;
   };
 
+  /// One worker's occurrences by partition; the orders use the same memory one after another.
+  using Batch = std::vector<Occurrence, ArenaAllocator<Occurrence>>;
+  using Batches = std::vector<Batch>;
+
   void count_words();
-  void fill_level(unsigned n, unsigned workers);
-  static void fill_partition(Partition& partition, unsigned number, unsigned bits,
-                             std::span<const std::vector<Occurrence>* const> batches,
+  void fill_level(unsigned n, unsigned workers, std::vector<Batches>& batches);
+  static void fill_partition(Partition& partition, unsigned number, unsigned bits, Arena& arena,
+                             std::span<const Batch* const> batches,
                              std::vector<std::uint32_t>& ids);
 
   std::shared_ptr<const Captions> captions_;

@@ -85,6 +85,68 @@ double reference_length(const NgramIndex& index, std::size_t image, double candi
   return option == Overlap::ReferenceLength::average ? sum / count : chosen;
 }
 
+/// Clipped matches of a candidate with the references of its image, order by order. An n-gram can
+/// only match where its first n-1 words do, so from order to order fewer places need a look, in the
+/// candidate and in the references.
+class ClippedMatches {
+ public:
+  /// Sets matches[n - 1] to Σ min(count in the candidate, most in a reference) over its n-grams.
+  void count(const NgramIndex& index, Words words, std::size_t image, std::span<double> matches) {
+    const std::uint64_t first = index.first_caption(image);
+    const std::size_t references = index.first_caption(image + 1) - first;
+    if (places_.size() < references) places_.resize(references);
+    for (std::size_t r = 0; r < references; ++r)
+      all_places(index.captions()[first + r].size(), places_[r]);
+    all_places(words.size(), mine_);
+    ids_.assign(words.begin(), words.end());
+    for (unsigned n = 1; n <= matches.size() && !mine_.empty(); ++n) {
+      if (n > 1) lengthen(index, words, n);
+      tally_.assign(ids_);
+      most_.assign(tally_.items().size(), 0);
+      for (std::size_t r = 0; r < references; ++r) {
+        if (places_[r].empty()) continue;
+        tally_.match(
+            index.ids(n, first + r), places_[r],
+            [&](std::uint32_t i, std::uint32_t count) { most_[i] = std::max(most_[i], count); });
+      }
+      for (std::size_t i = 0; i < most_.size(); ++i)
+        matches[n - 1] += std::min(most_[i], tally_.items()[i].count);
+      keep_matched();
+    }
+  }
+
+ private:
+  /// Puts n-grams in place of the (n-1)-grams that they begin with; drops those no reference has.
+  void lengthen(const NgramIndex& index, Words words, unsigned n) {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      const std::size_t end = mine_[i] + std::size_t{n};
+      if (end > words.size() || words[end - 1] >= index.id_bound(1)) continue;
+      const std::uint32_t id = index.find(n, ids_[i], words[end - 1]);
+      if (id == kNone) continue;
+      mine_[kept] = mine_[i];
+      ids_[kept++] = id;
+    }
+    mine_.resize(kept);
+    ids_.resize(kept);
+  }
+  void keep_matched() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < mine_.size(); ++i) {
+      if (most_[tally_.find(ids_[i])] == 0) continue;
+      mine_[kept] = mine_[i];
+      ids_[kept++] = ids_[i];
+    }
+    mine_.resize(kept);
+    ids_.resize(kept);
+  }
+
+  Tally tally_;
+  std::vector<std::uint32_t> most_;
+  std::vector<std::uint32_t> mine_, ids_;           // places in the candidate, n-grams there
+  std::vector<std::vector<std::uint32_t>> places_;  // by reference
+};
+
 }  // namespace
 
 Translation Overlap::translate(const Vocabulary& words) const {
@@ -96,31 +158,16 @@ Translation Overlap::translate(const Vocabulary& words) const {
 std::vector<double> Overlap::bleu(const Captions& candidates, std::span<const std::uint32_t> images,
                                   const Translation& translation, unsigned order,
                                   ReferenceLength option, unsigned threads) const {
-  struct Scratch {
-    CandidateNgrams ngrams;
-    std::vector<std::uint32_t> most;
-  };
+  if (order < 1 || order > index_->order())
+    throw std::invalid_argument("the references hold too short n-grams");
   const NgramIndex& index = *index_;
-  return rows_of<Scratch>(
+  return rows_of<ClippedMatches>(
       index, candidates, images, translation, 2 + 2 * std::size_t{order}, threads,
-      [&](Scratch& scratch, Words words, std::size_t image, std::span<double> row) {
+      [&](ClippedMatches& matches, Words words, std::size_t image, std::span<double> row) {
         row[0] = static_cast<double>(words.size());
         row[1] = reference_length(index, image, row[0], option);
-        scratch.ngrams.assign(index, words, order);
-        for (unsigned n = 1; n <= order; ++n) {
-          Tally& tally = scratch.ngrams.tally(n);
-          scratch.most.assign(tally.items().size(), 0);
-          for (std::uint64_t r = index.first_caption(image); r < index.first_caption(image + 1);
-               ++r) {
-            tally.match(index.ids(n, r), [&](std::uint32_t i, std::uint32_t count) {
-              scratch.most[i] = std::max(scratch.most[i], count);
-            });
-          }
-          for (std::size_t i = 0; i < scratch.most.size(); ++i) {
-            row[1 + n] += std::min(scratch.most[i], tally.items()[i].count);
-          }
-          row[1 + order + n] = ngram_count(words.size(), n);
-        }
+        matches.count(index, words, image, row.subspan(2, order));
+        for (unsigned n = 1; n <= order; ++n) row[1 + order + n] = ngram_count(words.size(), n);
       });
 }
 

@@ -38,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """See to it that whatever this run starts ends with it; its processes inherit the mark."""
     for marker, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
+    if getattr(config.option, "dist", "no") == "load":
+        config.option.dist = "loadgroup"
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
 
@@ -61,9 +63,13 @@ def pytest_report_header() -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test with what it needs, so that `-m` can select."""
+    """Mark every test with what it needs, so that `-m` can select, and with what it shares."""
+    from support.scheduling import name_group
+
     for item in items:
         mark_needs(item)
+        if group := name_group(item):
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -76,7 +82,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Say how tests are spread over processes: starting the app takes longer than most of them."""
     from support.scheduling import Sharing
 
-    return Sharing(config, log) if config.getvalue("dist") == "load" else None
+    return Sharing(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -154,7 +160,7 @@ def browser() -> Iterator[Browser]:
     from support.browsing import find_chromium, opened_browser
 
     if find_chromium() is None:
-        pytest.skip("Chromium is not installed (Debian: apt-get install chromium)")
+        pytest.skip("Chromium is not installed (Debian: apt-get install chromium-headless-shell)")
     pytest.importorskip("playwright", reason="Playwright, which drives Chromium, is not installed")
     with opened_browser() as opened:
         yield opened
@@ -172,16 +178,17 @@ def harnesses() -> Path:
 @pytest.fixture(scope="session")
 def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Django in this process, on an SQLite of its own: for what needs no server."""
-    from cidery.app.web.database import migrate
     from cidery.app.web.environment import Environment, set_up
+    from support.serving import Installation, copy_tables
 
     # A browser of other tests may have an event loop running in this thread; Django need not mind.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    local = Installation(tmp_path_factory.mktemp("local"))
+    copy_tables(local)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
             patch.setenv(name, "")  # so that it is unset afterwards
-        set_up(Environment(data=tmp_path_factory.mktemp("local")))
-        migrate()
+        set_up(Environment(data=local.folder / "data"))
     yield
     from django.db import connections
 

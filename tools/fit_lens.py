@@ -4,19 +4,22 @@
     python tools/fit_lens.py minilm --data FOLDER --write     the lens itself, into the package
 
 It learns from Flickr8k-CF, without the pairs of an image and a caption that Flickr8k-Expert judges
-too, and from the half of PASCAL-50S whose images' names have an even SHA-256. A caption's score is
-the soft maximum of its cosines with the references. Of two judged captions of Flickr8k-CF the one
-that people rate higher is to score higher, whatever their images (a smooth Kendall's τ); of a pair
-of PASCAL-50S the winner.
+too, and from the half of PASCAL-50S whose images' names have an even SHA-256. `--sets` adds others:
+the half of THumB whose images' names have an even first byte of it, and the halves of
+AudioCaps-Eval and Clotho-Eval whose sounds' first reference by the alphabet has. A caption's score
+is the soft maximum of its cosines with the references. Of two rated captions the one that people
+rate higher is to score higher, whatever their images (a smooth Kendall's τ); of a pair the winner.
 
-To see how well it carries over, it is learnt from judgments on two thirds of the images and two
-thirds of the captions, and judged by those on the last thirds, three times; a pair of PASCAL-50S
-goes with its image. A judged caption may still have been seen as somebody's reference. Needs torch.
+To see how well it carries over, it is learnt from judgments on two thirds of the images, of
+Flickr8k-CF also two thirds of the captions, and judged by those on the last thirds, three times. A
+judged caption may still have been seen as somebody's reference. Needs torch.
 """
 
 import argparse
 import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -25,6 +28,7 @@ import torch
 from torch.nn.functional import normalize, softplus
 
 from cidery.meta import Pairs, Ratings, read_dataset
+from cidery.meta.judging.base import get_main_votes
 from cidery.meta.judgments import JudgedCaptions
 from cidery.metrics.contextual.encoders import Encoder, get_encoder
 from cidery.metrics.contextual.encoders.lens import FOLDER
@@ -32,17 +36,25 @@ from cidery.statistics import Correlation
 
 RANK = 32
 STEPS = 150
-BATCH = 1024
-PAIRS = 256
 RATE = 3e-3
 DECAY = 1e-2
 """The weight of the change's squares."""
-PAIRED = 0.6
-"""The weight of PASCAL-50S."""
 SOFTNESS = 8.0
 """The higher, the nearer the soft maximum is to the nearest reference."""
 STEEPNESS = {"rated": 10.0, "paired": 20.0}
 """The higher, the smaller a difference of scores counts as an order."""
+WEIGHTS = {  # in the order in which they are read
+    "flickr8k-cf": 1.0,
+    "pascal-50s": 0.6,
+    "thumb": 0.5,
+    "audiocaps-eval": 0.3,
+    "clotho-eval": 0.3,
+}
+LEARNT = ("flickr8k-cf", "pascal-50s")
+"""What the shipped lenses were learnt from."""
+BATCHES = {"flickr8k-cf": 1024}
+"""How many captions or pairs are drawn for a step."""
+BATCH = 256
 THIRDS = 3
 
 
@@ -88,42 +100,71 @@ class Judged:
 
 
 @dataclass
-class Material:
-    """What a lens is learnt from."""
+class Lesson:
+    """The judgments of one set."""
 
-    vectors: torch.Tensor
-    rated: Judged
-    ratings: torch.Tensor
-    rated_images: np.ndarray
-    """int[rows]: the third that the image of each rated caption belongs to."""
-    rated_captions: np.ndarray
-    """int[rows]: the third of the caption itself."""
-    paired: Judged
-    first: torch.Tensor
-    second: torch.Tensor
-    votes: torch.Tensor
-    paired_images: np.ndarray
-    """int[pairs]: the third of each pair's image."""
+    name: str
+    judged: Judged
+    rows: tuple[torch.Tensor, ...]
+    """One, int[judgments], of rated captions; the first and the second of pairs."""
+    goals: torch.Tensor
+    """[judgments]: ratings, or votes for the first minus those for the second."""
+    images: np.ndarray
+    """int[judgments]: the third that the image belongs to."""
+    captions: np.ndarray
+    """int[judgments]: the third of the caption; of pairs, that of their image."""
 
     @classmethod
-    def read(cls, encoder: Encoder, folder: Path) -> "Material":
-        crowd, pairs = read_crowd(folder), read_pairs(folder)
-        places: dict[str, int] = {}
-        rated, paired = Judged.place(crowd.judged, places), Judged.place(pairs.judged, places)
-        images = [min(crowd.judged.references[d]) for d in crowd.judged.documents]
-        owner = pairs.judged.image_of_caption[pairs.first]
-        return cls(
-            torch.tensor(encoder.embed(list(places))),
-            rated,
-            torch.tensor(crowd.ratings),
-            np.array([number(image, THIRDS) for image in images])[crowd.rows],
-            np.array([number(text, THIRDS) for text in crowd.judged.captions])[crowd.rows],
-            paired,
-            torch.tensor(pairs.first),
-            torch.tensor(pairs.second),
-            torch.tensor(pairs.votes["triplets"]),
-            np.array([number(str(image), THIRDS) for image in owner]),
-        )
+    def read(cls, found: Ratings | Pairs, places: dict[str, int]) -> "Lesson":
+        judged = Judged.place(found.judged, places)
+        thirds = np.array([number(str(i), THIRDS) for i in found.judged.image_of_caption])
+        if isinstance(found, Pairs):
+            votes = torch.tensor(get_main_votes(found))
+            rows = (torch.tensor(found.first), torch.tensor(found.second))
+            images = thirds[found.first]
+            return cls(found.name, judged, rows, votes, images, images)
+        captions = thirds  # THumB's captions are of one image each
+        if found.name == "flickr8k-cf":
+            images = [min(found.judged.references[d]) for d in found.judged.documents]
+            thirds = np.array([number(image, THIRDS) for image in images])
+            captions = np.array([number(text, THIRDS) for text in found.judged.captions])
+        rows, ratings = (torch.tensor(found.rows),), torch.tensor(found.ratings)
+        return cls(found.name, judged, rows, ratings, thirds[found.rows], captions[found.rows])
+
+    def choose(self, kept: np.ndarray) -> torch.Tensor:
+        """Return the places of those judgments; ties of pairs teach nothing."""
+        if len(self.rows) == 2:
+            kept = kept & (self.goals.numpy() != 0)
+        return torch.tensor(np.flatnonzero(kept))
+
+    def score(self, some: torch.Tensor, vectors: torch.Tensor, lens: torch.Tensor) -> torch.Tensor:
+        """Return scores of captions, or the first's of a pair minus the second's."""
+        scores = [self.judged.score(rows[some], vectors, lens) for rows in self.rows]
+        return scores[0] - scores[1] if len(scores) == 2 else scores[0]
+
+    def cost(self, some: torch.Tensor, vectors: torch.Tensor, lens: torch.Tensor) -> torch.Tensor:
+        """Return how far scores are from people's order."""
+        scores, goals = self.score(some, vectors, lens), self.goals[some]
+        if len(self.rows) == 2:
+            return softplus(-STEEPNESS["paired"] * torch.sign(goals) * scores).mean()
+        gains = (scores[:, None] - scores)[goals[:, None] > goals]
+        return softplus(-STEEPNESS["rated"] * gains).mean()
+
+    def judge(self, some: torch.Tensor, vectors: torch.Tensor, lens: torch.Tensor) -> float:
+        """Return Kendall's τ-b with ratings, or the share of pairs won."""
+        scores, goals = self.score(some, vectors, lens), self.goals[some]
+        if len(self.rows) == 2:
+            return float((scores * goals > 0).double().mean())
+        return Correlation.build(scores.double().numpy(), goals.numpy())()["tau_b"]
+
+
+def read_lessons(
+    encoder: Encoder, folder: Path, names: Collection[str] = LEARNT
+) -> tuple[torch.Tensor, list[Lesson]]:
+    """Return the vectors of all captions, and the judgments of those sets."""
+    places: dict[str, int] = {}
+    lessons = [Lesson.read(READERS[name](folder), places) for name in WEIGHTS if name in names]
+    return torch.tensor(encoder.embed(list(places))), lessons
 
 
 def read_crowd(folder: Path) -> Ratings:
@@ -147,30 +188,53 @@ def read_pairs(folder: Path) -> Pairs:
     return pairs.take(np.flatnonzero(is_even)).with_own_references()
 
 
-def fit(material: Material, rows: np.ndarray, pairs: np.ndarray, seed: int = 0) -> torch.Tensor:
-    """Return float32[2, width, rank], learnt from those rated captions and pairs."""
+def read_thumb(folder: Path) -> Ratings:
+    """Return the half of THumB that choices are made on."""
+    thumb = read_dataset("thumb", folder)
+    assert isinstance(thumb, Ratings)
+    is_even = np.array([is_first_byte_even(name) for name in thumb.judged.names])
+    return thumb.take_captions(np.flatnonzero(is_even[thumb.judged.image_of_caption]))
+
+
+def read_sounds(name: str, folder: Path) -> Pairs:
+    """Return the half of a set of sounds that choices are made on."""
+    pairs = read_dataset(name, folder)
+    assert isinstance(pairs, Pairs)
+    # A sound's name is its references, one in a line.
+    names = [min(sound.split("\n")) for sound in pairs.judged.names]
+    is_even = np.array([is_first_byte_even(text) for text in names])
+    return pairs.take(np.flatnonzero(is_even[pairs.judged.image_of_caption[pairs.first]]))
+
+
+def is_first_byte_even(text: str) -> bool:
+    return sha256(text.encode()).digest()[0] % 2 == 0
+
+
+READERS: dict[str, Callable[[Path], Ratings | Pairs]] = {
+    "flickr8k-cf": read_crowd,
+    "pascal-50s": read_pairs,
+    "thumb": read_thumb,
+    "audiocaps-eval": partial(read_sounds, "audiocaps-eval"),
+    "clotho-eval": partial(read_sounds, "clotho-eval"),
+}
+
+
+def fit(
+    vectors: torch.Tensor, lessons: list[Lesson], left_out: int | None = None, seed: int = 0
+) -> torch.Tensor:
+    """Return float32[2, width, rank], learnt from all but one third of images and captions."""
     chance = torch.Generator().manual_seed(seed)
-    width = material.vectors.shape[1]
-    lens = (0.01 * torch.randn(2, width, RANK, generator=chance)).requires_grad_()
+    lens = (0.01 * torch.randn(2, vectors.shape[1], RANK, generator=chance)).requires_grad_()
     optimizer = torch.optim.Adam([lens], lr=RATE)
     slower = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, STEPS)
-    all_rows, all_pairs = torch.tensor(rows), torch.tensor(pairs[material.votes[pairs] != 0])
+    known = [one.choose((one.images != left_out) & (one.captions != left_out)) for one in lessons]
     for _ in range(STEPS):
-        some = all_rows[torch.randint(len(all_rows), (BATCH,), generator=chance)]
-        scores = material.rated.score(some, material.vectors, lens)
-        ratings = material.ratings[some]
-        gains = (scores[:, None] - scores)[ratings[:, None] > ratings]
-        few = all_pairs[torch.randint(len(all_pairs), (PAIRS,), generator=chance)]
-        sides = [
-            material.paired.score(side[few], material.vectors, lens)
-            for side in (material.first, material.second)
-        ]
-        wins = torch.sign(material.votes[few]) * (sides[0] - sides[1])
-        loss = (
-            softplus(-STEEPNESS["rated"] * gains).mean()
-            + PAIRED * softplus(-STEEPNESS["paired"] * wins).mean()
-            + DECAY * (lens[0] @ lens[1].T).square().sum()
-        )
+        costs = []
+        for lesson, places in zip(lessons, known, strict=True):
+            count = BATCHES.get(lesson.name, BATCH)
+            some = places[torch.randint(len(places), (count,), generator=chance)]
+            costs.append(WEIGHTS[lesson.name] * lesson.cost(some, vectors, lens))
+        loss = sum(costs) + DECAY * (lens[0] @ lens[1].T).square().sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -178,49 +242,36 @@ def fit(material: Material, rows: np.ndarray, pairs: np.ndarray, seed: int = 0) 
     return lens.detach()
 
 
-def judge(material: Material, lens: torch.Tensor, third: int) -> tuple[float, int, int]:
-    """Return Kendall's τ-b of the rated captions in that third, and its pairs won and in all."""
-    rows = (material.rated_images == third) & (material.rated_captions == third)
-    rated = material.rated.score(torch.tensor(np.flatnonzero(rows)), material.vectors, lens)
-    tau = Correlation.build(rated.double().numpy(), material.ratings[rows].numpy())()["tau_b"]
-    pairs = torch.tensor((material.paired_images == third) & (material.votes.numpy() != 0))
-    one, other = (
-        material.paired.score(side[pairs], material.vectors, lens)
-        for side in (material.first, material.second)
-    )
-    won = int(((one - other) * material.votes[pairs] > 0).sum())
-    return tau, won, int(pairs.sum())
-
-
-def carry_over(material: Material) -> None:
-    """Print how well a lens judges what it was not learnt from."""
-    nothing = torch.zeros(2, material.vectors.shape[1], 1)
-    found = []
+def carry_over(vectors: torch.Tensor, lessons: list[Lesson]) -> None:
+    """Print how well a lens judges what it was not learnt from, beside none at all."""
+    nothing = torch.zeros(2, vectors.shape[1], 1)
+    found = np.zeros((THIRDS, 2, len(lessons)))
     for third in range(THIRDS):
-        others = (material.rated_images != third) & (material.rated_captions != third)
-        lens = fit(
-            material, np.flatnonzero(others), np.flatnonzero(material.paired_images != third)
-        )
-        found.append((judge(material, nothing, third), judge(material, lens, third)))
+        lens = fit(vectors, lessons, left_out=third)
+        for place, lesson in enumerate(lessons):
+            some = lesson.choose((lesson.images == third) & (lesson.captions == third))
+            found[third, :, place] = [lesson.judge(some, vectors, a) for a in (nothing, lens)]
         print(f"third {third + 1} of {THIRDS} done", flush=True)
-    for label, side in (("without", 0), ("through the lens", 1)):
-        taus, won, pairs = zip(*(both[side] for both in found), strict=True)
-        print(f"{label}: tau-b {np.mean(taus):.4f}, accuracy {sum(won) / sum(pairs):.4f}")
+    for lesson, (without, through) in zip(lessons, found.mean(axis=0).T, strict=True):
+        print(f"{lesson.name:15} without {without:.4f}, through the lens {through:.4f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("encoder", help="minilm, mpnet, or the folder of a model")
-    parser.add_argument("--data", type=Path, required=True, help="the folder of both data sets")
+    parser.add_argument("--data", type=Path, required=True, help="the folder of all data sets")
+    parser.add_argument(
+        "--sets", nargs="+", choices=WEIGHTS, default=LEARNT, help="what to learn from"
+    )
     parser.add_argument("--write", action="store_true", help="learn from all and write it")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     encoder = get_encoder(chosen.encoder, keep=True)
-    material = Material.read(encoder, chosen.data)
+    vectors, lessons = read_lessons(encoder, chosen.data, chosen.sets)
     if not chosen.write:
-        carry_over(material)
+        carry_over(vectors, lessons)
         return
-    lens = fit(material, np.arange(len(material.ratings)), np.arange(len(material.votes)))
+    lens = fit(vectors, lessons)
     name = encoder.name.removeprefix("folder:")
     FOLDER.mkdir(exist_ok=True)
     file = FOLDER / f"{name}-{encoder.fingerprint}.npy"

@@ -37,6 +37,10 @@ PICTURES = {
         'explain "A dog runs on the grass." "The dog is running." "A brown dog on green grass"'
         " -m cider-d -m rouge-l"
     ],
+    "ledger.svg": [
+        'ledger "A red dog sits on the sofa. It is looking at a cat. There are no people."'
+        ' "A black dog is sitting on a couch." "A dog on a sofa with two people."'
+    ],
 }
 
 

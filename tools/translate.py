@@ -24,7 +24,8 @@ APP = ROOT / "src" / "cidery" / "app"
 LOCALES = APP / "locale"
 NO_DATE = datetime(2026, 1, 1, tzinfo=timezone.utc)
 KEYWORDS = {
-    **dict.fromkeys(("_", "gettext", "gettext_lazy", "gettext_noop", "pgettext"), None),
+    **dict.fromkeys(("_", "noop", "gettext", "gettext_lazy", "gettext_noop"), None),
+    **dict.fromkeys(("pgettext", "pgettext_lazy"), ((1, "c"), 2)),
     "ngettext": (1, 2),
 }
 
@@ -33,9 +34,10 @@ def find_texts() -> Catalog:
     """Return all texts of the app that can be translated."""
     found = Catalog(fuzzy=False)
     for path, content in _read_sources():
-        for _, message, _, _ in extract("python", BytesIO(content), keywords=KEYWORDS):
+        for _, message, _, context in extract("python", BytesIO(content), keywords=KEYWORDS):
             if message:
-                found.add(message, locations=[(path.relative_to(ROOT).as_posix(), 0)])
+                place = (path.relative_to(ROOT).as_posix(), 0)
+                found.add(message, locations=[place], context=context)
     return found
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from cidery import auditing as auditing
     from cidery import coco as coco
     from cidery import diversity as diversity
+    from cidery import engines as engines
     from cidery import meta as meta
     from cidery import plots as plots
     from cidery import rewards as rewards
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from cidery.diversity import rank_references as rank_references
     from cidery.diversity import score_references as score_references
     from cidery.doctor import diagnose as diagnose
+    from cidery.engines import StreamResult as StreamResult
+    from cidery.engines import score_stream as score_stream
     from cidery.errors import CideryError as CideryError
     from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
     from cidery.metrics.base import Metric as Metric
@@ -50,6 +53,9 @@ if TYPE_CHECKING:
     from cidery.scoring.explaining import Explanations as Explanations
     from cidery.scoring.explaining import explain as explain
     from cidery.scoring.explaining import explain_captions as explain_captions
+    from cidery.scoring.ledger import Ledger as Ledger
+    from cidery.scoring.ledger import compare_ledgers as compare_ledgers
+    from cidery.scoring.ledger import judge_claims as judge_claims
     from cidery.scoring.objects import find_objects as find_objects
     from cidery.scoring.tables import ScoreTable as ScoreTable
 
@@ -61,19 +67,23 @@ _MODULES = {
     "DocumentFrequencies": "frequencies",
     "Explanation": "metrics.explanations",
     "Explanations": "scoring.explaining",
+    "Ledger": "scoring.ledger",
     "Metric": "metrics.base",
     "Reward": "rewards",
     "ScoreTable": "scoring.tables",
     "Span": "metrics.explanations",
+    "StreamResult": "engines",
     "audit": "auditing",
     "audit_files": "auditing",
     "compare": "scoring.comparison",
+    "compare_ledgers": "scoring.ledger",
     "describe": "captions.description",
     "diagnose": "doctor",
     "explain": "scoring.explaining",
     "explain_captions": "scoring.explaining",
     "filter_references": "captions.filtering",
     "find_objects": "scoring.objects",
+    "judge_claims": "scoring.ledger",
     "measure_diversity": "diversity",
     "rank_references": "diversity",
     "read_candidates": "captions.formats",
@@ -83,6 +93,7 @@ _MODULES = {
     "score": "scoring.evaluation",
     "score_dense_video": "scoring.dense_video",
     "score_references": "diversity",
+    "score_stream": "engines",
     "tokenize": "captions.tokenizers",
     "write_report": "reports",
 }
@@ -91,7 +102,7 @@ _MODULES = {
 Metrics are not here: `metrics.builtin` lists them. A test compares this with the imports above.
 """
 
-_PACKAGES = ("auditing", "coco", "diversity", "meta", "plots", "rewards")
+_PACKAGES = ("auditing", "coco", "diversity", "engines", "meta", "plots", "rewards")
 """Packages that are public by their own name."""
 
 if not TYPE_CHECKING:

@@ -319,8 +319,17 @@ def _require(*packages: str, extra: str) -> None:
             raise MissingExtraError.to("score with it", package=package, extra=extra)
 
 
+def _check_claims(metric: Any) -> str:
+    return f"{_check_spice(metric)}; {_check_contextual(metric)}"
+
+
 EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
-    {"meteor": _check_meteor, "spice": _check_spice, "contextual": _check_contextual}
+    {
+        "meteor": _check_meteor,
+        "spice": _check_spice,
+        "contextual": _check_contextual,
+        "claims": _check_claims,
+    }
 )
 """What a metric of each extra needs beside its packages; a test compares it with the metrics."""
 

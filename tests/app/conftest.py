@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -30,15 +31,24 @@ def postgresql() -> PostgreSQL:
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database: nothing for SQLite, then PostgreSQL's."""
+    """The URL of a new database: nothing for SQLite, then PostgreSQL's."""
     return choose_database(request)
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what depends on the database on both kinds; the rest of the app leaves that to Django."""
+    if "installation" in metafunc.fixturenames:
+        marker = metafunc.definition.get_closest_marker("both_databases")
+        is_both = marker is not None or os.environ.get("CIDERY_EXAMPLES") == "new"
+        kinds = ["sqlite", "postgresql"] if is_both else ["sqlite"]
+        metafunc.parametrize("installation", kinds, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
 def installation(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Installation]:
-    """The real app, running on either database; all tests that need no other share it."""
+    """The real app, running on the database of the parameter; tests that need no other share it."""
     folder = tmp_path_factory.mktemp("installation")
     with running(folder, choose_database(request)) as app:
         yield app

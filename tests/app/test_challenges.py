@@ -113,6 +113,7 @@ def entries(orchard: Orchard, visitor: Visitor | None = None, query: str = "") -
     return list(page["leaderboard"]["entries"])
 
 
+@pytest.mark.both_databases
 def test_scores_are_those_of_cidery_score(orchard: Orchard) -> None:
     number = next(e["submission"] for e in entries(orchard) if e["team"] == "Poor team")
     shown = orchard.wait_for(number)["scores"]
@@ -131,6 +132,7 @@ def test_scores_are_those_of_cidery_score(orchard: Orchard) -> None:
             assert score["signature"] == table.signatures[metric]
 
 
+@pytest.mark.both_databases
 def test_the_leaderboard_marks_what_is_apart(orchard: Orchard) -> None:
     wait_until(lambda: "untested" not in str(entries(orchard)[1]["cells"]))
     first, second = entries(orchard)[:2]
@@ -190,6 +192,7 @@ def test_long_names_leave_room_in_the_chart(local_app: None) -> None:
     assert shorten("W" * 60) == "W" * (LONGEST_NAME - 1) + "…"
 
 
+@pytest.mark.both_databases
 def test_two_submissions_compared(orchard: Orchard) -> None:
     one, other = (entry["submission"] for entry in entries(orchard)[:2])
 
@@ -243,6 +246,7 @@ def test_messages_reach_the_team(orchard: Orchard) -> None:
     assert answer.json()["errors"] == {"file": ["No file was submitted."]}
 
 
+@pytest.mark.both_databases
 def test_limits_hold_when_many_come_at_once(orchard: Orchard) -> None:
     orchard.create("limited", per_day=3, in_all=4)
     team = orchard.app.visitor()
@@ -256,12 +260,11 @@ def test_limits_hold_when_many_come_at_once(orchard: Orchard) -> None:
     assert refused.startswith("Your team has used its 3 submissions of today; the next is possible")
 
 
+@pytest.mark.both_databases
 def test_dates(orchard: Orchard) -> None:
     orchard.create("tomorrow", opens="2999-01-01T00:00:00Z")
     answer = orchard.submit(orchard.good, b"[]", to="tomorrow")
-    assert answer.json()["errors"]["file"] == [
-        "The challenge opens on 01 January 2999 at 00:00 UTC."
-    ]
+    assert answer.json()["errors"]["file"] == ["The challenge opens on 1 January 2999, 00:00 UTC."]
     listed = orchard.good.get("/challenges").text
     assert "opens later" in listed and "1 January 2999, 00:00 UTC" in listed
     orchard.create("yesterday")
@@ -411,6 +414,7 @@ def test_a_challenge_from_toml(orchard: Orchard) -> None:
     assert orchard.app.run("challenge", "create", str(path)) == "made toml: 72 images\n"
 
 
+@pytest.mark.both_databases
 def test_scoring_again(orchard: Orchard) -> None:
     orchard.create("again")
     content = orchard.results("system_a.json")
@@ -488,7 +492,7 @@ def test_slices_on_the_web(orchard: Orchard) -> None:
     page = orchard.good.get("/challenges/sliced", params={"slice": "<in>"}).text
     assert "<option selected>&lt;in&gt;</option>" in page
     assert "chart?slice=%3Cin%3E" in page
-    assert ", &lt;in&gt;, 95" in orchard.good.get("/challenges/sliced/chart?slice=<in>").text
+    assert ", &lt;in&gt;, interval" in orchard.good.get("/challenges/sliced/chart?slice=<in>").text
     assert orchard.good.get("/challenges/sliced?slice=other").status_code == 400
     assert orchard.good.get("/challenges/sliced/chart?slice=other").status_code == 404
     assert "Scores by slice" in orchard.good.get(f"/submissions/{number}").text

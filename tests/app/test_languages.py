@@ -2,51 +2,16 @@
 
 from __future__ import annotations
 
-import gettext
-import importlib.util
-import io
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from cidery.app.studies.sentences import SentenceRules, count_words
 from support.serving import Installation, Visitor
 from support.studying import choose_dog, join, make_links, make_study, triplets
 
-TOOL = Path(__file__).parents[2] / "tools" / "translate.py"
-
 
 @pytest.fixture(scope="module")
 def owner(installation: Installation) -> Visitor:
     return installation.owner()
-
-
-@pytest.fixture(scope="module")
-def tool() -> Any:
-    pytest.importorskip("babel", reason="Babel comes with the packages of the documentation")
-    spec = importlib.util.spec_from_file_location("translate", TOOL)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_every_text_is_translated(tool: Any, local_app: None) -> None:
-    """What can be translated is, and what is compiled is what the file of translations says."""
-    wanted = {message.id for message in tool.find_texts() if message.id}
-    for path in tool.LOCALES.glob("*/LC_MESSAGES/django.po"):
-        catalog = tool.read_catalog(path)
-        known = {message.id: message for message in catalog if message.id}
-        assert set(known) == wanted, "run tools/translate.py"
-        for message in known.values():
-            texts = [message.string] if isinstance(message.string, str) else message.string
-            assert all(texts), message.id
-            assert not message.fuzzy
-            assert not list(message.check(catalog)), message.id  # the same placeholders
-        compiled = path.with_suffix(".mo").read_bytes()
-        assert compiled == tool.compile_catalog(catalog), "run tools/translate.py"
-        assert gettext.GNUTranslations(io.BytesIO(compiled)).gettext("Send") != "Send"
 
 
 def test_a_study_in_german(installation: Installation, owner: Visitor) -> None:

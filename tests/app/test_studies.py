@@ -32,6 +32,7 @@ def owner(installation: Installation) -> Visitor:
     return installation.owner()
 
 
+@pytest.mark.both_databases
 def test_every_item_has_its_judges(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(8))
     links = make_links(owner, study, personal=True, count=4)
@@ -69,6 +70,7 @@ def test_sides_are_swapped_and_recorded(installation: Installation, owner: Visit
     assert orders != sorted(orders)
 
 
+@pytest.mark.both_databases
 def test_an_answer_is_taken_once(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(3), judges_each=1)
     (link,) = make_links(owner, study)
@@ -86,6 +88,7 @@ def test_an_answer_is_taken_once(installation: Installation, owner: Visitor) -> 
     assert "The answer is 1 or 2." in judge.try_answer(second, "3").text
 
 
+@pytest.mark.both_databases
 def test_undo(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(3), judges_each=1)
     (link,) = make_links(owner, study)
@@ -105,6 +108,7 @@ def test_undo(installation: Installation, owner: Visitor) -> None:
     assert [json.loads(line)["votes"] for line in lines] == [[1]] * 3
 
 
+@pytest.mark.both_databases
 def test_an_abandoned_item_returns(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(2), judges_each=1, timeout_minutes=30)
     (link,) = make_links(owner, study)
@@ -121,6 +125,7 @@ def test_an_abandoned_item_returns(installation: Installation, owner: Visitor) -
     assert (shown["answered"], shown["needed"]) == (2, 2)
 
 
+@pytest.mark.both_databases
 def test_a_late_answer_counts_while_nobody_else_has_the_item(
     installation: Installation, owner: Visitor
 ) -> None:
@@ -162,6 +167,7 @@ def test_attention_checks(installation: Installation, owner: Visitor) -> None:
     assert shown["alpha"]["score"] < 0
 
 
+@pytest.mark.both_databases
 def test_judges_are_excluded_and_restored(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(4), judges_each=2)
     (link,) = make_links(owner, study)
@@ -342,6 +348,7 @@ def test_a_reviewer_sees_images_from_elsewhere(installation: Installation, owner
     assert f'src="{row["picture"]}"' in owner.get(f"/studies/{study}/review").text
 
 
+@pytest.mark.both_databases
 def test_a_sentence_is_collected_once(installation: Installation, owner: Visitor) -> None:
     images = "https://images.example.org/{image}"
     study = make_study(
@@ -370,6 +377,7 @@ def test_a_sentence_that_was_taken_back_is_a_draft(
     assert judge.undo()["draft"] == sentence
 
 
+@pytest.mark.both_databases
 def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_path: Path) -> None:
     study = make_study(owner, triplets(5))
     told = owner.get(f"/api/studies/{study}/accuracy").json()["problem"]
@@ -437,6 +445,7 @@ def test_pairs_without_references_have_winners(
     }
 
 
+@pytest.mark.both_databases
 def test_many_judges_at_once(installation: Installation, owner: Visitor) -> None:
     """Thirty judges hurry through 60 items: each item gets exactly three of them."""
     study = make_study(owner, triplets(60))

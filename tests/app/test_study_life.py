@@ -143,6 +143,7 @@ def test_consent_has_a_version_and_a_time(installation: Installation, owner: Vis
     assert export(owner, study, "codes")[1]["consented"] == rows[1]["consented"]
 
 
+@pytest.mark.both_databases
 def test_a_judge_stops_goes_on_and_withdraws(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(4), judges_each=1)
     (link,) = make_links(owner, study)
@@ -169,6 +170,7 @@ def test_a_judge_stops_goes_on_and_withdraws(installation: Installation, owner: 
     assert len(join(installation, link, study, worker="other").answer_all(choose_dog)) == 4
 
 
+@pytest.mark.both_databases
 def test_the_owner_erases_a_person(installation: Installation, owner: Visitor) -> None:
     study = make_study(owner, triplets(2), judges_each=2)
     (link,) = make_links(owner, study)

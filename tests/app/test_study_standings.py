@@ -125,20 +125,18 @@ def test_estimates_are_those_of_meta(make: Any) -> None:
         assert best.value == pytest.approx(1 - other.value)
         assert best.low == pytest.approx(1 - other.high)
         assert standings.judged == 40
-    assert found.best is found.standings[1]
+    assert found.best == [found.standings[1]]
 
 
 def test_who_leads_and_what_more_would_bring(make: Any) -> None:
     from cidery.app.studies.standings import rank_systems
 
-    clear = rank_systems(make("pairwise", lambda _: 1.0)).best
-    assert clear is not None
+    (clear,) = rank_systems(make("pairwise", lambda _: 1.0)).best
     assert clear.verdict() == [
         "system_a is better than the other (p < 0.001).",
         "Everything is decided: more answers are not worth asking for.",
     ]
-    early = rank_systems(make("pairwise", prefer_a, answered=4, judges_each=2)).best
-    assert early is not None
+    (early,) = rank_systems(make("pairwise", prefer_a, answered=4, judges_each=2)).best
     (contest,) = early.contests
     assert not contest.decided and contest.needed
     assert early.needed == contest.needed <= 2 * 72
@@ -148,8 +146,7 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
         "difference stays what it is now."
     )
     flips = count()
-    level = rank_systems(make("pairwise", lambda _: 1.0 if next(flips) % 2 else -1.0)).best
-    assert level is not None
+    (level,) = rank_systems(make("pairwise", lambda _: 1.0 if next(flips) % 2 else -1.0)).best
     assert level.contests[0].needed is None
     assert "would not decide it" in level.verdict()[-1]
     few = rank_systems(make("pairwise", prefer_a, answered=3))

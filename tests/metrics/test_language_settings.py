@@ -84,15 +84,15 @@ def test_lsa_has_the_same_lists() -> None:
 def test_penalties_that_know_english_are_off_elsewhere() -> None:
     metric = get_metrics(["consensus"], language="de")["consensus"]
     assert isinstance(metric, Consensus)
-    assert (metric.dangling, metric.oddity) == (0, 0)
+    assert (metric.rarity, metric.dangling, metric.oddity) == (0, 0, 0)
     assert metric.repetition == Consensus().repetition
     assert get_metrics(["consensus"], language="en") == {"consensus": Consensus()}
     chosen = get_metrics(["consensus:oddity=0.1"], language="de")["consensus:oddity=0.1"]
     assert isinstance(chosen, Consensus) and (chosen.dangling, chosen.oddity) == (0, 0.1)
-    assert {"dangling": "0", "oddity": "0"}.items() <= metric.settings().items()
+    assert {"rarity": "0", "dangling": "0", "oddity": "0"}.items() <= metric.settings().items()
 
 
 def test_consensus_is_made_for_english_unless_its_encoder_is_not() -> None:
     assert get_metrics(["consensus"], language="de")["consensus"].made_for == "en"  # minilm is
-    folder = Consensus(encoder="xlm-r", dangling=0, oddity=0)
+    folder = Consensus(encoder="xlm-r", rarity=0, dangling=0, oddity=0)
     assert folder.made_for is None and Consensus(encoder="xlm-r").made_for == "en"

@@ -54,7 +54,7 @@ def sanitized_core(
     lines += [f"const std::vector<Target> kTargets{{{entries}}};", ""]
     (folder / "all.cpp").write_text("\n".join(lines))
     command = [
-        compiler, "-std=c++20", LEVELS[request.param], "-g1", "-pthread", "-DCIDERY_ALL_TARGETS",
+        compiler, "-std=c++20", LEVELS[request.param], "-pthread", "-DCIDERY_ALL_TARGETS",
         f"-fsanitize={request.param}", "-fno-sanitize-recover=all", f"-I{NATIVE}",
         "all.cpp", "-o", "all",
     ]  # fmt: skip

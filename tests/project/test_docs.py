@@ -33,10 +33,12 @@ VERSION = re.compile(r"(?<=\|version:)\d+(\.\d+)*")
 NEEDS: dict[str, list[pytest.MarkDecorator]] = {
     "benchmark.md": [pytest.mark.app],
     "bertscore.md": [pytest.mark.model],
+    "claims.md": [pytest.mark.model],
     "command-line.md": [pytest.mark.app, pytest.mark.model],
     "encoders.md": [pytest.mark.model],
     "irv.md": [pytest.mark.model],
     "judgments.md": [pytest.mark.app],
+    "ledger.md": [pytest.mark.model],
     "server.md": [pytest.mark.app],
     "spice.md": [pytest.mark.model],
     "studies.md": [pytest.mark.app],

@@ -42,8 +42,10 @@ PUBLIC = (
 """Packages whose names an example may use as if it had imported them."""
 NEEDS = {
     "aac_metrics": "model",
+    "claims": "model",
     "app/": "app",
     "contextual": "model",
+    "ledger": "model",
     "minilm": "model",
     "spice": "model",
     "Spi": "model",

@@ -13,14 +13,14 @@ from cidery.errors import DataError, MissingExtraError
 @cache
 def what_is_missing(extra: str | None) -> str:
     """Return why metrics of that extra cannot run here; empty where they can."""
-    if extra in ("meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
+    if extra in ("claims", "meteor", "spice") and PathFinder.find_spec("pycocoevalcap") is None:
         return "pycocoevalcap, which holds METEOR's data, is not installed"
     try:
-        if extra == "spice":
+        if extra in ("claims", "spice"):
             from cidery.metrics.spice.pipeline import load_parser
 
             load_parser()
-        if extra == "contextual":
+        if extra in ("claims", "contextual"):
             from cidery.metrics.contextual.encoders import get_encoder
 
             get_encoder("minilm")

@@ -19,8 +19,11 @@ QUIET = [
 
 
 def find_chromium() -> str | None:
-    """Return the path of the system's Chromium."""
-    names = ("chromium", "chromium-browser", "google-chrome")
+    """Return the path of the system's Chromium; best of one that has no window to draw.
+
+    Without the browser's own pages around a page, it takes a third of the time.
+    """
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if (path := shutil.which(name))), None)
 
 

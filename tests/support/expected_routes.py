@@ -30,6 +30,7 @@ EXPECTED: Mapping[str, Expected] = {
     "health": Expected(OPEN),
     "api-guide": Expected(OPEN),
     "openapi": Expected(OPEN),
+    "language": Expected(OPEN, "400 400 400 400 400"),
     "sign-up": Expected(OPEN, "400 400 400 400 400"),
     "sign-in": Expected(OPEN, "400 400 400 400 400"),
     "sign-out": Expected(OPEN, "204 204 204 204 204"),

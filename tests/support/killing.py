@@ -34,7 +34,7 @@ SCORES = 6
 COPIES = 10
 """Of the example's images, so that scoring takes long enough to be interrupted."""
 PATIENCE = 3600
-FEWEST_KILLS = 3
+FEWEST_KILLS = 2
 """A machine that scores everything between two looks is given more to score."""
 SHORT_LEASE = {"CIDERY_LEASE": "4"}
 

@@ -12,12 +12,14 @@ from support.available import skip_unless_available
 
 MARKERS = {
     "app": "needs the packages of the web app (Django and others)",
+    "both_databases": "runs on PostgreSQL as well as on SQLite",
     "browser": "needs Chromium",
     "build": "builds the package, or compiles its core with another compiler",
     "docs": "needs the packages that build the documentation site",
     "harness": "needs evaluation harnesses from PyPI, which `make harnesses` installs",
     "java": "needs Java and the reference tools that run on it",
     "model": "needs a language model or a spaCy pipeline, and the packages that run it",
+    "ray": "starts a cluster of Ray on this machine",
     "sanitizer": "compiles the native core with a sanitizer and runs it",
     "service": "starts the web app, its workers or PostgreSQL",
     "shared": "needs the folder ../shared with real captions and judgments",
@@ -34,6 +36,7 @@ NAMES = {
     "minilm": "model",
     "parser": "model",
     "postgresql": "service",
+    "ray_cluster": "ray",
     "sanitized_core": "sanitizer",
     "shared": "shared",
     "site": "docs",
@@ -43,7 +46,7 @@ NAMES = {
 }
 
 
-MODELS = ("contextual", "spice")
+MODELS = ("claims", "contextual", "spice")
 """Extras whose metrics need a model."""
 
 
@@ -63,12 +66,17 @@ def skip_without_extras(item: pytest.Item) -> None:
         skip_unless_available(extra)
 
 
-def mark_needs(item: pytest.Item) -> None:
-    """Add the markers that follow from a test's fixtures, helpers and folder."""
+def names_in(item: pytest.Item) -> set[str]:
+    """Return the names of a test's fixtures, and of what its code uses."""
     names = set(getattr(item, "fixturenames", ()))
     if isinstance(item, pytest.Function):
         names |= set(item.function.__code__.co_names)
-    found = {NAMES[name] for name in names & set(NAMES)}
+    return names
+
+
+def mark_needs(item: pytest.Item) -> None:
+    """Add the markers that follow from a test's fixtures, helpers and folder."""
+    found = {NAMES[name] for name in names_in(item) & set(NAMES)}
     if item.config.rootpath / "tests" / "app" in item.path.parents:
         found.add("app")
     if set(extras_of(item)) & set(MODELS):

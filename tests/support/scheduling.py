@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from functools import cache
-from pathlib import Path
 
-from xdist.scheduler import LoadScopeScheduling
+import pytest
+from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
 
+from support.needs import extras_of, names_in
+
 SECONDS = {
-    "test_native on address,undefined": 32,
-    "test_native on thread": 20,
+    "sanitized_core address,undefined": 32,
+    "sanitized_core thread": 20,
     "test_unmodified_scripts_find_the_same_numbers[evaluate_files.py]": 25,
     "test_two_processes_find_what_one_finds": 25,
     "test_examples[command-line.md]": 19,
@@ -44,18 +45,44 @@ A test without its parameters stands for each of its cases; see `pytest --durati
 USUAL_SECONDS = 0.5
 
 
-class Sharing(LoadScopeScheduling):
-    """Sends tests that share a running app, or a fixture of their file, to one process.
+GROUPS = {
+    "world": "attacked installation",
+    "browsed": "installation in a browser",
+    "installation": "installation",
+    "strict": "strict installation",
+    "sanitized_core": "sanitized_core",
+    "local_app": "Django",
+    "parser": "scene graphs",
+    "make_model": "torch",
+    "torch": "torch",
+    "torchmetrics": "torch",
+}
+"""What takes seconds to start: fixtures -> the tests that share one; the first that fits counts."""
 
-    All others go one by one to whichever process is free; what takes longest goes first.
+
+def name_group(item: pytest.Item) -> str:
+    """Return the name of the group that a test runs in, in one process; nothing if in none."""
+    used = names_in(item)
+    fixture = next((name for name in GROUPS if name in used), None)
+    if fixture is not None:
+        call = getattr(item, "callspec", None)
+        kind = call.params.get(fixture) if call else None
+        return f"{GROUPS[fixture]} {kind}" if kind else GROUPS[fixture]
+    if "spice" in extras_of(item):
+        return GROUPS["parser"]
+    known = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
+    is_shared = any(definitions[-1].scope == "module" for definitions in known.values())
+    return item.path.stem if is_shared else ""
+
+
+class Sharing(LoadGroupScheduling):
+    """Sends a group of tests to one process, and all others to whichever is free.
+
+    What takes longest goes first.
     """
 
     workqueue: OrderedDict[str, dict[str, bool]]
     _is_ordered = False
-
-    def _split_scope(self, nodeid: str) -> str:
-        file, _, name = nodeid.partition("::")
-        return name_group(self.config.rootpath / file, name) or nodeid
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if not self._is_ordered:
@@ -71,27 +98,6 @@ def guess_seconds(group: str, tests: Mapping[str, bool]) -> float:
         return SECONDS[group]
     total = 0.0
     for test in tests:
-        name = test.rpartition("::")[2]
+        name = test.rpartition("::")[2].rpartition("@")[0] or test.rpartition("::")[2]
         total += SECONDS.get(name, SECONDS.get(name.partition("[")[0], USUAL_SECONDS))
     return total
-
-
-def name_group(file: Path, test: str) -> str:
-    """Return what a test shares with others, or nothing."""
-    parameter = test.partition("[")[2].partition("-")[0].rstrip("]")
-    if file.stem.startswith("test_security") or file.stem == "test_accessibility":
-        return "the attacked installation"
-    if file.stem.endswith("_browser"):
-        return "the installation in a browser"
-    text = read_once(file)
-    if "installation: Installation" in text and parameter:
-        return f"the installation on {parameter}"
-    if file.stem == "test_native" and parameter:
-        return f"test_native on {parameter}"
-    return file.stem if 'scope="module"' in text else ""
-
-
-@cache
-def read_once(file: Path) -> str:
-    """Return a file's text."""
-    return file.read_text(encoding="utf-8")

@@ -185,6 +185,12 @@ migrate()
 """
 
 
+def make_tables(data: Path, database: str = "") -> None:
+    """Make the empty tables of an installation, in a process of its own."""
+    environment = os.environ | {"CIDERY_DATA": str(data), "CIDERY_DATABASE": database}
+    subprocess.run([sys.executable, "-c", MIGRATE], env=environment, check=True)
+
+
 def copy_tables(installation: Installation) -> None:
     """Give a new installation on SQLite its empty tables, which the first of a run makes."""
     cache = os.environ.get("CIDERY_CACHE", "")
@@ -195,8 +201,7 @@ def copy_tables(installation: Installation) -> None:
     with FileLock(f"{made}.lock"):
         if not (made / DATABASE_FILE).exists():
             partial = made.with_name("tables.partial")
-            environment = os.environ | {"CIDERY_DATA": str(partial)}
-            subprocess.run([sys.executable, "-c", MIGRATE], env=environment, check=True)
+            make_tables(partial)
             partial.rename(made)
     target.parent.mkdir(mode=0o700, exist_ok=True)
     shutil.copy(made / DATABASE_FILE, target)
@@ -262,19 +267,31 @@ class PostgreSQL:
     def stop(self) -> None:
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-m", "immediate", "stop")
 
-    def new_database(self) -> str:
+    def new_database(self, *options: str) -> str:
         """Make an empty database and return its URL."""
         name = f"test_{secrets.token_hex(6)}"
-        self._run("createdb", "-h", "127.0.0.1", "-p", str(self.port), "-U", "cidery", name)
+        where = ("-h", "127.0.0.1", "-p", str(self.port), "-U", "cidery")
+        self._run("createdb", *where, *options, name)
         return f"postgresql://cidery@127.0.0.1:{self.port}/{name}"
+
+    def new_tables(self) -> str:
+        """Make a database with the app's empty tables, which the first call of a run makes."""
+        made = self.folder / "tables"
+        with FileLock(f"{made}.lock"):
+            if not made.exists():
+                url = self.new_database()
+                with tempfile.TemporaryDirectory() as data:
+                    make_tables(Path(data), url)
+                made.write_text(url.rpartition("/")[2])
+        return self.new_database("--template", made.read_text())
 
 
 def choose_database(request: Any) -> str:
-    """Return the URL of an empty database for a fixture's parameter; none for SQLite."""
+    """Return the URL of a new database for a fixture's parameter; none for SQLite."""
     if request.param == "sqlite":
         return ""
     server: PostgreSQL = request.getfixturevalue("postgresql")
-    return server.new_database()
+    return server.new_tables()
 
 
 def share_postgresql(programs: Path) -> PostgreSQL:

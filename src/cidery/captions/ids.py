@@ -39,7 +39,7 @@ def match_ids(ids: Sequence[ImageId], images: Sequence[ImageId]) -> NDArray[np.i
     if ids == images:
         return np.arange(len(images), dtype=np.int64)
     kinds = set(map(type, ids)), set(map(type, images))
-    by_spelling = kinds == ({int}, {str}) or (kinds == ({str}, {int}) and _spell_integers(ids))
+    by_spelling = kinds == ({int}, {str}) or (kinds == ({str}, {int}) and spell_integers(ids))
     places = index_ids(images) if by_spelling else _index_exactly(images)
     return np.fromiter(map(places.get, ids, repeat(-1)), np.int64, len(ids))
 
@@ -54,7 +54,7 @@ def index_ids(images: Sequence[ImageId]) -> dict[ImageId, int]:
     places = _index_exactly(images)
     if set(map(type, images)) == {int}:
         return places | {str(image): place for image, place in places.items()}
-    if _spell_integers(images):
+    if spell_integers(images):
         for image, place in list(places.items()):
             with suppress(ValueError):  # of more digits than Python reads
                 number = int(image)
@@ -67,7 +67,8 @@ def _index_exactly(images: Sequence[ImageId]) -> dict[ImageId, int]:
     return dict(zip(images, range(len(images)), strict=True))
 
 
-def _spell_integers(ids: Sequence[ImageId]) -> bool:
+def spell_integers(ids: Sequence[ImageId]) -> bool:
+    """Tell whether all ids are strings that spell integers."""
     if set(map(type, ids)) != {str}:
         return False
     spelled = "".join(map(str, ids))

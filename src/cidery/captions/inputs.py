@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, filterfalse, repeat
 from typing import Any, TypeAlias
 
+from cidery.captions.cleaning import are_ascii
 from cidery.captions.ids import ImageId, check_ids
 from cidery.errors import InputError
 
@@ -106,11 +107,12 @@ def _by_position(given: Any, name: str) -> tuple[list[ImageId], list[Any]]:
 def check_captions(captions: Sequence[str], owners: Iterable[ImageId], name: str) -> None:
     """Refuse captions that are not text or that UTF-8 cannot hold; say whose they are.
 
-    `str.isascii` raises TypeError on anything but text, so that one pass in C checks the types and
-    finds the few captions that need a closer look.
+    Both passes are in C, and raise TypeError on anything but text; the second finds the few
+    captions that need a closer look.
     """
     try:
-        "".join(filterfalse(str.isascii, captions)).encode()
+        if not are_ascii(captions):
+            "".join(filterfalse(str.isascii, captions)).encode()
     except (TypeError, UnicodeEncodeError):
         numbers: Counter[ImageId] = Counter()
         for caption, image in zip(captions, owners, strict=True):

@@ -31,6 +31,7 @@ from unicodedata import is_normalized, normalize
 
 from cidery._native import Captions, Expansion
 from cidery._native import tokenize as _native_tokenize
+from cidery.captions.cleaning import are_ascii
 from cidery.captions.stop_words import OTHER_STOP_WORDS
 from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, MissingExtraError, SettingError
@@ -98,8 +99,9 @@ class Tokenizer:
 
 def _normalize(captions: list[str]) -> list[str]:
     """Return captions in normal form C; the same list where they are, as is nearly always so."""
-    others = [c for c in filterfalse(str.isascii, captions) if not is_normalized("NFC", c)]
-    if not others:
+    if are_ascii(captions):
+        return captions
+    if all(is_normalized("NFC", caption) for caption in filterfalse(str.isascii, captions)):
         return captions
     return [normalize("NFC", caption) for caption in captions]
 

@@ -21,7 +21,7 @@ from types import MappingProxyType
 from typing import Any
 from unicodedata import category
 
-from cidery.captions.cleaning import INVISIBLE
+from cidery.captions.cleaning import INVISIBLE, are_ascii
 from cidery.captions.scripts import WITHOUT_BLANKS, Scripts, count_latin, find_script
 from cidery.captions.tokenizers import Tokenizer
 from cidery.errors import CideryError, LanguageWarning
@@ -143,7 +143,7 @@ def find_problems(
     """
     # A language that was asked for needs no detection, so captions in ASCII are told of too.
     told = english if tokenizer.language not in (None, "en") else ()
-    if not told and all(all(map(str.isascii, captions)) for captions in files.values()):
+    if not told and all(map(are_ascii, files.values())):
         return []
     looks = {name: _Look.take(name, captions, tokenizer) for name, captions in files.items()}
     return [

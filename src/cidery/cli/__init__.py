@@ -37,6 +37,7 @@ COMMANDS = (
     "frequencies",
     "tokenize",
     "explain",
+    "ledger",
     "objects",
     "dense-video",
     "serve",

@@ -42,6 +42,7 @@ def _top() -> None:
         "cidery frequencies build references.json -o mine.df",
         "cidery frequencies build dataset_coco.json --split train+restval -o karpathy.df",
         "cidery frequencies build references.json --stemmer english -o mine.english.df",
+        "cidery frequencies build 'references/*.parquet' --stream --min-count 2 -o web.df",
     )
 )
 def build(
@@ -80,12 +81,43 @@ def build(
     split: parsing.Split = None,
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
+    stream: parsing.Stream = None,
+    engine: parsing.Engine = "local",
+    address: parsing.Address = None,
+    work: parsing.Work = None,
+    threads: parsing.Threads = 0,
 ) -> None:
     """Count in how many images of a file each n-gram occurs."""
     from cidery.captions.formats import read_references
+    from cidery.captions.formats.chunks import must_stream
     from cidery.frequencies import DocumentFrequencies
 
     parsing.check_output(output, references)
+    if stream or (stream is None and (engine != "local" or must_stream(references))):
+        from cidery.engines import count_frequencies
+
+        if split is not None:
+            problem = "a stream cannot do this; leave it out"
+            raise typer.BadParameter(problem, param_hint="--split")
+        with progress(3, references) as step:
+            step("reading references")
+            counted = count_frequencies(
+                references,
+                tokenizer=tokenizer,
+                language=language,
+                stemmer=stemmer,
+                n=n,
+                min_count=min_count,
+                name=name or Path(output).stem,
+                source=source,
+                caption_field=reference_field,
+                id_field=id_field,
+                engine=parsing.make_engine(engine, address, threads),
+                work=work,
+            )
+            counted.save(output)
+        _report(counted, output)
+        return
     with progress(3, references) as step:
         step("reading references")
         known = read_references(

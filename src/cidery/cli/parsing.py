@@ -422,6 +422,50 @@ Threads: TypeAlias = Annotated[
         max=MOST_THREADS,
     ),
 ]
+Stream: TypeAlias = Annotated[
+    bool | None,
+    typer.Option(
+        "--stream/--no-stream",
+        help="Read Parquet, Arrow or JSON lines (files, folders, patterns, URLs) piece by piece, "
+        "in bounded memory; by itself where the files would not fit.",
+        show_default=False,
+    ),
+]
+Engine: TypeAlias = Annotated[
+    Literal["local", "ray"],
+    typer.Option(help="What runs a stream: processes of this machine, or a Ray cluster."),
+]
+Address: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The Ray cluster, as `ray.init` takes it; auto: the one this machine belongs to. "
+        "Default: that one, or this machine alone.",
+        metavar="ADDRESS",
+        show_default=False,
+    ),
+]
+Work: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="The folder for what a stream has begun; the same command goes on there. It is "
+        "removed at the end. Default: cidery-work-… in the present folder.",
+        metavar="FOLDER",
+        show_default=False,
+    ),
+]
+
+
+def make_engine(engine: str, address: str | None, threads: int) -> Any:
+    """Return the engine that options name."""
+    from cidery.engines import get_engine
+
+    if engine == "ray":
+        return get_engine("ray", address=address)
+    if address is not None:
+        raise typer.BadParameter("it goes with --engine ray", param_hint="--address")
+    return get_engine("local", processes=threads)
+
+
 By: TypeAlias = Annotated[
     str | None,
     typer.Option(

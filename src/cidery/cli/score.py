@@ -29,6 +29,8 @@ app = parsing.new_app()
         "cidery score few.json references.json --missing skip --frequencies coco-val2014",
         "cidery score results.json nocaps_val.json --by domain",
         "cidery score results.json references.json --by tags.csv --plot tags.pdf",
+        "cidery score 'samples/*.parquet' references.parquet --stream --captions scores",
+        "cidery score s3://bucket/samples s3://bucket/references --engine ray --address auto",
     )
 )
 def score(
@@ -47,7 +49,8 @@ def score(
     captions: Annotated[
         str | None,
         typer.Option(
-            help="Also write every caption's scores to this .csv, .jsonl or .parquet file.",
+            help="Also write every caption's scores to this .csv, .jsonl or .parquet file; of a "
+            "stream, to Parquet files in this folder.",
             metavar="FILE",
             show_default=False,
         ),
@@ -82,8 +85,39 @@ def score(
     resamples: parsing.Resamples = parsing.RESAMPLES,
     seed: parsing.Seed = 0,
     threads: parsing.Threads = 0,
+    stream: parsing.Stream = None,
+    engine: parsing.Engine = "local",
+    address: parsing.Address = None,
+    work: parsing.Work = None,
 ) -> None:
     """Score captions against reference captions."""
+    if confidence is None and format == "table":
+        confidence = 0.95
+    if no_intervals:
+        confidence = None
+    drawing = None if confidence is None else (confidence, seed, resamples)
+    if _is_stream(stream, engine, results, references):
+        _refuse({"--by": by, "--segmenters": segmenters, "--split": split, "--plot": plot})
+        _score_stream(
+            results,
+            references,
+            drawing,
+            format,
+            metrics=parsing.read_metrics(metric),
+            captions=captions,
+            tokenizer=tokenizer,
+            language=language,
+            frequencies=frequencies,
+            faithful=faithful,
+            missing=missing,
+            caption_field=caption_field,
+            reference_field=reference_field,
+            id_field=id_field,
+            reference_id_field=reference_id_field,
+            engine=parsing.make_engine(engine, address, threads),
+            work=work,
+        )
+        return
     import cidery
     from cidery.captions.formats import (
         check_rows_file,
@@ -97,10 +131,6 @@ def score(
     if captions:
         parsing.check_output(captions, results, references, option="--captions")
         check_rows_file(captions)
-    if confidence is None and format == "table":
-        confidence = 0.95
-    if no_intervals:
-        confidence = None
     with progress(4, results, references) as step:
         step("reading captions")
         candidates = read_candidates(results, caption_field=caption_field, id_field=id_field)
@@ -133,9 +163,7 @@ def score(
             references_name=references,
         )
         step("resampling")
-        shown = _Shown(table)
-        if confidence is not None:
-            shown = _Shown.draw(table, confidence, seed, resamples)
+        shown = _Shown.draw(table, *drawing) if drawing else _Shown(table)
         if plot:
             from cidery.plots import plot_slices, save_figures
 
@@ -147,6 +175,41 @@ def score(
         write_rows(captions, table.to_columns())
     if format == "table":
         show_title(f"{results}: {table.image_count} images scored against {references}")
+    shown.show(format)
+
+
+def _is_stream(wanted: bool | None, engine: str, results: str, references: str) -> bool:
+    if wanted is not None:
+        return wanted
+    if engine != "local":
+        return True
+    from cidery.captions.formats.chunks import must_stream
+
+    return must_stream(results, references)
+
+
+def _refuse(given: Mapping[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            raise typer.BadParameter("a stream cannot do this; leave it out", param_hint=option)
+
+
+def _score_stream(
+    results: str,
+    references: str,
+    drawing: tuple[float, int, int] | None,
+    format: str,
+    **settings: Any,
+) -> None:
+    import cidery
+
+    with progress(4, results, references) as step:
+        step("reading captions")
+        found = cidery.score_stream(results, references, **settings)
+        shown = _Shown.draw(found.table, *drawing) if drawing else _Shown(found.table)
+    if format == "table":
+        images = f"{found.table.image_count:,} images"
+        show_title(f"{results}: {images} scored against {references}")
     shown.show(format)
 
 

@@ -121,6 +121,8 @@ def status(
         "median time": "–" if found.median_seconds is None else f"{found.median_seconds:.1f} s",
         "attention checks right": f"{found.checks_right} of {found.checks}",
     }
+    for one in found.agreement:
+        facts[f"alpha, {one.question}"] = _show(one.alpha)
     show_pairs(facts)
     if found.judges:
         show_table(

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -97,6 +97,12 @@ def count_ballots(votes: Iterable[Sequence[float]]) -> Indexes:
     return np.asarray(counted, np.int64).reshape(-1, 2)
 
 
+def _check_question(name: str, what: str, question: str, known: Collection[str]) -> None:
+    if question not in known:
+        asked = ", ".join(known) or "only one"
+        raise SettingError(f"{name} has no {what} {question!r}; its questions: {asked}")
+
+
 @dataclass(frozen=True, eq=False)
 class Pairs:
     """Two captions of one image, and which of them people prefer."""
@@ -121,6 +127,9 @@ class Pairs:
     """int64[pairs]: how many people were asked; 0: nobody yet. None: all pairs were judged."""
     ballots: Mapping[str, Indexes] = field(default_factory=dict)
     """question -> int64[pairs, 2]: how many voted for the first and for the second, where known."""
+    questions: Mapping[str, Pairs] = field(default_factory=dict)
+    """Where people were asked several things of each pair: question -> the pairs with its votes;
+    those of the first are the votes above."""
 
     def __len__(self) -> int:
         return len(self.first)
@@ -132,6 +141,7 @@ class Pairs:
         return _fingerprint(
             self.judged, self.first, self.second, votes, self.kinds, self.systems,
             self.own_references, self.triplets, self.answers, *sorted(self.ballots.items()),
+            *((name, found.fingerprint) for name, found in self.questions.items()),
         )  # fmt: skip
 
     @property
@@ -157,6 +167,20 @@ class Pairs:
             triplets=None if self.triplets is None else self.triplets[pairs],
             answers=None if self.answers is None else self.answers[pairs],
             ballots={question: found[pairs] for question, found in self.ballots.items()},
+            questions={question: found.take(pairs) for question, found in self.questions.items()},
+        )
+
+    def ask(self, question: str) -> Pairs:
+        """Return the pairs with the votes on one question."""
+        _check_question(self.name, "votes on", question, self.questions)
+        found = self.questions[question]
+        return replace(
+            self,
+            votes=found.votes,
+            triplets=found.triplets,
+            answers=found.answers,
+            ballots=found.ballots,
+            questions={},
         )
 
     def with_own_references(self) -> Pairs:
@@ -203,11 +227,7 @@ class Ratings:
 
     def ask(self, question: str) -> Ratings:
         """Return the ratings of one question."""
-        if question not in self.questions:
-            known = ", ".join(self.questions) or "only one"
-            raise SettingError(
-                f"{self.name} has no ratings of {question!r}; its questions: {known}"
-            )
+        _check_question(self.name, "ratings of", question, self.questions)
         rows, ratings = self.questions[question]
         return replace(self, rows=rows, ratings=ratings)
 
@@ -253,6 +273,8 @@ class Sets:
     captions: Sequence[Sequence[str]]
     ratings: Floats
     """float64[sets]: the mean of what people said."""
+    questions: Mapping[str, Floats] = field(default_factory=dict)
+    """Where people were asked several things: question -> its `ratings`."""
 
     def __len__(self) -> int:
         return len(self.ratings)
@@ -260,7 +282,13 @@ class Sets:
     @cached_property
     def fingerprint(self) -> str:
         """Tells data sets apart by content."""
-        return _fingerprint(self.images, self.captions, self.ratings)
+        asked = [(name, found.tolist()) for name, found in self.questions.items()]
+        return _fingerprint(self.images, self.captions, self.ratings, *asked)
+
+    def ask(self, question: str) -> Sets:
+        """Return the ratings of one question."""
+        _check_question(self.name, "ratings of", question, self.questions)
+        return replace(self, ratings=self.questions[question], questions={})
 
     def take(self, sets: Indexes) -> Sets:
         """Return those sets."""
@@ -269,6 +297,7 @@ class Sets:
             images=[self.images[i] for i in sets],
             captions=[self.captions[i] for i in sets],
             ratings=self.ratings[sets],
+            questions={question: found[sets] for question, found in self.questions.items()},
         )
 
 

@@ -28,8 +28,8 @@ def select_judgments(dataset: Dataset, settings: Settings) -> Dataset:
 def select_items(dataset: Dataset, settings: Settings) -> Dataset:
     """Return what the settings ask for, judged or not; references are drawn for all of it."""
     if settings.question is not None:
-        if not isinstance(dataset, Ratings):
-            raise SettingError(f"{dataset.name} has no ratings of captions by question")
+        if isinstance(dataset, Systems):
+            raise SettingError(f"{dataset.name} has no judgments of captions by question")
         dataset = dataset.ask(settings.question)
     dataset = _filter_systems(_filter_kind(dataset, settings), settings)
     if isinstance(dataset, Pairs | Ratings) and settings.protocol not in ("references", "human"):

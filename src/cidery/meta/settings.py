@@ -78,8 +78,8 @@ class Settings:
     question: Annotated[
         str | None,
         Help(
-            "Where captions have several ratings, which of them to use, such as recall. Default: "
-            "the first.",
+            "Where people were asked several things, which answers to use, such as recall. "
+            "Default: those to the first.",
             "NAME",
         ),
     ] = None

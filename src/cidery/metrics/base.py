@@ -24,8 +24,14 @@ from cidery._native import Captions, FrequencyTrie, NgramIndex
 from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import FrequenciesError, SettingError
-from cidery.frequencies import MAX_ORDER, SHIPPED, DocumentFrequencies, load_shipped
-from cidery.statistics import Floats
+from cidery.frequencies import (
+    MAX_ORDER,
+    SHIPPED,
+    CountedFrequencies,
+    DocumentFrequencies,
+    load_shipped,
+)
+from cidery.statistics import Floats, sum_exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +64,9 @@ class TokenizedReferences:
 
     groups: GroupedCaptions
     tokenizer: Tokenizer
-    frequencies: Literal["references"] | str | DocumentFrequencies = "references"
+    frequencies: Literal["references"] | str | DocumentFrequencies | CountedFrequencies = (
+        "references"
+    )
     images: Sequence[ImageId] | None = None
     """The images' ids, where they are known."""
 
@@ -77,7 +85,9 @@ class TokenizedReferences:
         """How many images there are."""
         return self.groups.image_count
 
-    def weighted_by(self, frequencies: str | DocumentFrequencies) -> TokenizedReferences:
+    def weighted_by(
+        self, frequencies: str | DocumentFrequencies | CountedFrequencies
+    ) -> TokenizedReferences:
         """Return the same captions with other document frequencies."""
         return replace(self, frequencies=frequencies)
 
@@ -131,9 +141,11 @@ def find_weights(
 
 
 def find_frequencies(
-    frequencies: str | DocumentFrequencies, stemmer: str | None
+    frequencies: str | DocumentFrequencies | CountedFrequencies, stemmer: str | None
 ) -> DocumentFrequencies:
     """Return the set: a shipped one by name (stemmed as the metric wants), or as given."""
+    if isinstance(frequencies, CountedFrequencies):
+        return frequencies.find(stemmer)
     if isinstance(frequencies, DocumentFrequencies):
         return frequencies
     return load_shipped(frequencies, stemmer)
@@ -217,6 +229,14 @@ class Metric(ABC):
         return False
 
     @property
+    def needs_all_references(self) -> bool:
+        """Whether scores depend on other images' references beyond document frequencies.
+
+        Such a metric cannot score a part of the images by itself, as streams do.
+        """
+        return False
+
+    @property
     def row_key(self) -> Hashable:
         """Metrics with the same key have the same rows: they are measured once."""
         return self
@@ -235,8 +255,8 @@ class Metric(ABC):
             return np.where(count > 0, sums[..., 0] / count, np.nan)
 
     def reduce(self, rows: Floats) -> float:
-        """Return the corpus score."""
-        return float(self.pool(rows.sum(axis=0), np.asarray(float(len(rows)))))
+        """Return the corpus score; it does not depend on the order of the rows."""
+        return float(self.pool(sum_exactly(rows), np.asarray(float(len(rows)))))
 
     @property
     def can_explain(self) -> bool:

@@ -38,7 +38,7 @@ LAYOUT = 1
 """Version of the JSON in a page."""
 LEADS = ("cider-d", "cider-r", "cider")
 """Metrics that a page begins with, and that colour words, if they are among those chosen."""
-SLOW = ("contextual", "spice")
+SLOW = ("claims", "contextual", "spice")
 """Extras of metrics that take too long to explain thousands of captions, unless asked to."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
 

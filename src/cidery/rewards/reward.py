@@ -35,6 +35,7 @@ from cidery.scoring.scorer import (
     FrequenciesLike,
     find_english,
     prepare_metrics,
+    read_frequencies,
     sign_metrics,
     tokenize_references,
     warn_few_images,
@@ -106,11 +107,12 @@ class Reward:
         if end_word is not None:
             cutter = EndingTokenizer.extend(plain, end_word)
         metrics = {label: chosen for label, (chosen, _) in weights.items()}
-        tokenized = tokenize_references(corpus, cutter, frequencies, threads)
+        counted_on = read_frequencies(frequencies)
+        tokenized = tokenize_references(corpus, cutter, counted_on, threads)
         if end_word is not None:
-            _check_end_word(metrics, tokenized.frequencies, end_word)
+            _check_end_word(metrics, counted_on, end_word)
         warn_few_images(metrics, tokenized, stacklevel=2)
-        english = find_english(metrics, tokenized.frequencies)
+        english = find_english(metrics, counted_on)
         warn_of_writing({"references": corpus.references}, plain, english)
         self._prepared = prepare_metrics(metrics, tokenized, Workspace(threads))
         words = None

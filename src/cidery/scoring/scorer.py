@@ -20,7 +20,7 @@ from cidery.captions.corpus import FEW_IMAGES, Corpus
 from cidery.captions.tokenizers import TokenizerLike, get_tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError, UnreliableWarning
-from cidery.frequencies import SHIPPED, DocumentFrequencies
+from cidery.frequencies import SHIPPED, CountedFrequencies, DocumentFrequencies
 from cidery.metrics import FunctionMetric, Metric, is_built_in
 from cidery.metrics.base import (
     GroupedCaptions,
@@ -57,14 +57,16 @@ def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
 def tokenize_references(
     corpus: Corpus,
     tokenizer: TokenizerLike = "ptb",
-    frequencies: FrequenciesLike = "references",
+    frequencies: FrequenciesLike | CountedFrequencies = "references",
     threads: int = 0,
 ) -> TokenizedReferences:
     """Tokenize the references of a corpus, and note what weights are counted on."""
     chosen = get_tokenizer(tokenizer)
+    if not isinstance(frequencies, CountedFrequencies):
+        frequencies = read_frequencies(frequencies)
     captions = chosen(corpus.references, threads)
     groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, read_frequencies(frequencies), corpus.images)
+    return TokenizedReferences(groups, chosen, frequencies, corpus.images)
 
 
 def prepare_metrics(
@@ -99,7 +101,7 @@ class Scorer:
         metrics: Mapping[str, Metric],
         *,
         tokenizer: TokenizerLike = "ptb",
-        frequencies: FrequenciesLike = "references",
+        frequencies: FrequenciesLike | CountedFrequencies = "references",
         threads: int = 0,
     ) -> Scorer:
         """Tokenize the references and make them ready for the metrics."""
@@ -147,7 +149,7 @@ class Scorer:
                 raise SettingError(f"{label} cannot explain its scores; leave it out")
         if not candidates:
             return {label: [] for label in chosen}
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         work = Workspace(self.threads)
         texts = self.references.captions.texts
         offsets = self.references.image_offsets.tolist()
@@ -170,14 +172,15 @@ class Scorer:
     ) -> Sequence[Mapping[str, float]]:
         """Return what pieces of each caption, such as n-grams, earned or cost by one metric."""
         metric = self.metrics[label]
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         prepared = self.prepared[metric.row_key]
         with _no_garbage():
             return metric.credit_pieces(
                 prepared, self.references, tokenized, Workspace(self.threads)
             )
 
-    def _tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
+    def tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
+        """Cut captions as the references are cut; `images[i]` is the index of the image of one."""
         return TokenizedCandidates(
             self.references.tokenizer(candidates, self.threads),
             np.ascontiguousarray(images, np.uint32),
@@ -185,7 +188,7 @@ class Scorer:
 
     def measure(self, candidates: list[str], images: Any) -> dict[str, Floats]:
         """Return each metric's rows; metrics with the same row key share one array."""
-        tokenized = self._tokenize(candidates, images)
+        tokenized = self.tokenize(candidates, images)
         work = Workspace(self.threads)
         measured = {key: p.measure(tokenized, work) for key, p in self.prepared.items()}
         return {label: measured[m.row_key] for label, m in self.metrics.items()}
@@ -211,8 +214,11 @@ def warn_few_images(
 ) -> None:
     """Warn where weights are counted on too few images; `stacklevel` as for `warnings.warn`."""
     count = references.image_count
+    counted = references.frequencies == "references"
+    if isinstance(references.frequencies, CountedFrequencies):
+        count, counted = references.frequencies.image_count, True
     weighed = any(metric.uses_frequencies for metric in metrics.values())
-    if references.frequencies != "references" or not weighed or count >= FEW_IMAGES:
+    if not counted or not weighed or count >= FEW_IMAGES:
         return
     what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
     shipped = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
@@ -268,7 +274,9 @@ def sign(
         settings["language"] = references.tokenizer.language
     settings["tokenizer"] = references.tokenizer.id
     if metric.uses_frequencies:
-        if references.frequencies == "references":
+        if isinstance(references.frequencies, CountedFrequencies):
+            settings["frequencies"] = f"references-{references.frequencies.image_count}"
+        elif references.frequencies == "references":
             settings["frequencies"] = f"references-{references.image_count}"
         else:
             found = find_frequencies(references.frequencies, metric.stems)

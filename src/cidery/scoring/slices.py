@@ -21,7 +21,7 @@ from cidery.errors import SettingError, SliceWarning, UnreliableWarning
 from cidery.metrics.base import TokenizedReferences
 from cidery.scoring.scorer import Scorer, sign_metrics
 from cidery.scoring.tables import Resampling, ScoreTable
-from cidery.statistics import RESAMPLES, Interval
+from cidery.statistics import RESAMPLES, Interval, sum_exactly
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def take_slice(
         ids=[table.ids[row] for row in chosen.tolist()],
         image_count=len(places),
         corpus={
-            label: float(source.pool(source.rows.sum(axis=0)))
+            label: float(source.pool(sum_exactly(source.rows)))
             for label, source in resampling.items()
         },
         each={label: values[chosen] for label, values in table.each.items()},

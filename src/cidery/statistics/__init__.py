@@ -9,6 +9,8 @@ from cidery.statistics.correlation import (
     pool_share,
     williams_test,
 )
+from cidery.statistics.exact import ExactSums, sum_exactly
+from cidery.statistics.length import LengthControl
 from cidery.statistics.planning import forecast_answers, order_evenly, plan_images
 from cidery.statistics.prediction_powered import (
     Estimate,
@@ -42,8 +44,10 @@ __all__ = [
     "Calibration",
     "Correlation",
     "Estimate",
+    "ExactSums",
     "Floats",
     "Interval",
+    "LengthControl",
     "PairedTest",
     "PairsWithin",
     "Pool",
@@ -65,5 +69,6 @@ __all__ = [
     "pool_share",
     "rank_metrics",
     "sum_by_group",
+    "sum_exactly",
     "williams_test",
 ]

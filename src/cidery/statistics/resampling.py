@@ -14,6 +14,7 @@ import numpy as np
 
 from cidery._native import permute_sums, resample_sums
 from cidery.errors import SettingError
+from cidery.statistics.exact import sum_exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,7 +146,7 @@ def bootstrap_interval(
     check_sampling(confidence, resamples)
     samples = pool(draw_sums(rows, resamples, seed) if sums is None else sums)
     low, high = find_bounds(samples, confidence)
-    return Interval(float(pool(rows.sum(axis=0))), low, high, confidence)
+    return Interval(float(pool(sum_exactly(rows))), low, high, confidence)
 
 
 def paired_test(
@@ -173,7 +174,7 @@ def paired_test(
     """
     check_sampling(confidence, resamples)
     _check_seed(seed)
-    difference = float(pool(first.sum(axis=0)) - pool(second.sum(axis=0)))
+    difference = float(pool(sum_exactly(first)) - pool(sum_exactly(second)))
     drawn = sums or tuple(resample_sums(rows, resamples, seed) for rows in (first, second))
     samples = pool(drawn[0]) - pool(drawn[1])
     low, high = find_bounds(samples, confidence)

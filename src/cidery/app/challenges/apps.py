@@ -1,6 +1,7 @@
 """Names this app `challenges` and introduces it on the first page."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class ChallengesConfig(AppConfig):
@@ -8,8 +9,8 @@ class ChallengesConfig(AppConfig):
 
     name = "cidery.app.challenges"
     label = "challenges"
-    heading = "Challenges"
-    summary = (
+    heading = gettext_lazy("Challenges")
+    summary = gettext_lazy(
         "Submit captions, have them scored against hidden references, and see where you stand."
     )
     start = "challenges"

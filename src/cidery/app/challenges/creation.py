@@ -25,6 +25,7 @@ from cidery.app.challenges.models import (
 )
 from cidery.app.challenges.phases import FEWEST_IMAGES, find_sharing
 from cidery.app.challenges.scorers import build_scorer
+from cidery.app.web.translation import translate as _
 from cidery.captions.corpus import Corpus, ImageId
 from cidery.captions.slices import Slices, slice_images
 from cidery.captions.writing import warn_of_writing
@@ -67,7 +68,9 @@ def create_challenge(
                 captions = [list(references[image]) for image in images]
                 challenge.reference_sets.create(name=name, packed_references=pack_json(captions))
     except IntegrityError:
-        raise InputError(f"there is a challenge {fields['slug']!r} already") from None
+        raise InputError(
+            _("there is a challenge {slug!r} already").format(slug=fields["slug"])
+        ) from None
     return challenge
 
 
@@ -77,32 +80,39 @@ def _slice(named: NamedSlices, references: ReferencesByImage, scorer: Scorer) ->
     found = slice_images(named.by, corpus.images, described, named.name)
     if len(found.members) > MOST_SLICES:
         raise InputError(
-            f"{named.name}: a challenge may have {MOST_SLICES} slices, not {len(found.members)}"
+            _("{source}: a challenge may have {most} slices, not {count}").format(
+                source=named.name, most=MOST_SLICES, count=len(found.members)
+            )
         )
     for name, places in found.members.items():
         if len(places) < FEWEST_IMAGES:
             raise InputError(
-                f"{named.name}: the slice {name!r} has {len(places)} of the {FEWEST_IMAGES} images "
-                "that it needs, so that no score tells of single images"
+                _(
+                    "{source}: the slice {name!r} has {count} of the {fewest} images that it "
+                    "needs, so that no score tells of single images"
+                ).format(source=named.name, name=name, count=len(places), fewest=FEWEST_IMAGES)
             )
         if len(name) > LONGEST_SLICE:
             raise InputError(
-                f"{named.name}: the name of a slice has more than {LONGEST_SLICE} "
-                f"characters: {name[:LONGEST_SLICE]}…"
+                _(
+                    "{source}: the name of a slice has more than {longest} characters: {name}…"
+                ).format(source=named.name, longest=LONGEST_SLICE, name=name[:LONGEST_SLICE])
             )
     return found
 
 
 def _common_images(reference_sets: Mapping[str, ReferencesByImage]) -> list[ImageId]:
     if not reference_sets:
-        raise InputError("a challenge needs at least one set of references")
+        raise InputError(_("a challenge needs at least one set of references"))
     (first, images), *others = ((name, list(found)) for name, found in reference_sets.items())
     for name, found in others:
         if set(found) != set(images):
             odd = sorted(map(str, set(found) ^ set(images)))[:3]
             raise InputError(
-                f"the sets {first!r} and {name!r} must describe the same images; "
-                f"only one of them has {', '.join(odd)}"
+                _(
+                    "the sets {first!r} and {name!r} must describe the same images; only one of "
+                    "them has {images}"
+                ).format(first=first, name=name, images=", ".join(odd))
             )
     return images
 
@@ -125,14 +135,18 @@ def add_phase(
             main.save(update_fields=["phase"])
         names = list(main.family.values_list("phase", flat=True))
         if fields["phase"] in names:
-            raise InputError(f"there is a phase {fields['phase']!r} already")
+            raise InputError(_("there is a phase {phase!r} already").format(phase=fields["phase"]))
         if len(names) >= MOST_PHASES:
-            raise InputError(f"a challenge may have {MOST_PHASES} phases")
+            raise InputError(_("a challenge may have {most} phases").format(most=MOST_PHASES))
         kept = ("metrics", "language", "frequencies")
         given = {**{name: getattr(main, name) for name in kept}, **fields}
         given |= {"slug": f"{main.slug}-{fields['phase']}", "title": main.title}
         if len(given["slug"]) > LONGEST_SLUG:
-            raise InputError(f"the address {given['slug']} is too long: choose a shorter phase")
+            raise InputError(
+                _("the address {slug} is too long: choose a shorter phase").format(
+                    slug=given["slug"]
+                )
+            )
         return create_challenge(given, reference_sets, named, main)
 
 
@@ -145,7 +159,9 @@ def create_from_definitions(definitions: Sequence[Definition], where: str) -> li
     """Make a challenge and its phases: all of them, or nothing."""
     first, *others = definitions
     if others and not all(one.fields.get("phase") for one in definitions):
-        raise FormatError(f'{where}: every one of the phases needs a name, "phase": "dev"')
+        raise FormatError(
+            _('{where}: every one of the phases needs a name, "phase": "dev"').format(where=where)
+        )
     with transaction.atomic():
         fields = _check(ChallengeForm(data=first.fields), first.fields, where)
         made = [create_challenge(fields, first.reference_sets, first.slices)]
@@ -160,7 +176,9 @@ def add_phase_from_file(challenge: Challenge, path: Path) -> Challenge:
     """Add a phase to a challenge, from a JSON or TOML file."""
     definitions = read_challenge(path)
     if len(definitions) > 1:
-        raise FormatError(f"{path}: give one phase at a time, without a list of phases")
+        raise FormatError(
+            _("{path}: give one phase at a time, without a list of phases").format(path=path)
+        )
     fields = _check(PhaseForm(data=definitions[0].fields), definitions[0].fields, str(path))
     return add_phase(challenge, fields, definitions[0].reference_sets, definitions[0].slices)
 
@@ -175,7 +193,9 @@ def _check(form: SettingsForm, content: Mapping[str, Any], where: str) -> dict[s
     unknown = sorted(set(content) - set(form.fields))
     if unknown:
         raise FormatError(
-            f"{where}: unknown {', '.join(unknown)}; there are {', '.join(form.fields)}, slices"
+            _("{where}: unknown {unknown}; there are {known}, slices").format(
+                where=where, unknown=", ".join(unknown), known=", ".join(form.fields)
+            )
         )
     found: dict[str, Any] = form.validated_data
     return found

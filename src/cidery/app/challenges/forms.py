@@ -6,12 +6,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from cidery.app.challenges.models import LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
+from cidery.app.challenges.wording import GROUPS, LABELS
 from cidery.app.web.models import NAME_LENGTH
 from cidery.app.web.names import check_printable
+from cidery.app.web.pages import GroupedForm
+from cidery.app.web.translation import translate as _
 from cidery.captions.languages import get_language
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
@@ -21,7 +26,9 @@ OF_MAIN = ("slug", "title", "entry", "probes_shown")
 """Fields of a phase that are those of its main challenge."""
 LOCAL_TIME = "%Y-%m-%dT%H:%M"
 """As browsers want it in a field; all times are UTC."""
-SET_NAME = RegexValidator(r"\A[-\w]{1,30}\Z", "A name has letters, digits, - and _ only.")
+SET_NAME = RegexValidator(
+    r"\A[-\w]{1,30}\Z", gettext_lazy("A name has letters, digits, - and _ only.")
+)
 
 
 class MetricNames(serializers.CharField):
@@ -61,14 +68,23 @@ class LanguageCode(serializers.CharField):
             raise serializers.ValidationError(str(error)) from None
 
 
-class SettingsForm(serializers.ModelSerializer[Challenge]):
+class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
     """What the owner may change while a challenge runs."""
 
+    groups = GROUPS
+    labels = LABELS
+
     opens = serializers.DateTimeField(
-        required=False, allow_null=True, format=LOCAL_TIME, help_text="UTC; empty: at once."
+        required=False,
+        allow_null=True,
+        format=LOCAL_TIME,
+        help_text=gettext_lazy("UTC; empty: at once."),
     )
     closes = serializers.DateTimeField(
-        required=False, allow_null=True, format=LOCAL_TIME, help_text="UTC; empty: never."
+        required=False,
+        allow_null=True,
+        format=LOCAL_TIME,
+        help_text=gettext_lazy("UTC; empty: never."),
     )
 
     class Meta:
@@ -82,39 +98,50 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
         )
         extra_kwargs: Mapping[str, Any] = {  # as REST framework has it
             "description": {
-                "help_text": "Markdown: paragraphs, lists, **bold**, [links](https://…), tables.",
+                "help_text": gettext_lazy(
+                    "Markdown: paragraphs, lists, **bold**, [links](https://…), tables."
+                ),
                 "style": {"base_template": "textarea.html"},
             },
             "per_day": {
-                "label": "Submissions per team and day",
+                "label": gettext_lazy("Submissions per team and day"),
                 "initial": 5,
                 "min_value": 1,
                 "max_value": 10**6,
             },
             "in_all": {
-                "label": "Submissions per team in all",
+                "label": gettext_lazy("Submissions per team in all"),
                 "initial": 50,
                 "min_value": 1,
                 "max_value": 10**6,
             },
-            "entry": {"label": "Who may submit", "initial": "approved"},
-            "leaderboard_open": {"label": "Everyone sees the leaderboard", "initial": True},
-            "scores_hidden": {"label": "Teams see no scores until the challenge closes"},
+            "entry": {"label": gettext_lazy("Who may submit"), "initial": "approved"},
+            "leaderboard_open": {
+                "label": gettext_lazy("Everyone sees the leaderboard"),
+                "initial": True,
+            },
+            "scores_hidden": {
+                "label": gettext_lazy("Teams see no scores until the challenge closes")
+            },
             "exact_scores": {
-                "label": "Teams see all digits of scores",
-                "help_text": "Otherwise those that are significant for so many images.",
+                "label": gettext_lazy("Teams see all digits of scores"),
+                "help_text": gettext_lazy(
+                    "Otherwise those that are significant for so many images."
+                ),
             },
             "probes_shown": {
-                "label": "Probes whose scores are shown, of all teams together",
+                "label": gettext_lazy("Probes whose scores are shown, of all teams together"),
                 "initial": 2,
                 "max_value": 10**6,
-                "help_text": "Submissions that differ from another one on few images, or score "
-                "nothing on most. The scores of further ones wait for you.",
+                "help_text": gettext_lazy(
+                    "Submissions that differ from another one on few images, or score "
+                    "nothing on most. The scores of further ones wait for you."
+                ),
             },
-            "image_scores_open": {"label": "Teams see the scores of single images"},
+            "image_scores_open": {"label": gettext_lazy("Teams see the scores of single images")},
             "phase": {
-                "label": "Name of this phase",
-                "help_text": "Such as dev, where the challenge has several phases.",
+                "label": gettext_lazy("Name of this phase"),
+                "help_text": gettext_lazy("Such as dev, where the challenge has several phases."),
             },
         }
 
@@ -131,9 +158,11 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
         if isinstance(self.instance, Challenge):
             others = self.instance.family.exclude(pk=self.instance.pk)
             if not value and others.exists():
-                raise serializers.ValidationError("A challenge with phases needs a name for this.")
+                raise serializers.ValidationError(
+                    _("A challenge with phases needs a name for this.")
+                )
             if value and others.filter(phase=value).exists():
-                raise serializers.ValidationError("There is another phase of this name.")
+                raise serializers.ValidationError(_("There is another phase of this name."))
         return value
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -142,7 +171,7 @@ class SettingsForm(serializers.ModelSerializer[Challenge]):
             attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
         )
         if opens is not None and closes is not None and closes <= opens:
-            raise serializers.ValidationError({"closes": ["It must close after it opens."]})
+            raise serializers.ValidationError({"closes": [_("It must close after it opens.")]})
         return attrs
 
 
@@ -152,19 +181,23 @@ class ChallengeForm(SettingsForm):
     metrics = MetricNames(
         initial="cider-d bleu-4 rouge-l",
         max_length=500,
-        help_text="Names separated by spaces; the first one ranks the leaderboard.",
+        help_text=gettext_lazy("Names separated by spaces; the first one ranks the leaderboard."),
     )
     language = LanguageCode(
         required=False,
         allow_blank=True,
         default="",
-        help_text="The captions' language, such as zh or de, by which they are cut into words. "
-        "Empty: English.",
+        help_text=gettext_lazy(
+            "The captions' language, such as zh or de, by which they are cut into words. "
+            "Empty: English."
+        ),
     )
     frequencies = serializers.ChoiceField(
         choices=("references", *SHIPPED),
         default="references",
-        help_text="Document frequencies for CIDEr's weights: of the references, or a shipped set.",
+        help_text=gettext_lazy(
+            "Document frequencies for CIDEr's weights: of the references, or a shipped set."
+        ),
     )
 
     class Meta(SettingsForm.Meta):
@@ -179,12 +212,12 @@ class PhaseForm(SettingsForm):
     metrics = MetricNames(
         required=False,
         max_length=500,
-        help_text="Empty: those of the challenge.",
+        help_text=gettext_lazy("Empty: those of the challenge."),
     )
     frequencies = serializers.ChoiceField(
         choices=("references", *SHIPPED),
         required=False,
-        help_text="Empty: those of the challenge.",
+        help_text=gettext_lazy("Empty: those of the challenge."),
     )
 
     class Meta(SettingsForm.Meta):
@@ -198,10 +231,10 @@ class PhaseForm(SettingsForm):
         extra_kwargs: Mapping[str, Any] = {
             **SettingsForm.Meta.extra_kwargs,
             "phase": {
-                "label": "Name of the phase",
+                "label": gettext_lazy("Name of the phase"),
                 "required": True,
                 "allow_blank": False,
-                "help_text": "Such as test: the end of its address.",
+                "help_text": gettext_lazy("Such as test: the end of its address."),
             },
         }
 
@@ -209,18 +242,17 @@ class PhaseForm(SettingsForm):
 class ReferencesForm(serializers.Serializer[Any]):
     """One or two files of references, and slices."""
 
-    references = serializers.FileField(help_text="In any format that cidery reads.")
+    references = serializers.FileField(help_text=gettext_lazy("In any format that cidery reads."))
     references_name = serializers.CharField(
-        label="Name of these references",
         initial="references",
         default="references",
         validators=[SET_NAME],
     )
     more_references = serializers.FileField(
-        required=False, help_text="A second set for the same images, for example forty for each."
+        required=False,
+        help_text=gettext_lazy("A second set for the same images, for example forty for each."),
     )
     more_references_name = serializers.CharField(
-        label="Name of the other references",
         required=False,
         allow_blank=True,
         validators=[SET_NAME],
@@ -230,11 +262,14 @@ class ReferencesForm(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         max_length=200,
-        help_text="Groups of images to score apart too: a field of the references' file such as "
-        "domain, length, length:8,12, or a column of the file below. Empty: none.",
+        help_text=gettext_lazy(
+            "Groups of images to score apart too: a field of the references' file such as "
+            "domain, length, length:8,12, or a column of the file below. Empty: none."
+        ),
     )
     slices_file = serializers.FileField(
-        required=False, help_text="Slices by image, if they are not in the references' file."
+        required=False,
+        help_text=gettext_lazy("Slices by image, if they are not in the references' file."),
     )
 
 
@@ -266,20 +301,29 @@ class SubmissionForm(serializers.Serializer[Any]):
     """A file of results."""
 
     title = serializers.CharField(
+        label=gettext_lazy("Title"),
         max_length=120,
         validators=[check_printable],
-        help_text="What distinguishes it from your other submissions.",
+        help_text=gettext_lazy("What distinguishes it from your other submissions."),
     )
     file = serializers.FileField(
+        label=gettext_lazy("File"),
         max_length=200,
-        help_text="COCO results, [{image_id, caption}, …]: JSON, or one JSON file in .gz or .zip, "
-        f"up to {LARGEST_UPLOAD // MEGABYTE} MB.",
+        help_text=format_lazy(
+            gettext_lazy(
+                "COCO results, [{{image_id, caption}}, …]: JSON, or one JSON file in .gz or .zip, "
+                "up to {largest} MB."
+            ),
+            largest=LARGEST_UPLOAD // MEGABYTE,
+        ),
         style={"accept": ".json,.gz,.zip"},
     )
     private = serializers.BooleanField(
         default=False,
-        label="Private",
-        help_text="Your team and the organisers see it; it is not on the leaderboard.",
+        label=gettext_lazy("Private"),
+        help_text=gettext_lazy(
+            "Your team and the organisers see it; it is not on the leaderboard."
+        ),
     )
 
 
@@ -287,62 +331,72 @@ class StandingForm(serializers.Serializer[Any]):
     """What becomes of a submission."""
 
     action = serializers.ChoiceField(
+        label=gettext_lazy("Action"),
         choices=[
-            ("choose", "rank this one"),
-            ("best", "rank my team's best one"),
-            ("hide", "keep it private, off the leaderboard"),
-            ("publish", "make it public again"),
-            ("withdraw", "withdraw it for good"),
-        ]
+            ("choose", gettext_lazy("rank this one")),
+            ("best", gettext_lazy("rank my team's best one")),
+            ("hide", gettext_lazy("keep it private, off the leaderboard")),
+            ("publish", gettext_lazy("make it public again")),
+            ("withdraw", gettext_lazy("withdraw it for good")),
+        ],
     )
 
 
 class AnnouncementForm(serializers.Serializer[Any]):
     """News."""
 
-    title = serializers.CharField(max_length=120, validators=[check_printable])
+    title = serializers.CharField(
+        label=gettext_lazy("Title"), max_length=120, validators=[check_printable]
+    )
     text = serializers.CharField(
+        label=gettext_lazy("Text"),
         max_length=20_000,
         required=False,
         allow_blank=True,
         default="",
-        help_text="Markdown.",
+        help_text=gettext_lazy("Markdown."),
         style={"base_template": "textarea.html"},
     )
     mail = serializers.BooleanField(
         default=False,
-        label="Mail it to the teams that take part",
-        help_text="To contacts that are e-mail addresses.",
+        label=gettext_lazy("Mail it to the teams that take part"),
+        help_text=gettext_lazy("To contacts that are e-mail addresses."),
     )
 
 
 class FileForm(serializers.Serializer[Any]):
     """A file for teams."""
 
-    file = serializers.FileField(max_length=120, help_text="Up to 50 MB.")
+    file = serializers.FileField(
+        label=gettext_lazy("File"), max_length=120, help_text=gettext_lazy("Up to 50 MB.")
+    )
     name = serializers.CharField(
+        label=gettext_lazy("Name"),
         max_length=120,
         required=False,
         allow_blank=True,
         default="",
         validators=[check_printable],
-        help_text="Empty: the file's own.",
+        help_text=gettext_lazy("Empty: the file's own."),
     )
     about = serializers.CharField(
+        label=gettext_lazy("Description"),
         max_length=300,
         required=False,
         allow_blank=True,
         default="",
         validators=[check_printable],
-        help_text="What it is, in a line.",
+        help_text=gettext_lazy("What it is, in a line."),
     )
-    for_teams = serializers.BooleanField(default=False, label="Only for teams that may submit")
+    for_teams = serializers.BooleanField(
+        default=False, label=gettext_lazy("Only for teams that may submit")
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse names that are paths or steer a terminal."""
         name = attrs["name"] or attrs["file"].name
         if "/" in name or "\\" in name or not name.isprintable():
-            raise serializers.ValidationError({"name": ["A name has no / and is printable."]})
+            raise serializers.ValidationError({"name": [_("A name has no / and is printable.")]})
         return attrs
 
 
@@ -362,16 +416,27 @@ class TeamChange(serializers.Serializer[Any]):
 class TeamDecision(serializers.Serializer[Any]):
     """Which team may submit."""
 
-    team = serializers.CharField(max_length=NAME_LENGTH, label="Team name")
+    team = serializers.CharField(max_length=NAME_LENGTH, label=gettext_lazy("Team name"))
     action = serializers.ChoiceField(
-        choices=[("approve", "approve or invite"), ("refuse", "refuse")], default="approve"
+        label=gettext_lazy("Action"),
+        choices=[
+            ("approve", gettext_lazy("approve or invite")),
+            ("refuse", gettext_lazy("refuse")),
+        ],
+        default="approve",
     )
 
 
 class ProbeDecision(serializers.Serializer[Any]):
     """What becomes of the scores of a submission that looks like a probe."""
 
-    action = serializers.ChoiceField(choices=("release", "keep"))
+    action = serializers.ChoiceField(
+        label=gettext_lazy("Action"),
+        choices=[
+            ("release", gettext_lazy("show its scores")),
+            ("keep", gettext_lazy("keep them hidden")),
+        ],
+    )
 
 
 class LeaderboardQuery(serializers.Serializer[Any]):
@@ -418,5 +483,5 @@ class ComparisonQuery(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Want both or none, and two different ones."""
         if len(attrs) == 1 or attrs.get("first", 1) == attrs.get("second", 2):
-            raise serializers.ValidationError("Choose two different submissions.")
+            raise serializers.ValidationError(_("Choose two different submissions."))
         return attrs

@@ -14,6 +14,7 @@ from cidery.app.challenges.scoring import count_change
 from cidery.app.challenges.tasks import mail_decision, queue_scoring
 from cidery.app.web.models import Account
 from cidery.app.web.names import normalize_name
+from cidery.app.web.translation import translate as _
 from cidery.errors import SettingError
 
 
@@ -55,10 +56,10 @@ def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:
     """Let a team submit to a challenge, whether it has asked or not, or refuse it."""
     team = Account.objects.filter(name__iexact=normalize_name(name)).first()
     if team is None:
-        raise SettingError(f"there is no team {name!r}; it must sign up first")
+        raise SettingError(_("there is no team {name!r}; it must sign up first").format(name=name))
     state = Participation.State.APPROVED if approve else Participation.State.REFUSED
     before = challenge.main.teams.filter(team=team, state=state).exists()
-    made, _ = Participation.objects.update_or_create(
+    made, _is_new = Participation.objects.update_or_create(
         challenge=challenge.main, team=team, defaults={"state": state}
     )
     if not before:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from cidery.app.challenges.models import Membership, TeamInvite
 from cidery.app.web.models import Account
+from cidery.app.web.translation import translate as _
 from cidery.errors import InputError
 
 MOST_MEMBERS = 30
@@ -26,10 +27,14 @@ def make_invite(team: Account) -> str:
         InputError: an account that has joined another team, or an owner's, has no team of its own.
     """
     if team.is_owner or hasattr(team, "membership"):
-        raise InputError("Only the account that made a team invites people to it.")
+        raise InputError(_("Only the account that made a team invites people to it."))
     waiting = team.invites.filter(expires__gt=timezone.now()).count()
     if waiting >= MOST_INVITES or team.members.count() >= MOST_MEMBERS:
-        raise InputError(f"A team has at most {MOST_MEMBERS} members and {MOST_INVITES} invites.")
+        raise InputError(
+            _("A team has at most {most_members} members and {most_invites} invites.").format(
+                most_members=MOST_MEMBERS, most_invites=MOST_INVITES
+            )
+        )
     key = secrets.token_urlsafe(24)
     team.invites.create(digest=_digest(key), expires=timezone.now() + LIFE)
     return key
@@ -52,9 +57,9 @@ def join_team(account: Account, invite: TeamInvite) -> Membership:
         InputError: why it cannot.
     """
     if account.is_owner:
-        raise InputError("The owner of the installation joins no team.")
+        raise InputError(_("The owner of the installation joins no team."))
     if account == invite.team:
-        raise InputError("This is your own team; the link is for others.")
+        raise InputError(_("This is your own team; the link is for others."))
     with transaction.atomic():
         # Both, in one order: of two that join each other at once, one is refused.
         numbers = (account.pk, invite.team_id)
@@ -62,15 +67,21 @@ def join_team(account: Account, invite: TeamInvite) -> Membership:
         found = {one.pk: one for one in locked}
         account, team = found[account.pk], found[invite.team_id]
         if hasattr(account, "membership"):
-            raise InputError(f"You are in the team {account.membership.team.name}; leave it first.")
+            raise InputError(
+                _("You are in the team {name}; leave it first.").format(
+                    name=account.membership.team.name
+                )
+            )
         if account.members.exists():
-            raise InputError("Your own team has members; who has a team cannot join another.")
+            raise InputError(_("Your own team has members; who has a team cannot join another."))
         if hasattr(team, "membership"):
-            raise InputError("This team has joined another one.")
+            raise InputError(_("This team has joined another one."))
         if team.members.count() >= MOST_MEMBERS:
-            raise InputError(f"The team has {MOST_MEMBERS} members already.")
+            raise InputError(
+                _("The team has {most_members} members already.").format(most_members=MOST_MEMBERS)
+            )
         if not TeamInvite.objects.filter(pk=invite.pk).delete()[0]:
-            raise InputError("The link has been used.")
+            raise InputError(_("The link has been used."))
         account.invites.all().delete()
         return Membership.objects.create(team=team, account=account)
 
@@ -79,5 +90,5 @@ def find_member(team: Account, name: str) -> Membership:
     """Return a member of a team by name."""
     found = team.members.filter(account__name=name).first()
     if found is None:
-        raise InputError(f"There is no member {name!r}.")
+        raise InputError(_("There is no member {name!r}.").format(name=name))
     return found

@@ -18,6 +18,7 @@ from django.db import models
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from cidery.app.challenges.precision import EXACT, Precision
 from cidery.captions.slices import Slices
@@ -101,15 +102,15 @@ class Challenge(models.Model):
     class Visibility(models.TextChoices):
         """Who finds a challenge."""
 
-        PUBLIC = "public", "Public: listed for everyone"
-        UNLISTED = "unlisted", "Unlisted: for those who know the address"
-        HIDDEN = "hidden", "Hidden: for the owner alone"
+        PUBLIC = "public", gettext_lazy("Public: listed for everyone")
+        UNLISTED = "unlisted", gettext_lazy("Unlisted: for those who know the address")
+        HIDDEN = "hidden", gettext_lazy("Hidden: for the owner alone")
 
     class Entry(models.TextChoices):
         """Who may submit."""
 
-        APPROVED = "approved", "Teams that the owner has approved or invited"
-        OPEN = "open", "Every team"
+        APPROVED = "approved", gettext_lazy("Teams that the owner has approved or invited")
+        OPEN = "open", gettext_lazy("Every team")
 
     slug = models.SlugField(max_length=LONGEST_SLUG, unique=True)
     title = models.CharField(max_length=120)

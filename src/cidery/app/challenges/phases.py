@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.app.challenges.models import Challenge
+from cidery.app.web.translation import translate as _
 from cidery.captions.corpus import ImageId
 from cidery.errors import InputError
 
@@ -53,14 +54,17 @@ def _share(ours: Mapping[str, set[str]], other: Challenge) -> bool:
         return False
     name = other.phase or other.slug
     for count, what in (
-        (len(shared), "are in both"),
-        (len(ours.keys() - shared), "are in the new phase alone"),
-        (len(theirs.keys() - shared), f"are in {name!r} alone"),
+        (len(shared), _("are in both")),
+        (len(ours.keys() - shared), _("are in the new phase alone")),
+        (len(theirs.keys() - shared), _("are in {name!r} alone").format(name=name)),
     ):
         if 0 < count < FEWEST_IMAGES:
             raise InputError(
-                f"the new phase and {name!r} share references: {count} images {what}. There must "
-                f"be none or at least {FEWEST_IMAGES}, so that no two scores tell of single images"
+                _(
+                    "the new phase and {name!r} share references: {count} images {what}. There "
+                    "must be none or at least {fewest}, so that no two scores tell of "
+                    "single images"
+                ).format(name=name, count=count, what=what, fewest=FEWEST_IMAGES)
             )
     return True
 

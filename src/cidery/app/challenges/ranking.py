@@ -12,6 +12,7 @@ from django.db.models import Q
 
 from cidery.app.challenges.models import Challenge, Difference, Score, Submission
 from cidery.app.challenges.precision import EXACT, Precision
+from cidery.app.web.translation import translate as _
 from cidery.errors import SettingError
 from cidery.scoring.comparison import compare_rows
 from cidery.scoring.scorer import pool_counted
@@ -103,7 +104,7 @@ def every_column(challenge: Challenge, metric: str = "") -> list[Column]:
     """Return the columns of all images and of every slice, side by side; of one metric or all."""
     columns = challenge_columns(challenge)
     if metric and metric not in {column.metric for column in columns}:
-        raise SettingError(f"there is no metric {metric!r}")
+        raise SettingError(_("there is no metric {metric!r}").format(metric=metric))
     slices = ["", *list_slices(challenge)]
     chosen = [column for column in columns if metric in ("", column.metric)]
     return [column._replace(slice=slice) for column in chosen for slice in slices]
@@ -139,7 +140,7 @@ def rank(
         account: who looks.
     """
     if slice and slice not in list_slices(challenge):
-        raise SettingError(f"there is no slice {slice!r}")
+        raise SettingError(_("there is no slice {slice!r}").format(slice=slice))
     ranking, *others = challenge_columns(challenge, slice)
     columns = list(columns or (ranking, *others))
     precisions = {
@@ -149,7 +150,7 @@ def rank(
     board = Leaderboard(columns, ranking, descending, slice, precisions)
     keys = {board.key(column): column for column in (*columns, ranking)}
     if sort and sort not in keys:
-        raise SettingError(f"there is no column {sort!r} to sort by")
+        raise SettingError(_("there is no column {sort!r} to sort by").format(sort=sort))
     chosen = keys[sort] if sort else ranking
     table = _read_scores(find_best(challenge), precisions)
     if not table:

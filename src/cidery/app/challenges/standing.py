@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from cidery.app.challenges.models import Submission
 from cidery.app.challenges.scoring import count_change
 from cidery.app.web.models import Account
+from cidery.app.web.translation import translate as _
 from cidery.errors import InputError
 
 STANDINGS = {
-    "choose": "It is the one that is ranked.",
-    "best": "The best of your team's submissions is ranked.",
-    "hide": "It is private: not on the leaderboard.",
-    "publish": "It is no longer private.",
-    "withdraw": "It is withdrawn.",
+    "choose": gettext_lazy("It is the one that is ranked."),
+    "best": gettext_lazy("The best of your team's submissions is ranked."),
+    "hide": gettext_lazy("It is private: not on the leaderboard."),
+    "publish": gettext_lazy("It is no longer private."),
+    "withdraw": gettext_lazy("It is withdrawn."),
 }
 """What can be done, and what is said when it is done."""
 
@@ -32,10 +34,10 @@ def change_standing(submission: Submission, action: str) -> None:
         Account.objects.select_for_update().get(pk=submission.team_id)  # one change at a time
         found = Submission.objects.defer("packed_captions", "packed_prints").get(pk=submission.pk)
         if found.withdrawn:
-            raise InputError("It is withdrawn.")
+            raise InputError(_("It is withdrawn."))
         if action == "choose":
             if found.is_private or found.is_withheld:
-                raise InputError("A submission that is private, or withheld, is not ranked.")
+                raise InputError(_("A submission that is private, or withheld, is not ranked."))
             _forget_choice(found)
             found.is_chosen = True
         elif action == "best":

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from datetime import timezone as zones
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.formats import date_format
 
 from cidery.app.challenges.models import (
     Challenge,
@@ -18,6 +20,7 @@ from cidery.app.challenges.models import (
 from cidery.app.challenges.tasks import queue_scoring
 from cidery.app.challenges.uploads import read_captions
 from cidery.app.web.models import Account
+from cidery.app.web.translation import translate as _
 from cidery.errors import InputError
 
 
@@ -37,7 +40,7 @@ def submit(
         locked = Account.objects.select_for_update().filter(pk__in=sides).order_by("pk")
         account = next(one for one in locked if one.pk == account.pk)
         if team_of(account).pk not in sides:
-            raise InputError("You have joined another team meanwhile; submit again.")
+            raise InputError(_("You have joined another team meanwhile; submit again."))
         _check_limits(account, challenge)
         submission = Submission.objects.create(
             challenge=challenge,
@@ -54,33 +57,54 @@ def submit(
 def _check_limits(account: Account, challenge: Challenge) -> None:
     now = timezone.now()
     if not may_submit(account):
-        raise InputError(f"Your team, {team_of(account).name}, does not let you submit.")
+        raise InputError(
+            _("Your team, {name}, does not let you submit.").format(name=team_of(account).name)
+        )
     if not team_of(account).is_active:
-        raise InputError("Your team is suspended: ask the organisers.")
+        raise InputError(_("Your team is suspended: ask the organisers."))
     if challenge.opens is not None and now < challenge.opens:
-        raise InputError(f"The challenge opens on {challenge.opens:%d %B %Y at %H:%M} UTC.")
+        raise InputError(
+            _("The challenge opens on {when} UTC.").format(when=_write_date(challenge.opens))
+        )
     if challenge.closes is not None and now >= challenge.closes:
-        raise InputError(f"The challenge closed on {challenge.closes:%d %B %Y at %H:%M} UTC.")
+        raise InputError(
+            _("The challenge closed on {when} UTC.").format(when=_write_date(challenge.closes))
+        )
     if not challenge.admits(account):
         raise InputError(
-            "Your team may not submit to this challenge yet: ask the organisers on its page."
+            _("Your team may not submit to this challenge yet: ask the organisers on its page.")
         )
     waiting = Submission.objects.counted(account, challenge.family)
     if waiting.filter(probe=Submission.Probe.WITHHELD).exists():
         raise InputError(
-            "An earlier submission of your team differs from another one on few images, or scores "
-            "nothing on most. The organisers must look at it before you can submit again."
+            _(
+                "An earlier submission of your team differs from another one on few images, or "
+                "scores nothing on most. The organisers must look at it before you can submit "
+                "again."
+            )
         )
     quota = find_quota(account, challenge)
-    shared = f" Submissions to {quota.shared_with} count too." if quota.shared_with else ""
     if not quota.left:
-        raise InputError(f"Your team has used all its {quota.in_all} submissions.{shared}")
+        used = _("Your team has used all its {count} submissions.").format(count=quota.in_all)
+        raise InputError(used + _tell_shared(quota))
     if not quota.left_today:
-        tomorrow = _start_of_day(now) + timedelta(days=1)
-        raise InputError(
-            f"Your team has used its {quota.per_day} submissions of today; "
-            f"the next is possible from {tomorrow:%d %B} 00:00 UTC.{shared}"
-        )
+        tomorrow = _write_date(_start_of_day(now) + timedelta(days=1), "MONTH_DAY_FORMAT")
+        used = _(
+            "Your team has used its {count} submissions of today; the next is possible from "
+            "{day} 00:00 UTC."
+        ).format(count=quota.per_day, day=tomorrow)
+        raise InputError(used + _tell_shared(quota))
+
+
+def _write_date(moment: datetime, format: str = "DATETIME_FORMAT") -> str:
+    return date_format(moment.astimezone(zones.utc), format)
+
+
+def _tell_shared(quota: Quota) -> str:
+    if not quota.shared_with:
+        return ""
+    told = _("Submissions to {phases} count too.").format(phases=quota.shared_with)
+    return f" {told}"
 
 
 @dataclass(frozen=True)
@@ -114,7 +138,7 @@ def find_quota(account: Account, challenge: Challenge) -> Quota:
     for side in sides:
         for limits, times in (
             ([challenge], [when for number, when in side if number == challenge.pk]),
-            (phases, [when for _, when in side]),
+            (phases, [when for _number, when in side]),
         ):
             used = sum(when >= today for when in times)
             left_today = min(left_today, max(one.per_day for one in limits) - used)

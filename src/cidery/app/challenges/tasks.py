@@ -7,6 +7,8 @@ from django.core.cache import cache
 from django.db import transaction
 from django.db.models import F, Q
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import override
 
 from cidery.app.challenges.models import Announcement, Challenge, Participation, Submission
 from cidery.app.challenges.ranking import compare_with_best, find_difference, pair_scores
@@ -82,7 +84,8 @@ def mail_decision(participation: int) -> None:
     """Mail a team that the owner has decided on it."""
     for found in Participation.objects.filter(pk=participation).select_related("challenge", "team"):
         approved = found.state == Participation.State.APPROVED
-        text = "Your team may submit now." if approved else "Your team may not submit."
+        with override(found.team.language or settings.LANGUAGE_CODE):
+            text = _("Your team may submit now.") if approved else _("Your team may not submit.")
         for address in address_of(found.team):
             send(address, found.challenge.title, text, found.challenge.get_absolute_url())
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
+from cidery.app.web.translation import translate as _
 from cidery.captions.corpus import ImageId, Rows
 from cidery.captions.formats import read_candidates
 from cidery.captions.ids import index_ids
@@ -74,7 +75,11 @@ def unpack(content: bytes, largest: int, images: int) -> bytes:
         images: how many there are, for the message.
     """
     if len(content) > LARGEST_UPLOAD:
-        raise InputError(f"The file is larger than {LARGEST_UPLOAD // MEGABYTE} MB.")
+        raise InputError(
+            _("The file is larger than {largest_upload} MB.").format(
+                largest_upload=LARGEST_UPLOAD // MEGABYTE
+            )
+        )
     if content.startswith(_GZIP):
         inner = _unpack_gzip(content, largest)
     elif content.startswith(_ZIP):
@@ -82,11 +87,17 @@ def unpack(content: bytes, largest: int, images: int) -> bytes:
     else:
         inner = content
     if len(inner) > largest:
-        raise InputError(f"Unpacked, the file is too large for captions of {images} images.")
+        raise InputError(
+            _("Unpacked, the file is too large for captions of {images} images.").format(
+                images=images
+            )
+        )
     if inner.startswith(_NESTED):
-        raise InputError("The file holds another archive; pack the JSON only once, as .gz or .zip.")
+        raise InputError(
+            _("The file holds another archive; pack the JSON only once, as .gz or .zip.")
+        )
     if inner.startswith(_TABLES):
-        raise InputError("The file is a table of Parquet or Arrow; send COCO results as JSON.")
+        raise InputError(_("The file is a table of Parquet or Arrow; send COCO results as JSON."))
     return inner
 
 
@@ -97,7 +108,9 @@ def _check_extent(content: bytes, images: int) -> None:
     """
     values = sum(map(content.count, (b"[", b"{", b",")))
     if values > 1000 + MOST_VALUES_PER_IMAGE * images:
-        raise InputError(f"The file holds far more than captions of {images} images.")
+        raise InputError(
+            _("The file holds far more than captions of {images} images.").format(images=images)
+        )
 
 
 def _unpack_gzip(content: bytes, largest: int) -> bytes:
@@ -105,7 +118,7 @@ def _unpack_gzip(content: bytes, largest: int) -> bytes:
         with gzip.open(io.BytesIO(content)) as file:
             return _read_some(file, largest)
     except (OSError, EOFError, zlib.error):
-        raise InputError("The gzip data is damaged or cut short.") from None
+        raise InputError(_("The gzip data is damaged or cut short.")) from None
 
 
 def _unpack_zip(content: bytes, largest: int) -> bytes:
@@ -119,22 +132,26 @@ def _unpack_zip(content: bytes, largest: int) -> bytes:
             ]
             if len(members) != 1:
                 raise InputError(
-                    f"The zip file must hold one JSON file; this one holds {len(members)} files."
+                    _("The zip file must hold one JSON file; this one holds {count} files.").format(
+                        count=len(members)
+                    )
                 )
             # Python's bz2 and LZMA unpack a whole block of input, to any size, before they stop.
             if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise InputError(
-                    "The zip file is packed in an unusual way; pack it as usual (deflate), or as "
-                    ".gz."
+                    _(
+                        "The zip file is packed in an unusual way; pack it as usual (deflate), "
+                        "or as .gz."
+                    )
                 )
             with archive.open(members[0]) as file:
                 return _read_some(file, largest)
     except InputError:
         raise
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError):
-        raise InputError("The zip file is damaged or encrypted.") from None
+        raise InputError(_("The zip file is damaged or encrypted.")) from None
     except (ValueError, LookupError, struct.error):  # names and numbers that are none
-        raise InputError("The zip file is damaged.") from None
+        raise InputError(_("The zip file is damaged.")) from None
 
 
 def _read_some(file: IO[bytes] | gzip.GzipFile, largest: int) -> bytes:
@@ -156,36 +173,50 @@ def _read_rows(content: bytes) -> Rows:
 def _find_repeated(rows: Rows) -> Iterable[str]:
     first: dict[str, int] = {}
     repeated = []
-    for entry, (image, _) in enumerate(rows, start=1):
+    for entry, (image, _caption) in enumerate(rows, start=1):
         if first.setdefault(str(image), entry) != entry:
-            repeated.append(f"{image} (entries {first[str(image)]} and {entry})")
+            told = _("{image} (entries {first} and {second})")
+            repeated.append(told.format(image=image, first=first[str(image)], second=entry))
     if repeated:
-        yield f"There must be one caption per image, but these come again: {_list(repeated)}."
+        told = _("There must be one caption per image, but these come again: {images}.")
+        yield told.format(images=_list(repeated))
 
 
 def _find_unknown(rows: Rows, places: Mapping[ImageId, int]) -> Iterable[str]:
+    told = _("{image} (entry {number})")
     unknown = [
-        f"{image} (entry {n})" for n, (image, _) in enumerate(rows, 1) if image not in places
+        told.format(image=image, number=number)
+        for number, (image, _caption) in enumerate(rows, 1)
+        if image not in places
     ]
     if unknown:
-        yield f"These images are not part of the challenge: {_list(unknown)}."
+        yield _("These images are not part of the challenge: {images}.").format(
+            images=_list(unknown)
+        )
 
 
 def _find_missing(
     rows: Rows, images: Sequence[ImageId], places: Mapping[ImageId, int]
 ) -> Iterable[str]:
-    given = {places.get(image) for image, _ in rows}
+    given = {places.get(image) for image, _caption in rows}
     missing = [str(image) for place, image in enumerate(images) if place not in given]
     if missing:
-        yield f"{len(missing)} of {len(images)} images have no caption: {_list(missing)}."
+        yield _("{missing} of {count} images have no caption: {images}.").format(
+            missing=len(missing), count=len(images), images=_list(missing)
+        )
 
 
 def _find_long(rows: Rows) -> Iterable[str]:
     long = [str(image) for image, caption in rows if len(caption) > LONGEST_CAPTION]
     if long:
-        yield f"Captions may have {LONGEST_CAPTION} characters; these are longer: {_list(long)}."
+        yield _("Captions may have {longest} characters; these are longer: {images}.").format(
+            longest=LONGEST_CAPTION, images=_list(long)
+        )
 
 
 def _list(found: Sequence[str]) -> str:
     more = len(found) - EXAMPLES
-    return ", ".join(found[:EXAMPLES]) + (f" and {more:,} more" if more > 0 else "")
+    listed = ", ".join(found[:EXAMPLES])
+    if more <= 0:
+        return listed
+    return _("{images} and {more} more").format(images=listed, more=f"{more:,}")

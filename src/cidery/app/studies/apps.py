@@ -1,6 +1,7 @@
 """Names this app `studies`."""
 
 from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
 
 
 class StudiesConfig(AppConfig):
@@ -8,8 +9,8 @@ class StudiesConfig(AppConfig):
 
     name = "cidery.app.studies"
     label = "studies"
-    heading = "Studies"
-    summary = (
+    heading = gettext_lazy("Studies")
+    summary = gettext_lazy(
         "Ask people which sentence is closer, better or more diverse, and count their answers."
     )
     start = "studies"

@@ -31,6 +31,7 @@ from cidery.app.studies.queries import (
     give,
     lock_judge,
     mark_answered,
+    read_vote,
 )
 from cidery.app.studies.slots import return_overdue, vacate
 from cidery.errors import CideryError
@@ -96,7 +97,7 @@ def take_answer(
     """
     with transaction.atomic():
         judge = lock_judge(judge_key)
-        if not judge.study.is_open or judge.excluded:
+        if not _may_answer(judge):
             raise RefusedAnswerError(_("The study is closed; this answer came too late."))
         if judge.visit is not None and judge.visit.stopped:
             raise RefusedAnswerError(_("You have stopped; please go on first."))
@@ -107,7 +108,7 @@ def take_answer(
             taken = _pass_on(judge, ticket, choice, comment)
         elif judge.study.is_collection:
             taken = _take_sentence(judge, ticket, answer, comment)
-        elif judge.study.design == Study.Design.RATING:
+        elif judge.study.design == Study.Design.RATING or judge.study.questions:
             mine = judge.assignments.filter(ticket=ticket, state=GIVEN).select_related("item")
             given = mine.first()
             taken = given is not None and mark_answered(
@@ -125,6 +126,14 @@ def take_answer(
         if judge.study.has_rules:
             apply_to_answer(judge, ticket)
         return _get_task(judge)
+
+
+def _may_answer(judge: Judge) -> bool:
+    """Tell whether the study takes this judge's answers; a decided one those of visits begun."""
+    if judge.excluded:
+        return False
+    is_here = judge.visit is not None and judge.visit.finished is None
+    return judge.study.is_open or (judge.study.state == Study.State.DECIDED and is_here)
 
 
 def _was_answered(judge: Judge, ticket: int) -> bool:
@@ -159,19 +168,38 @@ def _read_ratings(
         found = _read_each(study, [str(n) for n in range(1, len(order) + 1)], ratings)
         by_set = {str(order[int(number) - 1]): value for number, value in found.items()}
         return Answer(sum(found.values()) / len(found), by_set)
-    if study.questions:
-        found = _read_each(study, [question["name"] for question in study.questions], ratings)
+    names = [question["name"] for question in study.questions]
+    if study.is_pairwise:
+        votes = {n: _read_part(study, a) for n, a in _find_each(names, ratings).items()}
+        turned = {n: _turn(vote) if given.swapped else vote for n, vote in votes.items()}
+        return Answer(read_vote(votes[names[0]]), turned)
+    if names:
+        found = _read_each(study, names, ratings)
         return Answer(next(iter(found.values())), found)
     return Answer(_read_value(study, answer))
 
 
+def _read_part(study: Study, answer: str) -> float | str:
+    """Return the vote on one of several questions; a tie and neither stay what they are."""
+    return answer if answer in study.part_choices else _read_value(study, answer)
+
+
+def _turn(vote: float | str) -> float | str:
+    """Return a vote as the item has it, where the judge saw the second sentence first."""
+    return vote if isinstance(vote, str) else -vote
+
+
 def _read_each(study: Study, wanted: list[str], ratings: Mapping[str, str]) -> dict[str, float]:
+    return {name: _read_value(study, one) for name, one in _find_each(wanted, ratings).items()}
+
+
+def _find_each(wanted: list[str], ratings: Mapping[str, str]) -> dict[str, str]:
     missing = next((name for name in wanted if name not in ratings), None)
     if missing is not None:
         raise RefusedAnswerError(
             _("Please answer everything: {part} has no answer yet.").format(part=missing)
         )
-    return {name: _read_value(study, ratings[name]) for name in wanted}
+    return {name: ratings[name] for name in wanted}
 
 
 def _read_value(study: Study, answer: str) -> float:
@@ -223,7 +251,7 @@ def undo_answer(judge_key: int) -> Task:
 
 def _find_undoable(judge: Judge) -> QuerySet[Assignment]:
     """Return the answers of this visit that were given since the code, if there was one."""
-    if not judge.study.is_open or judge.excluded:
+    if not _may_answer(judge):
         return Assignment.objects.none()
     decided = [Assignment.Review.ACCEPTED, Assignment.Review.REJECTED]
     found = judge.assignments.filter(state=ANSWERED, visit=judge.visit_id)
@@ -236,7 +264,7 @@ def _get_task(judge: Judge) -> Task:
     in_all, here = count_answered(judge)
     assignment = None
     has_stopped = judge.visit is not None and judge.visit.stopped is not None
-    if judge.study.is_open and not judge.excluded and not has_stopped:
+    if _may_answer(judge) and not has_stopped:
         assignment = find_given(judge) or _give_next(judge, in_all, here)
     if assignment is None and not has_stopped:
         _finish_visit(judge)
@@ -255,20 +283,27 @@ def _find_feedback(judge: Judge) -> str:
     else:
         right = _show_answer(last, last.item.known_answer)
         verdict = _("We would answer {answer}.").format(answer=right)
-    return f"{verdict} {last.item.explanation}".strip()
+    asked = f"{last.study.questions[0]['text']} " if last.study.questions else ""
+    return f"{asked}{verdict} {last.item.explanation}".strip()
 
 
 def _show_answer(assignment: Assignment, value: float) -> str:
     """Return an answer as the judge's buttons show it."""
     if not assignment.study.is_pairwise:
         return write_number(value)
-    letters = "BC" if assignment.study.design == Study.Design.TRIPLET else "AB"
-    return letters[(value > 0) == assignment.swapped]
+    return letters_of(assignment.study)[(value > 0) == assignment.swapped]
+
+
+def letters_of(study: Study) -> str:
+    """Return what judges' pages call the two sentences of a pair; A is a triplet's reference."""
+    if not study.is_pairwise:
+        return ""
+    return "BC" if study.design == Study.Design.TRIPLET else "AB"
 
 
 def _can_undo(judge: Judge, assignment: Assignment | None) -> bool:
     if judge.visit is None or judge.visit.finished is None:
-        return judge.study.is_open and not judge.excluded
+        return _may_answer(judge)
     return assignment is not None and _find_undoable(judge).exists()
 
 
@@ -302,6 +337,8 @@ def _give_next(judge: Judge, in_all: int, here: int) -> Assignment | None:
             return _give_known(judge, lesson)
     if study.items_per_judge and here >= study.items_per_judge:
         return None
+    if not study.is_open and not study.items_per_judge:
+        return None  # the visit would be all that there is, of which no more is needed
     free = find_free(judge)
     if free is None and return_overdue(study):
         free = find_free(judge)

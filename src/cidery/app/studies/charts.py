@@ -7,20 +7,28 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 import numpy as np
+from django.utils.translation import gettext_lazy
 
 from cidery.app.studies.counting import Count
 from cidery.app.studies.models import MOST_STEPS, Study, write_number
 from cidery.app.studies.summaries import Summary
 from cidery.app.web.drawing import ACCENT, FAINT, MUTED, SECOND, new_chart, to_svg
+from cidery.app.web.templatetags.words import written
+from cidery.app.web.translation import translate as _
 
-UNITS = (("days", 86400), ("hours", 3600), ("minutes", 60), ("seconds", 1))
+UNITS = (
+    (gettext_lazy("days since the first answer"), 86400),
+    (gettext_lazy("hours since the first answer"), 3600),
+    (gettext_lazy("minutes since the first answer"), 60),
+    (gettext_lazy("seconds since the first answer"), 1),
+)
 LONGEST_SECONDS = 120
 """Longer times are pauses; they are drawn in the last bar."""
 
 
 def draw_progress(study: Study) -> bytes:
     """Draw how many answers there were by when."""
-    times = sorted(answered for _, answered in Count(study).moments)
+    times = sorted(answered for _given, answered in Count(study).moments)
     with new_chart() as figure:
         axes = figure.add_subplot()
         axes.grid(True)
@@ -31,11 +39,11 @@ def draw_progress(study: Study) -> bytes:
             )
             across = np.asarray([0.0, *seconds]) / length
             axes.plot(across, range(len(times) + 1), color=ACCENT, drawstyle="steps-post")
-            axes.set_xlabel(f"{unit} since the first answer")
+            axes.set_xlabel(str(unit))
         goal = study.item_count * study.judges_each
         axes.axhline(goal, color=FAINT, linestyle="--")
         axes.set_ylim(0, max(goal, len(times)) * 1.08)
-        axes.set_ylabel("answers")
+        axes.set_ylabel(_("answers"))
         return to_svg(figure)
 
 
@@ -47,8 +55,9 @@ def draw_times(study: Study) -> bytes:
         axes.grid(True, axis="y")
         if len(seconds):
             axes.hist(seconds, bins=30, color=ACCENT, rwidth=0.9)
-        axes.set_xlabel(f"seconds for an answer (the last bar: {LONGEST_SECONDS} and more)")
-        axes.set_ylabel("answers")
+        label = _("seconds for an answer (the last bar: {longest} and more)")
+        axes.set_xlabel(label.format(longest=LONGEST_SECONDS))
+        axes.set_ylabel(_("answers"))
         return to_svg(figure)
 
 
@@ -59,10 +68,10 @@ def draw_answers(study: Study) -> bytes:
     if study.is_pairwise:
         winners = count.winners() if count.values else []
         counts = Counter(float(winner.votes) for winner in winners)
-        label, ylabel = "votes for the first minus votes for the second", "pairs"
+        label, ylabel = _("votes for the first minus votes for the second"), _("pairs")
     else:
         counts = Counter(value for values in count.values.values() for value in values)
-        label, ylabel = "rating", "answers"
+        label, ylabel = _("rating"), _("answers")
     with new_chart() as figure:
         axes = figure.add_subplot()
         axes.grid(True, axis="y")
@@ -72,6 +81,8 @@ def draw_answers(study: Study) -> bytes:
         axes.bar(places, [counts[p] for p in places], width=0.8 * gap, color=colours)
         if len(places) <= MOST_STEPS:
             axes.set_xticks(places)
+        if study.questions:
+            axes.set_title(study.questions[0]["name"], fontsize="medium", color=FAINT)
         axes.set_xlabel(label)
         axes.set_ylabel(ylabel)
         return to_svg(figure)
@@ -89,8 +100,8 @@ def draw_judges(study: Study) -> bytes:
         axes.grid(True, axis="y")
         axes.bar(range(len(judges)), [s.answers for s in judges], color=colours)
         axes.set_xticks([])
-        axes.set_xlabel("judges; blue: missed an attention check; grey: excluded")
-        axes.set_ylabel("answers")
+        axes.set_xlabel(_("judges; blue: missed an attention check; grey: excluded"))
+        axes.set_ylabel(_("answers"))
         return to_svg(figure)
 
 
@@ -98,20 +109,28 @@ def describe_charts(study: Study, summary: Summary) -> dict[str, str]:
     """Return what each chart of a study says, for those who do not see it."""
     answered, judges = summary.answered, [one for one in summary.judges if one.answers]
     described = {
-        "progress": f"Answers over time: {answered} of {summary.needed} so far.",
-        "times": "How long answers took: there are none yet.",
-        "judges": "Answers of each judge: there are none yet.",
+        "progress": _("Answers over time: {answered} of {needed} so far.").format(
+            answered=answered, needed=summary.needed
+        ),
+        "times": _("How long answers took: there are none yet."),
+        "judges": _("Answers of each judge: there are none yet."),
     }
     if summary.median_seconds is not None:
-        described["times"] = (
-            f"How long answers took: half of them at most {summary.median_seconds:.1f} seconds."
-        )
+        took = _("How long answers took: half of them at most {seconds} seconds.")
+        seconds = written(f"{summary.median_seconds:.1f}")
+        described["times"] = took.format(seconds=seconds)
     if judges:
         counts = [one.answers for one in judges]
         missed = sum(one.checks_right < one.checks for one in judges)
-        described["judges"] = (
-            f"Answers of each of {len(judges)} judges, from {min(counts)} to {max(counts)}: "
-            f"{missed} missed an attention check, {sum(j.excluded for j in judges)} are excluded."
+        described["judges"] = _(
+            "Answers of each of {count} judges, from {fewest} to {most}: {missed} missed an "
+            "attention check, {excluded} are excluded."
+        ).format(
+            count=len(judges),
+            fewest=min(counts),
+            most=max(counts),
+            missed=missed,
+            excluded=sum(judge.excluded for judge in judges),
         )
     if not study.is_collection:
         described["answers"] = _describe_answers(Count(study))
@@ -120,19 +139,24 @@ def describe_charts(study: Study, summary: Summary) -> dict[str, str]:
 
 def _describe_answers(count: Count) -> str:
     if not count.values:
-        return "What was answered: nothing yet."
+        return _("What was answered: nothing yet.")
     if count.study.is_pairwise:
         found = Counter(one.winner for one in count.winners())
-        return (
-            f"Votes for each pair: the first sentence wins {found['first']}, the second "
-            f"{found['second']}, and {found['tie']} are tied."
-        )
+        return _(
+            "Votes for each pair: the first sentence wins {first}, the second {second}, and {tied} "
+            "are tied."
+        ).format(first=found["first"], second=found["second"], tied=found["tie"])
     ratings = [value for values in count.values.values() for value in values]
-    (most, times), *_ = Counter(ratings).most_common(1)
-    return (
-        f"How often each rating was given, from {write_number(min(ratings))} to "
-        f"{write_number(max(ratings))}: {write_number(most)} most often, {times} times; "
-        f"the mean is {np.mean(ratings):.2f}."
+    ((most, times),) = Counter(ratings).most_common(1)
+    return _(
+        "How often each rating was given, from {lowest} to {highest}: {most} most often, {times} "
+        "times; the mean is {mean}."
+    ).format(
+        lowest=written(write_number(min(ratings))),
+        highest=written(write_number(max(ratings))),
+        most=written(write_number(most)),
+        times=times,
+        mean=written(f"{np.mean(ratings):.2f}"),
     )
 
 

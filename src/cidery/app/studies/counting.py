@@ -24,6 +24,7 @@ from django.db.models import F, QuerySet
 from cidery.app.studies.items import Content
 from cidery.app.studies.models import Assignment, Item, Judge, Study
 from cidery.app.studies.quality import find_flags
+from cidery.app.studies.queries import read_vote
 from cidery.meta import Agreement, Dataset, evaluate
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
@@ -101,7 +102,7 @@ def _take_apart(content: Content) -> list[Content]:
 
 
 def _list_values(
-    value: float | None, ratings: dict[str, float] | None
+    value: float | None, ratings: dict[str, Any] | None
 ) -> Iterator[tuple[int, float]]:
     """Yield the place of each set that was rated, and its rating; or the one answer there is."""
     if ratings:
@@ -154,11 +155,11 @@ class Count:
             else:
                 name = question or self.study.questions[0]["name"]
                 if name in ratings:
-                    grouped[item, 0].append(ratings[name])
+                    grouped[item, 0].append(read_vote(ratings[name]))
         return grouped
 
     @cached_property
-    def _answers(self) -> list[tuple[int, float | None, dict[str, float] | None]]:
+    def _answers(self) -> list[tuple[int, float | None, dict[str, Any] | None]]:
         answers: Any = counted_answers(self.study)
         return list(answers.values_list("item_id", "value", "ratings"))
 
@@ -209,6 +210,8 @@ class Count:
 
     def evaluate(self, metrics: list[str] | None = None, **settings: Any) -> Agreement:
         """Judge metrics by the study, as `cidery meta` does."""
+        if self.question:
+            settings["question"] = self.question
         return evaluate(self.dataset(), metrics, **settings)
 
     def alpha(self) -> Interval | None:
@@ -294,7 +297,11 @@ def count_choices(study: Study) -> dict[str, int]:
     """Return how often judges said so instead of an answer: tie, neither, skip, broken."""
     told = Assignment.objects.filter(study=study, pilot=False, judge__excluded=False)
     found = told.exclude(choice="").values_list("choice").annotate(count=Counted("pk"))
-    return dict(found.order_by("choice"))
+    counts = Tally(dict(found.order_by("choice")))
+    if study.is_pairwise and study.questions:
+        answers: Any = told.filter(state=ANSWERED).values_list("ratings", flat=True)
+        counts.update(v for votes in answers for v in (votes or {}).values() if isinstance(v, str))
+    return dict(sorted(counts.items()))
 
 
 def find_broken(study: Study) -> dict[str, int]:

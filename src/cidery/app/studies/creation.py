@@ -21,6 +21,8 @@ from cidery.app.studies.items import (
     read_items,
 )
 from cidery.app.studies.models import Assignment, Item, Judge, Study
+from cidery.app.studies.queries import Answer
+from cidery.app.web.translation import translate as _
 from cidery.captions.formats import Readable
 from cidery.errors import FormatError, InputError, SettingError
 from cidery.meta.datasets.files import Record
@@ -62,14 +64,14 @@ def add_references(study: Study, source: Readable) -> int:
     The answers stay as they are: judges of these designs see no references.
     """
     if study.design == Study.Design.TRIPLET:
-        raise SettingError("the items of triplets hold their references; there are none to add")
+        raise SettingError(_("the items of triplets hold their references; there are none to add"))
     found = Sources.read({}, source).references
     contents = study.items.filter(known_answer=None).values_list("content", flat=True)
     items = list(contents)
     fields = {"design": study.design, "question": study.asked}
     kept = Definition(fields, items, references=found).used_references()
     if not kept:
-        raise InputError("the references are of other images than the study's")
+        raise InputError(_("the references are of other images than the study's"))
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
         locked.references |= kept
@@ -82,7 +84,9 @@ def save_new(study: Study) -> None:
     try:
         study.save()
     except IntegrityError:  # between the check of the fields and now
-        raise SettingError(f"there is a study {study.name!r} already; choose another") from None
+        raise SettingError(
+            _("there is a study {name!r} already; choose another").format(name=study.name)
+        ) from None
 
 
 def shuffle_slots(items: int, judges: int, seed: int) -> list[list[int]]:
@@ -144,10 +148,12 @@ def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> St
         else:
             judged.append(record)
     if not judged:
-        raise FormatError(f"{path}: there are no judgments in it")
+        raise FormatError(_("{path}: there are no judgments in it").format(path=path))
     design = _guess_design(judged[0])
-    answers = [_get_some(design, record) for record in judged]
+    questions = _find_questions(design, judged)
+    answers = [_get_some(design, record, questions) for record in judged]
     fields = check_fields(name, title or name, design, max(map(len, answers)))
+    fields["questions"] = [{"name": question, "text": question} for question in questions]
     contents = [check_content(design, record) for record in judged]
     with transaction.atomic():
         study = Study(**fields, references=references, item_count=len(contents))
@@ -162,14 +168,38 @@ def _guess_design(record: Record) -> Design:
         return "triplet" if "reference" in record else "pairwise"
     if "caption" in record or "captions" in record:
         return "rating"
-    record.refuse("expected 'pair', 'caption', 'captions' or 'references'")
+    record.refuse(_("expected 'pair', 'caption', 'captions' or 'references'"))
 
 
-def _get_some(design: Design, record: Record) -> list[float]:
-    answers = get_answers(design, record)
-    if not answers:
-        record.refuse("there are no votes and no ratings in it")
-    return answers
+def _find_questions(design: Design, records: Sequence[Record]) -> list[str]:
+    """Return what people were asked, where it was more than one thing."""
+    given = (record.content.get(_key(design)) for record in records)
+    return list(dict.fromkeys(name for one in given if isinstance(one, dict) for name in one))
+
+
+def _key(design: Design) -> str:
+    return "ratings" if design == "rating" else "votes"
+
+
+def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[Answer]:
+    """Return what each person said; everyone has answered all questions."""
+    key = _key(design)
+    given: Any = record.content.get(key)
+    if questions and not isinstance(given, dict):
+        record.refuse(_("expected {key} by question, as other lines have them").format(key=key))
+    parts = [
+        Record({**record.content, key: given.get(question, [])}, record.place)
+        for question in questions
+    ]
+    columns = [get_answers(design, part) for part in parts or [record]]
+    if not columns[0]:
+        record.refuse(_("there are no votes and no ratings in it"))
+    if len(set(map(len, columns))) > 1:
+        record.refuse(_("every question must have as many answers as the others"))
+    return [
+        Answer(row[0], dict(zip(questions, row, strict=True)) if questions else None)
+        for row in zip(*columns, strict=True)
+    ]
 
 
 def check_fields(name: str, title: str, design: str, judges: int) -> dict[str, Any]:
@@ -182,7 +212,7 @@ def check_fields(name: str, title: str, design: str, judges: int) -> dict[str, A
     return dict(form.validated_data)
 
 
-def _add_answers(study: Study, items: Sequence[Item], answers: Sequence[Sequence[float]]) -> None:
+def _add_answers(study: Study, items: Sequence[Item], answers: Sequence[Sequence[Answer]]) -> None:
     judges = Judge.objects.bulk_create(
         [
             Judge(study=study, worker=f"imported {number}")
@@ -200,10 +230,11 @@ def _add_answers(study: Study, items: Sequence[Item], answers: Sequence[Sequence
                 state=Assignment.State.ANSWERED,
                 given=now,
                 answered=now,
-                value=value,
+                value=one.value,
+                ratings=one.ratings,
             )
             for item, given in zip(items, answers, strict=True)
-            for slot, value in enumerate(given)
+            for slot, one in enumerate(given)
         ],
         batch_size=BATCH,
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from cidery.app.studies.images import find_image
@@ -26,7 +27,7 @@ from cidery.app.studies.items import (
     read_items,
 )
 from cidery.app.studies.models import MOST_STEPS, Study, write_number
-from cidery.captions.formats.sources import read_json_objects
+from cidery.app.web.translation import translate as _
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, read_json
 
@@ -62,7 +63,9 @@ class QuestionData(serializers.Serializer[Any]):
     name = serializers.RegexField(
         r"\A[A-Za-z][A-Za-z0-9_-]{0,39}\Z",
         help_text="In exports: letters, digits, hyphens.",
-        error_messages={"invalid": "A name has letters, digits and hyphens, such as fluency."},
+        error_messages={
+            "invalid": gettext_lazy("A name has letters, digits and hyphens, such as fluency.")
+        },
     )
     text = serializers.CharField(max_length=500, help_text="What judges read.")
 
@@ -84,33 +87,41 @@ class StudyFields(serializers.ModelSerializer[Study]):
             "checks_before", "fewest_seconds", "images", "scale_low",
             "scale_high", "scale_step", "scale_low_label", "scale_high_label", "fewest_words",
             "most_words", "forbidden", "examples", "completion_code", "completion_url", "frames",
-            "questions", "allow_ties", "allow_neither", "allow_skip", "ask_comment", "seed",
-            "state",
+            "questions", "allow_ties", "allow_neither", "allow_skip", "ask_comment",
+            "stop_when_decided", "seed", "state",
         ]  # fmt: skip
 
     def validate_questions(self, value: list[dict[str, str]]) -> list[dict[str, str]]:
         """Answers are told apart by the names of their questions."""
         names = [question["name"] for question in value]
         if len(set(names)) < len(names):
-            raise serializers.ValidationError("Two questions have the same name.")
+            raise serializers.ValidationError(_("Two questions have the same name."))
         if len(names) > MOST_QUESTIONS:
-            raise serializers.ValidationError(f"There are at most {MOST_QUESTIONS} questions.")
+            raise serializers.ValidationError(
+                _("There are at most {count} questions.").format(count=MOST_QUESTIONS)
+            )
+        return value
+
+    def validate_state(self, value: str) -> str:
+        """A new study is not decided yet."""
+        if value == Study.State.DECIDED:
+            raise serializers.ValidationError(_("A study begins as a pilot, open or closed."))
         return value
 
     def validate_images(self, value: str) -> str:
         """Images are named by their id; only who runs the server may point at its files."""
         if value and "{image}" not in value:
-            raise serializers.ValidationError("The address must contain {image}.")
+            raise serializers.ValidationError(_("The address must contain {image}."))
         local = self.context.get("local") and not value.startswith(WEB)
         if value and not value.startswith("https://") and not local:
             # Pages allow no other images: http would show strangers which items a judge sees.
-            raise serializers.ValidationError("The address must begin with https://.")
+            raise serializers.ValidationError(_("The address must begin with https://."))
         return value
 
     def validate_completion_url(self, value: str) -> str:
         """Judges are sent to web pages only."""
         if value and not value.startswith(WEB):
-            raise serializers.ValidationError("The address must begin with https://.")
+            raise serializers.ValidationError(_("The address must begin with https://."))
         return value
 
     def validate_frames(self, value: str) -> str:
@@ -118,7 +129,9 @@ class StudyFields(serializers.ModelSerializer[Study]):
         wrong = next((site for site in value.split() if not SITE.fullmatch(site)), None)
         if wrong is not None:
             raise serializers.ValidationError(
-                f"{wrong!r} is no site: write https://example.org or https://*.example.org."
+                _(
+                    "{wrong!r} is no site: write https://example.org or https://*.example.org."
+                ).format(wrong=wrong)
             )
         return value
 
@@ -128,26 +141,40 @@ class StudyFields(serializers.ModelSerializer[Study]):
         width = study.scale_high - study.scale_low
         if not 0 < width < math.inf:
             raise serializers.ValidationError(
-                {"scale_high": "It must lie above the lowest number."}
+                {"scale_high": _("It must lie above the lowest number.")}
             )
         if not 1 <= width / study.scale_step <= MOST_STEPS - 1:
             raise serializers.ValidationError(
-                {"scale_step": f"The scale must have 2 to {MOST_STEPS} steps."}
+                {"scale_step": _("The scale must have 2 to {most} steps.").format(most=MOST_STEPS)}
             )
         steps = width / study.scale_step
         if abs(steps - round(steps)) > 1e-6:  # the highest button would be another number
             raise serializers.ValidationError(
-                {"scale_step": "It must divide the scale: the highest number is one of the steps."}
+                {
+                    "scale_step": _(
+                        "It must divide the scale: the highest number is one of the steps."
+                    )
+                }
             )
         if len(study.labels) <= round(steps):
-            raise serializers.ValidationError({"scale_step": "The steps must differ from another."})
+            raise serializers.ValidationError(
+                {"scale_step": _("The steps must differ from another.")}
+            )
         if study.fewest_words > study.most_words:
             raise serializers.ValidationError(
-                {"most_words": "It must not be below the fewest words."}
+                {"most_words": _("It must not be below the fewest words.")}
             )
-        if attrs.get("questions") and attrs.get("design") != Study.Design.RATING:
+        if attrs.get("questions") and attrs.get("design") == Study.Design.COLLECTION:
             raise serializers.ValidationError(
-                {"questions": "Only ratings have several questions; make a study for each."}
+                {"questions": _("Written sentences answer one question; make a study for each.")}
+            )
+        if attrs.get("stop_when_decided") and attrs.get("design") == Study.Design.COLLECTION:
+            raise serializers.ValidationError(
+                {
+                    "stop_when_decided": _(
+                        "Sentences are collected here: there is nothing to decide."
+                    )
+                }
             )
         return attrs
 
@@ -156,12 +183,14 @@ class SourceFields(serializers.Serializer[Any]):
     """Which items are made from results and references."""
 
     sets = serializers.BooleanField(
-        required=False, default=False, help_text="Rate all captions of an image as a set."
+        required=False,
+        default=False,
+        help_text=gettext_lazy("Rate all captions of an image as a set."),
     )
     together = serializers.BooleanField(
         required=False,
         default=False,
-        help_text="Ratings: show the sets of captions of all systems side by side.",
+        help_text=gettext_lazy("Ratings: show the sets of captions of all systems side by side."),
     )
     references_each = serializers.IntegerField(
         required=False,
@@ -169,7 +198,7 @@ class SourceFields(serializers.Serializer[Any]):
         default=None,
         min_value=1,
         max_value=1000,
-        help_text="Triplets: references of each image to compare with; empty: all.",
+        help_text=gettext_lazy("Triplets: references of each image to compare with; empty: all."),
     )
     sample = serializers.IntegerField(
         required=False,
@@ -177,7 +206,7 @@ class SourceFields(serializers.Serializer[Any]):
         default=None,
         min_value=1,
         max_value=MOST_ITEMS,
-        help_text="Images, drawn by the seed; empty: all.",
+        help_text=gettext_lazy("Images, drawn by the seed; empty: all."),
     )
 
 
@@ -226,23 +255,32 @@ class Definition:
 
     def __post_init__(self) -> None:
         if not self.items:
-            raise FormatError("the study has no items; give it results, or a file of items")
+            raise FormatError(_("the study has no items; give it results, or a file of items"))
         design = self.fields["design"]
-        if design in ABOUT_IMAGES and not (
-            self.fields.get("images") or self.fields.get("question")
-        ):
+        own = self.fields.get("question") or self.fields.get("questions")
+        if design in ABOUT_IMAGES and not (self.fields.get("images") or own):
             raise FormatError(
-                "the question is about an image, and no images are shown: give images, or a "
-                "question that can be answered without them"
+                _(
+                    "the question is about an image, and no images are shown: give images, or a "
+                    "question that can be answered without them"
+                )
             )
         if self.fields.get("questions") and any("sets" in item for item in self.items):
-            raise FormatError("sets side by side are rated by one question, not by several")
+            raise FormatError(_("sets side by side are rated by one question, not by several"))
         if len(self.items) > MOST_ITEMS:
-            raise FormatError(f"the study has {len(self.items)} items, more than {MOST_ITEMS}")
+            raise FormatError(
+                _("the study has {count} items, more than {most}").format(
+                    count=len(self.items), most=MOST_ITEMS
+                )
+            )
         for image, captions in self.references.items():
             for text in (image, *captions):
                 if not is_storable(text):
-                    raise FormatError(f"a reference of image {image!r} holds {UNSTORABLE}")
+                    raise FormatError(
+                        _("a reference of image {image!r} holds {unstorable}").format(
+                            image=image, unstorable=_(UNSTORABLE)
+                        )
+                    )
 
     def check_images(self) -> None:
         """Say which images of this machine are missing, where images are files here."""
@@ -332,7 +370,7 @@ def read_checks(
 ) -> list[tuple[Content, float]]:
     """Return attention checks: items, each with the `vote` or `rating` that is right."""
     records = [Record(check, f"{source}, check {n}") for n, check in enumerate(checks, start=1)]
-    return [_read_known(fields, record, "an attention check") for record in records]
+    return [_read_known(fields, record, _("an attention check")) for record in records]
 
 
 def read_training(
@@ -344,27 +382,31 @@ def read_training(
         record = Record(lesson, f"{source}, training {number}")
         why = record.text("why") if "why" in record else ""
         if len(why) > LONGEST_TEXT or not is_storable(why):
-            record.refuse(f"'why' is too long, or holds {UNSTORABLE}")
-        found.append(Lesson(*_read_known(fields, record, "a training item"), why))
+            record.refuse(
+                _("'why' is too long, or holds {unstorable}").format(unstorable=_(UNSTORABLE))
+            )
+        found.append(Lesson(*_read_known(fields, record, _("a training item")), why))
     return found
 
 
 def _read_known(fields: Mapping[str, Any], record: Record, what: str) -> tuple[Content, float]:
     content = check_content(fields["design"], record)
     if "sets" in content:
-        record.refuse(f"{what} cannot show sets side by side, which have no single right answer")
+        record.refuse(
+            _("{what} cannot show sets side by side, which have no single right answer").format(
+                what=what
+            )
+        )
     answers = get_answers(fields["design"], record)
     if len(answers) != 1 or (answers[0] == 0 and "vote" in record):
-        record.refuse(f"{what} has one right answer, a 'vote' (1, -1) or a 'rating'")
+        record.refuse(
+            _("{what} has one right answer, a 'vote' (1, -1) or a 'rating'").format(what=what)
+        )
     steps = scale_of(fields).labels
     if fields["design"] == Study.Design.RATING and answers[0] not in steps.values():
         record.refuse(
-            f"the rating {write_number(answers[0])} is no step of the scale, which has "
-            f"{', '.join(steps)}"
+            _("the rating {rating} is no step of the scale, which has {steps}").format(
+                rating=write_number(answers[0]), steps=", ".join(steps)
+            )
         )
     return content, answers[0]
-
-
-def read_json_lines(text: str, source: str) -> list[dict[str, Any]]:
-    """Return the objects of JSON lines that someone typed."""
-    return [content for _, content in read_json_objects(text, source)]

@@ -155,7 +155,7 @@ def _answer_cells(one: Assignment) -> list[Any]:
     ]
 
 
-def _name_ratings(one: Assignment) -> dict[str, float]:
+def _name_ratings(one: Assignment) -> dict[str, float | str]:
     """Return ratings by question, or by system where sets were shown side by side."""
     systems = one.item.content.get("systems") if "sets" in one.item.content else None
     return {systems[int(k)] if systems else k: v for k, v in (one.ratings or {}).items()}

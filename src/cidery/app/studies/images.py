@@ -15,6 +15,7 @@ from django.conf import settings
 from django.core.files.base import File
 
 from cidery.app.studies.models import UPLOADED, Study
+from cidery.app.web.translation import translate as _
 from cidery.errors import FormatError, InputError
 from cidery.store import write_atomically
 
@@ -82,8 +83,11 @@ def keep_images(files: Iterable[File[Any]], names: Iterable[str]) -> str:
         missing = sorted(set(wanted.values()) - kept)
         if missing:
             raise InputError(
-                f"{len(missing)} of {len(set(wanted.values()))} images are not among the files: "
-                f"{', '.join(missing[:3])}{' …' if len(missing) > 3 else ''}"
+                _("{missing} of {count} images are not among the files: {images}").format(
+                    missing=len(missing),
+                    count=len(set(wanted.values())),
+                    images=", ".join(missing[:3]) + (" …" if len(missing) > 3 else ""),
+                )
             )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
@@ -118,7 +122,11 @@ def _unpack(files: Iterable[File[Any]]) -> Iterator[tuple[str, bytes]]:
         if name.lower().endswith(".zip"):
             yield from _unzip(name, file)
         elif (file.size or 0) > LARGEST_IMAGE:
-            raise FormatError(f"{name}: an image has at most {LARGEST_IMAGE // 2**20} MB")
+            raise FormatError(
+                _("{name}: an image has at most {largest} MB").format(
+                    name=name, largest=LARGEST_IMAGE // 2**20
+                )
+            )
         else:
             yield name, file.read()
 
@@ -130,18 +138,32 @@ def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
         with zipfile.ZipFile(file) as archive:
             members = [member for member in archive.infolist() if not member.is_dir()]
             if len(members) > MOST_PACKED:
-                raise FormatError(f"{name}: an archive has at most {MOST_PACKED} files")
+                raise FormatError(
+                    _("{name}: an archive has at most {most} files").format(
+                        name=name, most=MOST_PACKED
+                    )
+                )
             for member in members:
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                    raise FormatError(f"{name}: {member.filename} is packed in an unusual way")
+                    raise FormatError(
+                        _("{name}: {filename} is packed in an unusual way").format(
+                            name=name, filename=member.filename
+                        )
+                    )
                 with archive.open(member) as packed:
                     content = packed.read(min(LARGEST_IMAGE, left) + 1)
                 left -= len(content)
                 if len(content) > LARGEST_IMAGE or left < 0:
-                    raise FormatError(f"{name}: {member.filename} is too large")
+                    raise FormatError(
+                        _("{name}: {filename} is too large").format(
+                            name=name, filename=member.filename
+                        )
+                    )
                 yield Path(member.filename).name, content
     except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise FormatError(f"{name}: not a zip archive that can be read ({error})") from None
+        raise FormatError(
+            _("{name}: not a zip archive that can be read ({error})").format(name=name, error=error)
+        ) from None
 
 
 def _recognise(name: str, content: bytes) -> str:
@@ -152,5 +174,7 @@ def _recognise(name: str, content: bytes) -> str:
     if content[4:12] in (b"ftypavif", b"ftypavis"):
         found = ".avif"
     if not found:
-        raise FormatError(f"{name}: not an image; send JPEG, PNG, GIF, WebP or AVIF")
+        raise FormatError(
+            _("{name}: not an image; send JPEG, PNG, GIF, WebP or AVIF").format(name=name)
+        )
     return found

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from cidery.app.studies.models import Assignment, Invite, Judge, Study
+from cidery.app.studies.models import Assignment, Invite, Judge, Study, Visit
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
@@ -74,6 +74,21 @@ def read_submit_to(study: Study, parameters: Mapping[str, str]) -> str:
     return site if site in known else ""
 
 
+def may_join(invite: Invite, worker: str, assignment: str) -> bool:
+    """Tell whether the study takes a visitor: anyone while it is open, later who is in a visit."""
+    study = invite.study
+    if study.is_open or study.state != Study.State.DECIDED:
+        return study.is_open
+    begun = Visit.objects.filter(judge__study=study, judge__excluded=False, finished=None)
+    if invite.personal:
+        return begun.filter(judge__worker=_personal_name(invite), assignment="").exists()
+    return bool(worker) and begun.filter(judge__worker=worker, assignment=assignment).exists()
+
+
+def _personal_name(invite: Invite) -> str:
+    return f"{invite.label} #{invite.pk}"
+
+
 def join_study(
     invite: Invite,
     worker: str,
@@ -95,7 +110,7 @@ def join_study(
     """
     known = invite.study.judges.filter(pk=before or 0)
     if invite.personal:
-        worker = f"{invite.label} #{invite.pk}"
+        worker = _personal_name(invite)
     elif not worker and known:
         worker = known[0].worker
     elif not worker:

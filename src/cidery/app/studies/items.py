@@ -17,18 +17,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from cidery.app.web.translation import noop
+from cidery.app.web.translation import translate as _
 from cidery.captions.formats import Readable, read_candidates, read_references
-from cidery.errors import InputError, SettingError
+from cidery.errors import CideryError, FormatError, InputError, SettingError
 from cidery.meta.datasets.files import Record, read_records, read_table
+
+if TYPE_CHECKING:
+    from django.core.files.base import File
 
 Design: TypeAlias = Literal["triplet", "pairwise", "rating", "collection"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 Content: TypeAlias = dict[str, Any]
-UNSTORABLE = "a NUL or half a surrogate pair, which databases refuse"
+UNSTORABLE = noop("a NUL or half a surrogate pair, which databases refuse")
 LONGEST_TEXT = 2000
 """Characters of a sentence; a judge reads one in seconds."""
 MOST_SETS = 12
@@ -99,11 +105,13 @@ def _draw_images(sources: Sources, sample: int | None, seed: int) -> list[str]:
     images = list(dict.fromkeys(image for found in sources.results.values() for image in found))
     images = images or list(sources.references)
     if not images:
-        raise InputError("items are made from results or references; neither has an image")
+        raise InputError(_("items are made from results or references; neither has an image"))
     if sample is None or sample >= len(images):
         return images
     if sample < 1:
-        raise SettingError(f"the sample must hold at least 1 image, not {sample}")
+        raise SettingError(
+            _("the sample must hold at least 1 image, not {sample}").format(sample=sample)
+        )
     drawn = np.random.default_rng(seed).permutation(len(images))[:sample]
     return [images[place] for place in np.sort(drawn)]
 
@@ -111,7 +119,11 @@ def _draw_images(sources: Sources, sample: int | None, seed: int) -> list[str]:
 def _pairs(sources: Sources, images: Iterable[str]) -> Iterator[Content]:
     """Yield the first captions of every two systems, where both have one and they differ."""
     if len(sources.results) < 2:
-        raise InputError(f"pairs need the results of two systems, not of {len(sources.results)}")
+        raise InputError(
+            _("pairs need the results of two systems, not of {count}").format(
+                count=len(sources.results)
+            )
+        )
     for image in images:
         for one, other in combinations(sources.results, 2):
             first, second = (sources.results[s].get(image, [""])[0] for s in (one, other))
@@ -124,7 +136,9 @@ def _triplets(
 ) -> Iterator[Content]:
     for pair in pairs:
         if pair["image"] not in references:
-            raise InputError(f"image {pair['image']!r} has no references to compare with")
+            raise InputError(
+                _("image {image!r} has no references to compare with").format(image=pair["image"])
+            )
         for reference in references[pair["image"]][:count]:
             yield {**pair, "reference": reference}
 
@@ -144,8 +158,9 @@ def _side_by_side(sources: Sources, images: Iterable[str]) -> Iterator[Content]:
     """Yield the sets of all systems, of images where at least two systems have one."""
     if len(sources.results) > MOST_SETS:
         raise InputError(
-            f"at most {MOST_SETS} sets are shown side by side, not those of {len(sources.results)} "
-            "systems"
+            _("at most {most} sets are shown side by side, not those of {count} systems").format(
+                most=MOST_SETS, count=len(sources.results)
+            )
         )
     for image in images:
         sets = {s: list(found.get(image, ())) for s, found in sources.results.items()}
@@ -160,13 +175,29 @@ def read_items(path: str | os.PathLike[str]) -> list[Record]:
     return list(read(Path(path)))
 
 
+def read_item_file(file: File[Any]) -> list[Record]:
+    """Read the same from a file that was uploaded."""
+    name = Path(file.name or "items").name
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"items{Path(name).suffix.lower()}"
+        path.write_bytes(file.read())
+        try:
+            return [
+                Record(one.content, one.place.replace(str(path), name)) for one in read_items(path)
+            ]
+        except CideryError as error:
+            raise FormatError(str(error).replace(str(path), name)) from None
+
+
 def check_content(design: Design, record: Record) -> Content:
     """Return the content of a line, or say what is wrong with it."""
     content: Content = {"image": record.text("image")}
     if design in ("triplet", "pairwise"):
         content["pair"] = record.texts("pair", fewest=2)
         if len(content["pair"]) != 2:
-            record.refuse(f"a pair has 2 captions, not {len(content['pair'])}")
+            record.refuse(
+                _("a pair has 2 captions, not {count}").format(count=len(content["pair"]))
+            )
         if design == "triplet":
             content["reference"] = record.text("reference")
     elif design == "rating":
@@ -180,22 +211,32 @@ def check_content(design: Design, record: Record) -> Content:
         content["systems"] = record.texts("systems", fewest=2)
         named = content.get("sets") or content.get("pair") or content["systems"]
         if len(content["systems"]) != len(named):
-            record.refuse(f"expected {len(named)} systems, found {len(content['systems'])}")
+            record.refuse(
+                _("expected {count} systems, found {found}").format(
+                    count=len(named), found=len(content["systems"])
+                )
+            )
     for key in ("system", "kind"):
         if key in record:
             content[key] = record.text(key)
     for text in texts_of(content):
         if len(text) > LONGEST_TEXT:
-            record.refuse(f"a sentence has {len(text)} characters, more than {LONGEST_TEXT}")
+            record.refuse(
+                _("a sentence has {count} characters, more than {longest}").format(
+                    count=len(text), longest=LONGEST_TEXT
+                )
+            )
         if not is_storable(text):
-            record.refuse(f"a text holds {UNSTORABLE}")
+            record.refuse(_("a text holds {unstorable}").format(unstorable=_(UNSTORABLE)))
     return content
 
 
 def _check_sets(record: Record) -> list[list[str]]:
     given = record.content["sets"]
     if not isinstance(given, list) or not 2 <= len(given) <= MOST_SETS:
-        record.refuse(f"expected a list of 2 to {MOST_SETS} sets of captions in 'sets'")
+        record.refuse(
+            _("expected a list of 2 to {most} sets of captions in 'sets'").format(most=MOST_SETS)
+        )
     return [Record({"set": one}, record.place).texts("set", fewest=2) for one in given]
 
 
@@ -218,5 +259,5 @@ def get_answers(design: Design, record: Record) -> list[float]:
         return []
     answers = record.numbers(*keys)
     if keys[0] == "votes" and any(vote not in (-1, 0, 1) for vote in answers):
-        record.refuse("a vote is 1 (the first), -1 (the second) or 0 (neither)")
+        record.refuse(_("a vote is 1 (the first), -1 (the second) or 0 (neither)"))
     return answers

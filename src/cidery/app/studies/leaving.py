@@ -9,6 +9,7 @@ from django.utils import timezone
 from cidery.app.studies.models import Assignment, Judge, Study, Visit
 from cidery.app.studies.queries import lock_judge
 from cidery.app.studies.slots import vacate
+from cidery.app.web.translation import translate as _
 from cidery.errors import InputError
 
 
@@ -42,5 +43,9 @@ def find_judge(study: Study, worker: str) -> Judge:
     """Return a judge by the name that exports have, or say that there is none."""
     found = study.judges.filter(worker=worker).first()
     if found is None:
-        raise InputError(f"{study.name} has no judge {worker!r}; its exports name all")
+        raise InputError(
+            _("{name} has no judge {worker!r}; its exports name all").format(
+                name=study.name, worker=worker
+            )
+        )
     return found

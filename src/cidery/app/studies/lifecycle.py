@@ -10,6 +10,9 @@ from django.db import transaction
 from cidery.app.studies.creation import add_slots, save_new
 from cidery.app.studies.images import drop_images
 from cidery.app.studies.models import Assignment, Item, Study
+from cidery.app.studies.moderation import set_state
+from cidery.app.studies.standings import rank_systems
+from cidery.app.web.translation import translate as _
 from cidery.errors import SettingError
 
 ANY_TIME = frozenset(
@@ -23,7 +26,7 @@ ANY_TIME = frozenset(
             "items_per_judge",
             "completion_code",
         ),
-        *("completion_url", "frames", "allow_skip", "ask_comment"),
+        *("completion_url", "frames", "allow_skip", "ask_comment", "stop_when_decided"),
     }
 )
 """Fields that change at any time: answers before and after can still be counted together."""
@@ -37,7 +40,7 @@ def copy_study(study: Study, name: str, title: str) -> Study:
         items = list(study.items.order_by("number"))
         made = Study.objects.get(pk=study.pk)
         made.pk, made.name, made.title, made.closed, made.revision = None, name, title, None, 0
-        made.state = Study.State.OPEN
+        made.state, made.answers_looked_at = Study.State.OPEN, 0
         made.consent_version, made.withdrawn = 1, 0
         made._state.adding = True
         save_new(made)
@@ -74,10 +77,14 @@ def edit_study(study: Study, fields: Mapping[str, Any]) -> Study:
             refused = sorted(set(changed) - ANY_TIME)
             if refused:
                 raise SettingError(
-                    f"{refused[0]} cannot change after the first answer; copy the study instead"
+                    _(
+                        "{field} cannot change after the first answer; copy the study instead"
+                    ).format(field=refused[0])
                 )
         if refused:
-            raise SettingError(f"{refused[0]} cannot change; make another study")
+            raise SettingError(
+                _("{field} cannot change; make another study").format(field=refused[0])
+            )
         for name, value in changed.items():
             setattr(locked, name, value)
         if "consent" in changed:  # whoever joins from now on agrees to another text
@@ -92,13 +99,33 @@ def edit_study(study: Study, fields: Mapping[str, Any]) -> Study:
     return locked
 
 
+def stop_if_decided(study: Study) -> bool:
+    """Let nobody join a study any more once all comparisons are decided; tell whether they are.
+
+    Intervals hold at all times, so that looking again and again does no harm.
+    """
+    answered = study.assignments.filter(state=Assignment.State.ANSWERED, pilot=False).count()
+    if answered == study.answers_looked_at:
+        return False
+    best = rank_systems(study).best
+    decided = bool(best) and all(standings.is_decided for standings in best)
+    with transaction.atomic():
+        locked = Study.objects.select_for_update().get(pk=study.pk)
+        locked.answers_looked_at = answered
+        locked.save(update_fields=["answers_looked_at"])
+        decided &= locked.state == Study.State.OPEN and locked.stop_when_decided
+        if decided:
+            set_state(locked, Study.State.DECIDED)
+    return decided
+
+
 def _check_known(study: Study) -> None:
     """Refuse a scale that the right answers of checks and training are not on."""
     if study.design != Study.Design.RATING:
         return
     known = study.items.filter(known_answer__isnull=False).values_list("known_answer", flat=True)
     if set(known) - set(study.scale):
-        raise SettingError("the right answers of checks or training are not on this scale")
+        raise SettingError(_("the right answers of checks or training are not on this scale"))
 
 
 def erase_study(study: Study) -> None:

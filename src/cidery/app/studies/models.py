@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import F, Q
-from django.utils.translation import gettext, override
+from django.utils.translation import gettext, gettext_lazy, override
 from django.utils.translation import gettext_noop as _
 
 from cidery.app.studies.items import Content
@@ -22,8 +23,6 @@ UPLOADED = "uploads:"
 """How `Study.images` begins where images were uploaded."""
 MOST_STEPS = 21
 """Of a scale: each is a button."""
-LANGUAGES = (("en", "English"), ("de", "Deutsch"))
-"""Of judges' pages."""
 QUESTIONS: dict[str, str] = {
     "triplet": _("Which of the two sentences, B or C, is more similar to A?"),
     "pairwise": _("Which sentence describes the image better?"),
@@ -31,6 +30,7 @@ QUESTIONS: dict[str, str] = {
     "collection": _("Describe the image in one sentence."),
 }
 SET_QUESTION = _("How diverse are these captions of the image: how much do they differ?")
+SEVERAL = _("Please answer all questions.")
 SETS_QUESTION = _("How diverse is each set of captions: how much do its captions differ?")
 INSTRUCTIONS = _("Read carefully and answer by your own judgment. There is no time limit.")
 CONSENT = _(
@@ -47,6 +47,15 @@ DEFAULTS = {
 """What studies say where their owners have written nothing else."""
 
 
+def say_everywhere(text: str) -> set[str]:
+    """Return one of the texts above in all languages."""
+    found = set()
+    for code, _name in settings.LANGUAGES:
+        with override(code):
+            found.add(gettext(text))
+    return found
+
+
 def write_number(step: float) -> str:
     """Return a number as short as it can be written without becoming another number."""
     short = f"{step:g}"
@@ -59,10 +68,12 @@ class Study(models.Model):
     class State(models.TextChoices):
         """Whether judges are given items."""
 
-        PILOT = "pilot"
+        PILOT = "pilot", gettext_lazy("Pilot")
         """Judges are given items, to try the study; what they answer will not count."""
-        OPEN = "open"
-        CLOSED = "closed"
+        OPEN = "open", gettext_lazy("Open")
+        DECIDED = "decided", gettext_lazy("Decided")
+        """Closed by itself: nobody joins any more, and who is here finishes the visit."""
+        CLOSED = "closed", gettext_lazy("Closed")
 
     class Design(models.TextChoices):
         """What judges are asked to do."""
@@ -78,19 +89,28 @@ class Study(models.Model):
         validators=[
             RegexValidator(
                 r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
-                "A name has small letters, digits and hyphens, such as which-is-closer.",
+                gettext_lazy(
+                    "A name has small letters, digits and hyphens, such as which-is-closer."
+                ),
             )
         ],
-        help_text="For addresses: small letters, digits and hyphens.",
-        error_messages={"unique": "There is a study of this name already; choose another."},
+        help_text=gettext_lazy("For addresses: small letters, digits and hyphens."),
+        error_messages={
+            "unique": gettext_lazy("There is a study of this name already; choose another.")
+        },
     )
-    title = models.CharField(max_length=200, help_text="What judges see above everything.")
+    title = models.CharField(
+        max_length=200, help_text=gettext_lazy("What judges see above everything.")
+    )
     design = models.CharField(max_length=20, choices=Design.choices)
     language = models.CharField(
-        max_length=10, choices=LANGUAGES, default="en", help_text="Of what judges see."
+        max_length=10,
+        choices=settings.LANGUAGES,
+        default="en",
+        help_text=gettext_lazy("Of what judges see."),
     )
     question = models.CharField(
-        max_length=500, blank=True, help_text="Empty: the default of the design."
+        max_length=500, blank=True, help_text=gettext_lazy("Empty: the default of the design.")
     )
     instructions = models.TextField(max_length=10_000, default=INSTRUCTIONS)
     consent = models.TextField(max_length=10_000, default=CONSENT)
@@ -99,66 +119,76 @@ class Study(models.Model):
     contact = models.CharField(
         max_length=300,
         blank=True,
-        help_text="Whom judges can ask, shown on all their pages: a name and an address.",
+        help_text=gettext_lazy(
+            "Whom judges can ask, shown on all their pages: a name and an address."
+        ),
     )
     withdrawn = models.PositiveIntegerField(default=0)
     """People whose answers were erased, at their own wish or by the owner."""
     judges_each = models.PositiveSmallIntegerField(
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text="Different judges, or sentences, for each item.",
+        help_text=gettext_lazy("Different judges, or sentences, for each item."),
     )
     timeout_minutes = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)],
-        help_text="An item without an answer goes to someone else after this time.",
+        help_text=gettext_lazy("An item without an answer goes to someone else after this time."),
     )
     items_per_judge = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
-        help_text="Most items for a judge in one visit; empty: as many as there are.",
+        help_text=gettext_lazy("Most items for a judge in one visit; empty: as many as there are."),
     )
     check_every = models.PositiveSmallIntegerField(
         default=20,
         validators=[MinValueValidator(2), MaxValueValidator(1000)],
-        help_text="One of this many items is an attention check, while there are any left.",
+        help_text=gettext_lazy(
+            "One of this many items is an attention check, while there are any left."
+        ),
     )
     fewest_checks_right = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0), MaxValueValidator(1)],
-        help_text="Exclude judges with a smaller share of checks right, such as 0.7; empty: "
-        "exclude none.",
+        help_text=gettext_lazy(
+            "Exclude judges with a smaller share of checks right, such as 0.7; empty: exclude none."
+        ),
     )
     checks_before = models.PositiveSmallIntegerField(
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text="So many checks must be answered before anyone is excluded for them.",
+        help_text=gettext_lazy(
+            "So many checks must be answered before anyone is excluded for them."
+        ),
     )
     fewest_seconds = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0), MaxValueValidator(3600)],
-        help_text="Answers that are given faster do not count, and others are asked; empty: all "
-        "count.",
+        help_text=gettext_lazy(
+            "Answers that are given faster do not count, and others are asked; empty: all count."
+        ),
     )
     images = models.CharField(
         max_length=500,
         blank=True,
-        help_text="https://example.org/{image}.jpg; empty: no images are shown.",
+        help_text=gettext_lazy("https://example.org/{image}.jpg; empty: no images are shown."),
     )
-    scale_low = models.FloatField(default=1, help_text="Lowest step, for ratings.")
+    scale_low = models.FloatField(default=1, help_text=gettext_lazy("Lowest step, for ratings."))
     scale_high = models.FloatField(default=5)
     scale_step = models.FloatField(default=1, validators=[MinValueValidator(1e-6)])
     scale_low_label = models.CharField(max_length=60, blank=True, default=WORST)
     scale_high_label = models.CharField(max_length=60, blank=True, default=BEST)
     fewest_words = models.PositiveSmallIntegerField(
-        default=8, validators=[MaxValueValidator(1000)], help_text="For collected sentences."
+        default=8,
+        validators=[MaxValueValidator(1000)],
+        help_text=gettext_lazy("For collected sentences."),
     )
     most_words = models.PositiveSmallIntegerField(default=100, validators=[MaxValueValidator(1000)])
     forbidden = models.TextField(
-        max_length=10_000, blank=True, help_text="Words or phrases, one a line."
+        max_length=10_000, blank=True, help_text=gettext_lazy("Words or phrases, one a line.")
     )
     examples = models.JSONField(
         default=list,
@@ -166,35 +196,52 @@ class Study(models.Model):
         help_text='[{"sentence": "A dog.", "accepted": false, "why": "too short"}]',
     )
     completion_code = models.CharField(
-        max_length=60, blank=True, help_text="Empty: each judge gets a different code."
+        max_length=60,
+        blank=True,
+        help_text=gettext_lazy("Empty: each judge gets a different code."),
     )
     completion_url = models.URLField(
         max_length=500,
         blank=True,
-        help_text="Where judges go when they are done; {code} in it becomes their code.",
+        help_text=gettext_lazy(
+            "Where judges go when they are done; {code} in it becomes their code."
+        ),
     )
     frames = models.TextField(
         max_length=2000,
         blank=True,
-        help_text="Sites that may show the study in a frame, one a line: https://*.mturk.com",
+        help_text=gettext_lazy(
+            "Sites that may show the study in a frame, one a line: https://*.mturk.com"
+        ),
     )
     questions = models.JSONField(
         default=list,
         blank=True,
-        help_text='Of ratings, if several: [{"name": "fluency", "text": "How fluent is it?"}]',
+        help_text='If several: [{"name": "fluency", "text": "Which is more fluent?"}]',
     )
     allow_ties = models.BooleanField(
-        default=False, help_text="Of two sentences: offer the answer that both are equally good."
+        default=False,
+        help_text=gettext_lazy("Of two sentences: offer the answer that both are equally good."),
     )
     allow_neither = models.BooleanField(
-        default=False, help_text="Of two sentences: offer the answer that neither fits."
+        default=False,
+        help_text=gettext_lazy("Of two sentences: offer the answer that neither fits."),
     )
     allow_skip = models.BooleanField(
-        default=False, help_text="Let judges skip an item; it goes to someone else."
+        default=False, help_text=gettext_lazy("Let judges skip an item; it goes to someone else.")
     )
     ask_comment = models.BooleanField(
-        default=False, help_text="Let judges write a comment on each item."
+        default=False, help_text=gettext_lazy("Let judges write a comment on each item.")
     )
+    stop_when_decided = models.BooleanField(
+        default=False,
+        help_text=gettext_lazy(
+            "Close the study by itself once every comparison of systems is decided; judges "
+            "who are in it finish their visit."
+        ),
+    )
+    answers_looked_at = models.PositiveIntegerField(default=0)
+    """How many there were when it was last looked whether the study is decided."""
     seed = models.BigIntegerField(
         default=0, validators=[MinValueValidator(0), MaxValueValidator(2**62)]
     )
@@ -221,7 +268,9 @@ class Study(models.Model):
     @property
     def asked(self) -> str:
         """The question, the usual one if there is no other."""
-        return self.question or self.translate(QUESTIONS[self.design])
+        return self.question or self.translate(
+            SEVERAL if self.questions else QUESTIONS[self.design]
+        )
 
     def translate(self, text: str) -> str:
         """Return one of the texts above in the language of the study."""
@@ -231,19 +280,20 @@ class Study(models.Model):
     def translate_defaults(self) -> None:
         """Say in the language of the study what the owner has left as it was."""
         for name, text in DEFAULTS.items():
-            if getattr(self, name) == text:
+            if getattr(self, name) in say_everywhere(text):
                 setattr(self, name, self.translate(text))
 
     def ask_about(self, content: Content) -> str:
         """Return the question that fits an item, where the owner has written none."""
-        if self.question or ("captions" not in content and "sets" not in content):
+        asked = self.question or self.questions
+        if asked or ("captions" not in content and "sets" not in content):
             return self.asked
         return self.translate(SETS_QUESTION if "sets" in content else SET_QUESTION)
 
     @property
     def is_open(self) -> bool:
-        """Whether judges are given items, to try the study or to answer it."""
-        return self.state != self.State.CLOSED
+        """Whether people may join and are given items, to try the study or to answer it."""
+        return self.state in (self.State.PILOT, self.State.OPEN)
 
     @property
     def is_pairwise(self) -> bool:
@@ -306,12 +356,19 @@ class Study(models.Model):
         """What judges may answer instead of an answer."""
         pairs = self.is_pairwise
         offered = {
-            "tie": pairs and self.allow_ties,
-            "neither": pairs and self.allow_neither,
+            # Of several questions, each has these answers.
+            "tie": pairs and self.allow_ties and not self.questions,
+            "neither": pairs and self.allow_neither and not self.questions,
             "skip": self.allow_skip,
             "broken": bool(self.images),
         }
         return [name for name, is_offered in offered.items() if is_offered]
+
+    @property
+    def part_choices(self) -> list[str]:
+        """What judges may answer to one of several questions on a pair, instead of a sentence."""
+        offered = {"tie": self.allow_ties, "neither": self.allow_neither}
+        return [name for name, is_offered in offered.items() if is_offered and self.is_pairwise]
 
     def image_source(self, content: Content) -> str:
         """Return the URL or the file of an item's image, nothing without images."""
@@ -481,7 +538,8 @@ class Assignment(models.Model):
     value = models.FloatField(null=True)
     """1 for the first sentence of a pair, -1 for the second, 0 for neither; or the rating."""
     ratings = models.JSONField(null=True)
-    """Several ratings: question -> rating, or place of a set -> rating."""
+    """Several answers: question -> rating or vote (`tie` and `neither` are told apart), or place of
+    a set -> rating."""
     choice = models.CharField(max_length=10, choices=Choice.choices, blank=True)
     comment = models.TextField(blank=True)
     pilot = models.BooleanField(default=False)

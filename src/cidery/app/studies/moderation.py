@@ -8,6 +8,7 @@ from django.utils import timezone
 from cidery.app.studies.models import Assignment, Study
 from cidery.app.studies.queries import lock_judge
 from cidery.app.studies.slots import ANSWERED, FREE, vacate
+from cidery.app.web.translation import translate as _
 from cidery.errors import SettingError
 
 
@@ -66,7 +67,13 @@ def set_state(study: Study, state: Study.State) -> None:
             vacate(tried)
             Assignment.objects.filter(pk__in=[one.pk for one in tried]).update(pilot=True)
         elif state == Study.State.PILOT and study.state != state and answers.exists():
-            raise SettingError("a pilot comes before the first answer that counts; copy the study")
+            raise SettingError(
+                _("a pilot comes before the first answer that counts; copy the study")
+            )
+        if study.state == Study.State.DECIDED and state == Study.State.OPEN:
+            study.stop_when_decided = False  # it is decided: it would close again
+            study.revision += 1
         study.state = state
-        study.closed = timezone.now() if state == Study.State.CLOSED else None
-        study.save(update_fields=["state", "closed"])
+        over = state in (Study.State.DECIDED, Study.State.CLOSED)
+        study.closed = (study.closed or timezone.now()) if over else None
+        study.save(update_fields=["state", "closed", "stop_when_decided", "revision"])

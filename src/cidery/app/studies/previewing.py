@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+from django.utils.translation import override
 from rest_framework import serializers
 from rest_framework.fields import SkipField
 
@@ -55,7 +56,7 @@ def preview_task(values: Mapping[str, Any], first: Content | None) -> dict[str, 
         StudyFields().validate(dict(fields))
     except serializers.ValidationError:
         fields = {name: value for name, value in fields.items() if name not in SCALE}
-    if fields["design"] != Study.Design.RATING:
+    if fields["design"] == Study.Design.COLLECTION:
         fields.pop("questions", None)
     study = Study(**fields)
     study.translate_defaults()
@@ -64,7 +65,9 @@ def preview_task(values: Mapping[str, Any], first: Content | None) -> dict[str, 
     judge = Judge(study=study)
     shows_images = bool(study.images or values.get("image_files"))
     study.images = ""
-    shown = describe_task(Task(judge, 0, Assignment(study=study, item=item, judge=judge), False))
+    given = Assignment(study=study, item=item, judge=judge)
+    with override(study.language):
+        shown = describe_task(Task(judge, 0, given, False))
     if shows_images:
         shown["choices"] = [*shown["choices"], "broken"]
     return shown | {"assignment": None, "image": "preview" if shows_images else ""}

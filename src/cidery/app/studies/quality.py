@@ -13,6 +13,8 @@ from django.db.models import F, QuerySet
 from cidery.app.studies.models import Assignment, Judge, Study
 from cidery.app.studies.moderation import exclude_judge, restore_judge
 from cidery.app.studies.slots import ANSWERED, vacate
+from cidery.app.web.templatetags.words import written
+from cidery.app.web.translation import translate as _
 
 FAST_MEDIAN_SECONDS = 1.0
 """Nobody reads two sentences and decides faster, answer after answer."""
@@ -37,15 +39,15 @@ def find_flags(
         fast: answers that were too fast to count.
     """
     if len(seconds) >= FEW_ANSWERS and (usual := median(seconds)) < FAST_MEDIAN_SECONDS:
-        yield f"median {usual:.1f} s"
+        yield _("median {seconds} s").format(seconds=written(f"{usual:.1f}"))
     if fast:
-        yield f"{fast} too fast"
+        yield _("{count} too fast").format(count=fast)
     if checks >= 2 and right < checks / 2:
-        yield f"{right} of {checks} checks right"
+        yield _("{right} of {count} checks right").format(right=right, count=checks)
     if len(answers) >= MANY_ANSWERS:
-        (_, most), *_ = Counter(answers).most_common(1)
+        ((_answer, most),) = Counter(answers).most_common(1)
         if most >= SAME_SHARE * len(answers):
-            yield "always the same answer"
+            yield _("always the same answer")
 
 
 def apply_to_answer(judge: Judge, ticket: int) -> None:

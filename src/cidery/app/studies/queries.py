@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -27,10 +28,15 @@ class Answer:
 
     value: float
     """A rating; or 1 for the sentence that was shown first, -1 for the other, 0 for neither."""
-    ratings: dict[str, float] | None = None
-    """Several, by question or by set."""
+    ratings: Mapping[str, float | str] | None = None
+    """Several, by question or by set; votes as the item has them, `tie` and `neither`."""
     choice: str = ""
     comment: str = ""
+
+
+def read_vote(vote: float | str) -> float:
+    """Return a vote as a number: ties, and neither, are 0."""
+    return 0.0 if isinstance(vote, str) else vote
 
 
 LOCK_JUDGE = """

@@ -7,9 +7,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from django.conf import settings
-from django.utils.translation import gettext
-
+from cidery.app.web.translation import translate as _
 from cidery.captions.scripts import WITHOUT_BLANKS, find_script
 
 _LINK = re.compile(r"https?://|www\.|\S+@\S+\.\S+", flags=re.IGNORECASE)
@@ -47,16 +45,6 @@ def count_words(folded: str) -> int:
     return round(words)
 
 
-def _(message: str) -> str:
-    """Mark a message for translators; Django's own function would need its settings."""
-    return message
-
-
-def _tell(message: str, **values: object) -> str:
-    """Return a message in the judge's language, where pages are shown at all."""
-    return (gettext(message) if settings.configured else message).format(**values)
-
-
 @dataclass(frozen=True)
 class SentenceRules:
     """What a sentence must be like to reach a reviewer.
@@ -82,25 +70,23 @@ class SentenceRules:
         count = count_words(folded)
         if count < self.fewest_words:
             short = _("too short: {count} words, at least {fewest} are needed")
-            return _tell(short, count=count, fewest=self.fewest_words)
+            return short.format(count=count, fewest=self.fewest_words)
         if count > self.most_words:
             long = _("too long: {count} words, at most {most} are allowed")
-            return _tell(long, count=count, most=self.most_words)
+            return long.format(count=count, most=self.most_words)
         if _LINK.search(sentence):
-            return _tell(_("links and addresses are not part of a description"))
+            return _("links and addresses are not part of a description")
         # Vowels of Thai and Hindi are marks, not letters.
         letters = sum(unicodedata.category(character)[0] in "LM" for character in sentence)
         if letters < FEWEST_LETTERS * len(sentence.replace(" ", "")):
-            return _tell(
-                _("this does not look like a sentence: too few of its characters are letters")
-            )
+            return _("this does not look like a sentence: too few of its characters are letters")
         words = folded.split()
         if len(set(words)) <= len(words) // 3:
-            return _tell(_("this does not look like a sentence: it repeats the same words"))
+            return _("this does not look like a sentence: it repeats the same words")
         if folded in {fold(other) for other in known}:
-            return _tell(_("this sentence was given before; please write another one"))
+            return _("this sentence was given before; please write another one")
         found = next((word for word in self.forbidden if self._has(folded, word)), None)
-        return _tell(_("please describe it without {phrase}"), phrase=repr(found)) if found else ""
+        return _("please describe it without {phrase}").format(phrase=repr(found)) if found else ""
 
     @staticmethod
     def _has(folded: str, phrase: str) -> bool:

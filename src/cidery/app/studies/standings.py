@@ -19,6 +19,8 @@ import numpy as np
 from cidery.app.studies.counting import Count
 from cidery.app.studies.items import Content
 from cidery.app.studies.models import Study
+from cidery.app.web.templatetags.words import written
+from cidery.app.web.translation import translate as _
 from cidery.errors import CideryError, UnreliableWarning
 from cidery.meta import Pairs, Ratings, Settings
 from cidery.meta.datasets import build_judgments
@@ -41,8 +43,6 @@ METRIC = "cider-d"
 """Whose scores help where an owner names no other metric."""
 UNNAMED = ("first", "second")
 """What captions of a pair are called where no systems are named."""
-NO_ANSWERS = "There are no answers to count yet."
-TOO_FEW = f"An interval needs answers on at least {FEWEST_GROUPS} images."
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,11 @@ class Standings:
         return [contest for contest in self.contests if not contest.decided]
 
     @property
+    def is_decided(self) -> bool:
+        """Whether every two systems are told apart."""
+        return bool(self.contests) and not self.open_contests and not self.uncounted
+
+    @property
     def needed(self) -> int:
         """About how many more answers are worth asking for."""
         return sum(contest.needed or 0 for contest in self.open_contests)
@@ -160,48 +165,56 @@ class Standings:
 
     def _tell_leader(self) -> str:
         if not self.leader:
-            return "No system is ahead."
+            return _("No system is ahead.")
         own = [c for c in self.contests if self.leader in (c.first, c.second)]
         beaten = [c for c in own if c.decided and c.ahead == self.leader]
         if len(beaten) == len(own):
             worst = max(contest.p for contest in own)
-            others = "the other" if len(own) == 1 else f"all {len(own)} others"
-            return f"{self.leader} is better than {others} ({_show_p(worst)})."
+            if len(own) == 1:
+                told = _("{leader} is better than the other ({p}).")
+            else:
+                told = _("{leader} is better than all {count} others ({p}).")
+            return told.format(leader=self.leader, count=len(own), p=_show_p(worst))
         if beaten:
-            return (
-                f"{self.leader} is ahead: better than {len(beaten)} of {len(own)} others, "
-                "the rest is not decided."
+            told = _(
+                "{leader} is ahead: better than {beaten} of {count} others, the rest is not "
+                "decided."
             )
+            return told.format(leader=self.leader, beaten=len(beaten), count=len(own))
         least = min(contest.p for contest in own)
-        return f"{self.leader} looks best so far; no difference is found yet ({_show_p(least)})."
+        told = _("{leader} looks best so far; no difference is found yet ({p}).")
+        return told.format(leader=self.leader, p=_show_p(least))
 
     def _tell_rest(self) -> Iterator[str]:
         if self.uncounted:
-            yield f"{self.uncounted} comparisons have answers on fewer than {FEWEST_GROUPS} images."
-        elif not self.open_contests:
-            yield "Everything is decided: more answers are not worth asking for."
+            yield _("{count} comparisons have answers on fewer than {fewest} images.").format(
+                count=self.uncounted, fewest=FEWEST_GROUPS
+            )
+        elif self.is_decided:
+            yield _("Everything is decided: more answers are not worth asking for.")
         hopeful = [contest for contest in self.open_contests if contest.needed is not None]
         if hopeful:
-            yield (
-                f"About {self.needed} more answers would decide "
-                f"{_name_contests(hopeful)}, if the difference stays what it is now."
-            )
+            yield _(
+                "About {count} more answers would decide {systems}, if the difference stays what "
+                "it is now."
+            ).format(count=self.needed, systems=_name_contests(hopeful))
         if hopeless := [contest for contest in self.open_contests if contest.needed is None]:
-            yield (
-                f"{_name_contests(hopeless)}: the difference is so small that all answers of this "
-                "study would not decide it; ask about more images, or stop."
-            )
+            yield _(
+                "{systems}: the difference is so small that all answers of this study would not "
+                "decide it; ask about more images, or stop."
+            ).format(systems=_name_contests(hopeless))
 
 
 def _show_p(p: float) -> str:
-    shown = format_p(p)
+    shown = written(format_p(p))
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 
 def _name_contests(contests: Sequence[Contest]) -> str:
     if len(contests) > 3:
-        return f"{len(contests)} comparisons"
-    return ", ".join(f"{contest.first} and {contest.second}" for contest in contests)
+        return _("{count} comparisons").format(count=len(contests))
+    both = _("{first} and {second}")
+    return ", ".join(both.format(first=one.first, second=one.second) for one in contests)
 
 
 @dataclass(frozen=True)
@@ -214,16 +227,15 @@ class Results:
     """Why there are none, or none with a metric."""
 
     @property
-    def best(self) -> Standings | None:
-        """The standings to read, of the first question: with a metric's scores where there are."""
-        first = [one for one in self.standings if one.question == self.standings[0].question]
-        return first[-1] if first else None
+    def best(self) -> list[Standings]:
+        """The standings to read, of each question: with a metric's scores where there are."""
+        return list({one.question: one for one in self.standings}.values())
 
 
 def rank_systems(study: Study, metric: str = METRIC) -> Results:
     """Estimate how the systems of a study compare, by answers alone and with a metric's scores."""
     if study.is_collection:
-        return Results(problem="Sentences are collected here, not compared.")
+        return Results(problem=_("Sentences are collected here, not compared."))
     names = [question["name"] for question in study.questions] or [""]
     found = [_Ranking(Count(study, name), metric).rank() for name in names]
     problem = next((one.problem for one in found if one.problem), "")
@@ -250,16 +262,17 @@ class _Ranking:
 
     def rank(self) -> Results:
         if not self.count.values:
-            return Results(problem=NO_ANSWERS)
+            return Results(problem=_("There are no answers to count yet."))
         people = self._estimate(PEOPLE, None)
         if people is None:
-            return Results(problem=TOO_FEW)
+            few = _("An interval needs answers on at least {fewest} images.")
+            return Results(problem=few.format(fewest=FEWEST_GROUPS))
         if not self._can_predict():
             return Results([people])
         try:
             predicted, signature = self._predict()
         except CideryError as error:
-            return Results([people], f"Without a metric's scores: {error}")
+            return Results([people], _("Without a metric's scores: {error}").format(error=error))
         helped = self._estimate(self.metric, predicted, signature)
         return Results([people, helped] if helped else [people])
 

@@ -53,6 +53,15 @@ class ShortSummary:
 
 
 @dataclass(frozen=True)
+class QuestionAgreement:
+    """How far judges agree on one of several questions."""
+
+    question: str
+    alpha: Interval | None
+    kappa: Interval | None
+
+
+@dataclass(frozen=True)
 class Summary(ShortSummary):
     """How a study goes."""
 
@@ -61,7 +70,11 @@ class Summary(ShortSummary):
     """With judges now."""
     free: int
     alpha: Interval | None
+    """Of the first question, where there are several."""
     kappa: Interval | None
+    agreement: list[QuestionAgreement]
+    """Of each question, where there are several."""
+    stop_when_decided: bool
     median_seconds: float | None
     checks_right: int
     checks: int
@@ -108,6 +121,8 @@ def summarize(study: Study) -> Summary:
         free=slots["free"],
         alpha=count.alpha(),
         kappa=count.kappa(),
+        agreement=[_agree(study, question["name"]) for question in study.questions],
+        stop_when_decided=study.stop_when_decided,
         median_seconds=median(seconds) if seconds else None,
         checks_right=right,
         checks=checks,
@@ -117,6 +132,11 @@ def summarize(study: Study) -> Summary:
         broken=find_broken(study),
         judges=count.judges(),
     )
+
+
+def _agree(study: Study, question: str) -> QuestionAgreement:
+    count = Count(study, question)
+    return QuestionAgreement(question, count.alpha(), count.kappa())
 
 
 def _without_nan(value: Any) -> Any:

@@ -12,16 +12,19 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
-from django.utils.http import url_has_allowed_host_and_scheme, urlsafe_base64_decode
+from django.utils.http import urlsafe_base64_decode
+from django.utils.translation import get_language, gettext_lazy
 from knox.models import AuthToken
 from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound
 
+from cidery.app.web.languages import remember_language
 from cidery.app.web.limits import AccountLimit, WriteLimit
 from cidery.app.web.models import NAME_LENGTH, PRINTABLE, Account
 from cidery.app.web.names import check_printable, check_visible, normalize_name, skeleton
-from cidery.app.web.pages import FormPage
+from cidery.app.web.pages import FormPage, wanted_path
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 
 PASSWORD_STYLE = {"input_type": "password"}
 LONGEST_PASSWORD = 200
@@ -44,7 +47,9 @@ class AccountData(serializers.ModelSerializer[Account]):
 
 def name_field() -> serializers.CharField:
     """Return the field for an account's name."""
-    return serializers.CharField(max_length=NAME_LENGTH, style={"autocomplete": "username"})
+    return serializers.CharField(
+        label=gettext_lazy("Name"), max_length=NAME_LENGTH, style={"autocomplete": "username"}
+    )
 
 
 def check_password(password: str, account: Account) -> None:
@@ -59,24 +64,26 @@ class SignUpForm(serializers.Serializer[Any]):
     """What a new team enters."""
 
     name = serializers.CharField(
-        label="Team name",
+        label=gettext_lazy("Team name"),
         max_length=NAME_LENGTH,
         validators=[PRINTABLE, check_visible],
-        help_text="Shown on leaderboards.",
+        help_text=gettext_lazy("Shown on leaderboards."),
         style={"autocomplete": "username"},
     )
     password = serializers.CharField(
+        label=gettext_lazy("Password"),
         max_length=LONGEST_PASSWORD,
         trim_whitespace=False,
-        help_text="At least ten characters.",
+        help_text=gettext_lazy("At least ten characters."),
         style=PASSWORD_STYLE | {"autocomplete": "new-password"},
     )
     contact = serializers.CharField(
+        label=gettext_lazy("Contact"),
         max_length=200,
         required=False,
         allow_blank=True,
         validators=[check_printable],
-        help_text="How the organisers reach you; nobody else sees it.",
+        help_text=gettext_lazy("How the organisers reach you; nobody else sees it."),
     )
 
     def validate_name(self, value: str) -> str:
@@ -85,15 +92,17 @@ class SignUpForm(serializers.Serializer[Any]):
         PRINTABLE(name)
         check_visible(name)
         if len(name) > NAME_LENGTH:
-            raise serializers.ValidationError(f"A name has at most {NAME_LENGTH} characters.")
+            raise serializers.ValidationError(
+                _("A name has at most {name_length} characters.").format(name_length=NAME_LENGTH)
+            )
         return name
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse names that are taken, and weak passwords."""
         if Account.objects.filter(name__iexact=attrs["name"]).exists():
-            raise serializers.ValidationError({"name": ["This name is taken; choose another."]})
+            raise serializers.ValidationError({"name": [_("This name is taken; choose another.")]})
         if Account.objects.filter(skeleton=skeleton(attrs["name"])).exists():
-            alike = "This name looks like another team's; choose another."
+            alike = _("This name looks like another team's; choose another.")
             raise serializers.ValidationError({"name": [alike]})
         check_password(attrs["password"], Account(name=attrs["name"]))
         return attrs
@@ -116,14 +125,17 @@ class SignUp(FormPage):
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Make the account; of two requests at once for one name, the second is refused."""
+        language = (get_language() or "") if self.is_html else ""
         try:
             with transaction.atomic():
-                account = Account.objects.sign_up(**values)
+                account = Account.objects.sign_up(**values, language=language)
         except IntegrityError:
-            taken = {"name": ["This name is taken; choose another."]}
+            taken = {"name": [_("This name is taken; choose another.")]}
             raise serializers.ValidationError(taken) from None
         login(self.request, account, "django.contrib.auth.backends.ModelBackend")
-        return self.done("account", account, message=f"Welcome, {account.name}.")
+        return self.done(
+            "account", account, message=_("Welcome, {name}.").format(name=account.name)
+        )
 
 
 class SignInForm(serializers.Serializer[Any]):
@@ -131,6 +143,7 @@ class SignInForm(serializers.Serializer[Any]):
 
     name = name_field()
     password = serializers.CharField(
+        label=gettext_lazy("Password"),
         max_length=LONGEST_PASSWORD,
         trim_whitespace=False,
         style=PASSWORD_STYLE | {"autocomplete": "current-password"},
@@ -142,7 +155,7 @@ class SignInForm(serializers.Serializer[Any]):
             self.context["request"], username=attrs["name"], password=attrs["password"]
         )
         if account is None:
-            raise serializers.ValidationError("Name and password do not match.")
+            raise serializers.ValidationError(_("Name and password do not match."))
         return {"account": account}
 
 
@@ -165,12 +178,11 @@ class SignIn(FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Begin a session, with a new key, and go where the visitor was going."""
         login(self.request, values["account"])
-        wanted = self.request.query_params.get("next", "")
-        # A path: Django would take a bare word for the name of a page, which there may not be.
-        ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(
-            wanted, allowed_hosts=None, require_https=self.request.is_secure()
-        )
-        return self.done(wanted if ours else "home", values["account"])
+        response = self.done(wanted_path(self.request, "home"), values["account"])
+        language = values["account"].language
+        if self.is_html and language not in ("", get_language()):  # of another device
+            remember_language(response, language)
+        return response
 
 
 class SignOut(FormPage):
@@ -247,16 +259,17 @@ class RevokeToken(FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
         """Delete the token."""
         self.show().delete()
-        return self.done("account", message="The token is revoked.")
+        return self.done("account", message=_("The token is revoked."))
 
 
 class PasswordForm(serializers.Serializer[Any]):
     """A new password."""
 
     password = serializers.CharField(
+        label=gettext_lazy("Password"),
         max_length=LONGEST_PASSWORD,
         trim_whitespace=False,
-        help_text="At least ten characters.",
+        help_text=gettext_lazy("At least ten characters."),
         style=PASSWORD_STYLE | {"autocomplete": "new-password"},
     )
 
@@ -284,7 +297,7 @@ class SetPassword(FormPage):
             number = 0
         account = accounts.filter(pk=number, is_active=True).first()
         if account is None or not default_token_generator.check_token(account, self.kwargs["key"]):
-            raise NotFound("This link has been used, or is too old. Ask for a new one.")
+            raise NotFound(_("This link has been used, or is too old. Ask for a new one."))
         return account
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -295,23 +308,23 @@ class SetPassword(FormPage):
             account.set_password(values["password"])
             account.save()
         login(self.request, account, "django.contrib.auth.backends.ModelBackend")
-        return self.done("home", account, message="Your password is set.")
+        return self.done("home", account, message=_("Your password is set."))
 
 
 class ChangePasswordForm(serializers.Serializer[Any]):
     """The password that is, and the one to be."""
 
     current = serializers.CharField(
-        label="Present password",
+        label=gettext_lazy("Present password"),
         max_length=LONGEST_PASSWORD,
         trim_whitespace=False,
         style=PASSWORD_STYLE | {"autocomplete": "current-password"},
     )
     password = serializers.CharField(
-        label="New password",
+        label=gettext_lazy("New password"),
         max_length=LONGEST_PASSWORD,
         trim_whitespace=False,
-        help_text="At least ten characters.",
+        help_text=gettext_lazy("At least ten characters."),
         style=PASSWORD_STYLE | {"autocomplete": "new-password"},
     )
 
@@ -338,13 +351,13 @@ class ChangePassword(FormPage):
         """Change it, for who knows the present one."""
         account = self.show()
         if not account.check_password(values["current"]):
-            raise serializers.ValidationError({"current": ["This is not your password."]})
+            raise serializers.ValidationError({"current": [_("This is not your password.")]})
         check_password(values["password"], account)
         account.set_password(values["password"])
         account.save()
         if self.request.auth is None:  # by a session, which goes on
             update_session_auth_hash(self.request._request, account)
-        return self.done("account", account, message="Your password is changed.")
+        return self.done("account", account, message=_("Your password is changed."))
 
 
 class ListedAccount(serializers.ModelSerializer[Account]):
@@ -394,7 +407,7 @@ class Accounts(FormPage):
         if values["action"] == "link":
             self.link = self.request.build_absolute_uri(account.one_time_path())
         elif account == self.request.user:
-            raise serializers.ValidationError("You cannot suspend your own account.")
+            raise serializers.ValidationError(_("You cannot suspend your own account."))
         else:
             account.is_active = values["action"] == "restore"
             account.save(update_fields=["is_active"])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from cidery.app.web.templatetags.words import written
 from cidery.plots.figures import new_figure
 
 if TYPE_CHECKING:
@@ -57,8 +58,23 @@ def new_chart(width: float = WIDTH, height: float = HEIGHT) -> Iterator[Figure]:
             yield figure
 
 
+def _localize(figure: Figure) -> None:
+    """Write the numbers of axes as the reader's language does."""
+    from matplotlib.ticker import ScalarFormatter
+
+    class LocalFormatter(ScalarFormatter):
+        def __call__(self, value: float, position: int | None = None) -> str:
+            return written(super().__call__(value, position))
+
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if isinstance(axis.get_major_formatter(), ScalarFormatter):
+                axis.set_major_formatter(LocalFormatter())
+
+
 def to_svg(figure: Figure) -> bytes:
     """Return a chart whose colours follow the reader's light or dark theme."""
+    _localize(figure)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     names = {light: f"--c{number}" for number, light in enumerate(DARK)}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from datetime import timedelta
 from functools import cache
 from typing import Any
 
+from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.utils import timezone
+from django.utils.translation import override
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework import serializers
@@ -22,6 +25,7 @@ from cidery.app.web.models import Attempts
 from cidery.app.web.navigation import app_links
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 
 HEALTH_SECONDS = 5
 log = logging.getLogger(__name__)
@@ -86,7 +90,7 @@ def find_problem() -> str:
             Attempts.objects.update_or_create(key="health", defaults=content)
     except DatabaseError as error:
         log.error("the database cannot be written to: %s", error)
-        return "the database cannot be written to"
+        return _("the database cannot be written to")
     return ""
 
 
@@ -146,7 +150,10 @@ def _list_inputs(operation: Any, schema: Any) -> Iterator[dict[str, Any]]:
 @cache
 def describe_api() -> Any:
     """Return the description of the API, which is the same for everyone for as long as it runs."""
-    return SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+    with override(settings.LANGUAGE_CODE):
+        described = SchemaGenerator().get_schema(public=True)  # type: ignore[no-untyped-call]
+        # Its texts are looked up when they are written, in whichever language that is.
+        return json.loads(json.dumps(described, default=str))
 
 
 class OpenApi(SpectacularJSONAPIView):
@@ -163,12 +170,12 @@ class OpenApi(SpectacularJSONAPIView):
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     """Answer a request for a page that does not exist."""
-    return fail(request, 404, "There is no such page.")
+    return fail(request, 404, _("There is no such page."))
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """Answer after a failure, without details: the log has the traceback."""
-    return fail(request, 500, "An error occurred on the server. It has been logged.")
+    return fail(request, 500, _("An error occurred on the server. It has been logged."))
 
 
 def fail(request: HttpRequest, status: int, detail: str) -> HttpResponse:

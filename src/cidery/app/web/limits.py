@@ -25,6 +25,7 @@ from rest_framework.throttling import (
 
 from cidery.app.web.home import fail
 from cidery.app.web.models import Account, Attempts
+from cidery.app.web.translation import translate as _
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -91,7 +92,9 @@ def reading_upload(account: Account, patience: float = LONGEST_WAIT) -> Iterator
     while not take():
         if time.time() - started >= patience:
             raise Throttled(
-                detail=f"Your account is sending {MOST_UPLOADS} files already; wait for them."
+                detail=_(
+                    "Your account is sending {most_uploads} files already; wait for them."
+                ).format(most_uploads=MOST_UPLOADS)
             )
         time.sleep(POLL_SECONDS)
     try:
@@ -192,7 +195,8 @@ class SizeLimit:
         except ValueError:
             length = 0
         if length > largest:
-            response = fail(request, 413, f"This is larger than {largest // MEGABYTE} MB.")
+            told = _("This is larger than {largest} MB.").format(largest=largest // MEGABYTE)
+            response = fail(request, 413, told)
         else:
             response = self.get_response(request)
         if response.status_code >= HTTPStatus.BAD_REQUEST:

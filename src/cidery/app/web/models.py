@@ -12,12 +12,14 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext_lazy
 
 from cidery.app.web.names import normalize_name, skeleton
 
 NAME_LENGTH = 60
 PRINTABLE = RegexValidator(
-    r"\A\S(.*\S)?\Z", "A name has no line breaks, and no blanks at its beginning or end."
+    r"\A\S(.*\S)?\Z",
+    gettext_lazy("A name has no line breaks, and no blanks at its beginning or end."),
 )
 
 
@@ -52,6 +54,8 @@ class Account(AbstractBaseUser):
     kind = models.CharField(max_length=10, choices=Kind.choices, default=Kind.TEAM)
     contact = models.CharField(max_length=200, blank=True)
     """Shown to the owner alone."""
+    language = models.CharField(max_length=10, blank=True, default="", db_default="")
+    """Of its pages and e-mails: that in which it was made, until another is chosen; empty: none."""
     is_active = models.BooleanField(default=True)
     created = models.DateTimeField(auto_now_add=True)
 

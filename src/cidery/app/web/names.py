@@ -7,6 +7,8 @@ from functools import cache
 
 from django.core.exceptions import ValidationError
 
+from cidery.app.web.translation import translate as _
+
 _UNSEEN = (
     *(0x00AD, 0x034F, 0x061C, 0x2800, 0x3164, 0xFEFF, 0xFFA0),
     *range(0x115F, 0x1161),
@@ -33,13 +35,13 @@ def normalize_name(name: str) -> str:
 def check_visible(name: str) -> None:
     """Refuse characters that cannot be seen: a name with one would look like another team's."""
     if not name.isprintable() or UNSEEN.intersection(name):
-        raise ValidationError("A name has no invisible characters.")
+        raise ValidationError(_("A name has no invisible characters."))
 
 
 def check_printable(text: str) -> None:
     """Refuse what steers a terminal or turns the direction of the text around it."""
     if not text.isprintable():
-        raise ValidationError("A title is one line, without invisible characters.")
+        raise ValidationError(_("A title is one line, without invisible characters."))
 
 
 def skeleton(name: str) -> str:

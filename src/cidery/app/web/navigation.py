@@ -26,7 +26,7 @@ def app_links() -> list[AppLink]:
     """
     labels = (name.rpartition(".")[2] for name in settings.APPS_WITH_PAGES)
     configs: list[Any] = [apps.get_app_config(label) for label in labels]
-    return [AppLink(c.heading, c.summary, reverse(c.start)) for c in configs]
+    return [AppLink(str(c.heading), str(c.summary), reverse(c.start)) for c in configs]
 
 
 def add_app_links(_request: Any) -> dict[str, Any]:

@@ -11,12 +11,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.contrib import messages
 from django.http import Http404, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import resolve_url
-from django.utils.http import urlencode
+from django.utils.http import url_has_allowed_host_and_scheme, urlencode
+from django.utils.translation import gettext_lazy
 from rest_framework import status
 from rest_framework.exceptions import NotAuthenticated, NotFound, ParseError, ValidationError
 from rest_framework.request import Request
@@ -25,10 +26,26 @@ from rest_framework.serializers import Serializer
 from rest_framework.views import APIView, exception_handler
 
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 _NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
 """Django's own message, which is for programmers."""
-_CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
+NO_SUCH = {
+    "Account": gettext_lazy("There is no such account."),
+    "Announcement": gettext_lazy("There is no such announcement."),
+    "Assignment": gettext_lazy("There is no such assignment."),
+    "AuthToken": gettext_lazy("There is no such auth token."),
+    "Challenge": gettext_lazy("There is no such challenge."),
+    "ChallengeFile": gettext_lazy("There is no such file."),
+    "Item": gettext_lazy("There is no such item."),
+    "Judge": gettext_lazy("There is no such judge."),
+    "Study": gettext_lazy("There is no such study."),
+    "Submission": gettext_lazy("There is no such submission."),
+}
+"""What people are told in place of Django's message, by the name of the model."""
 
 
 class Page(APIView):
@@ -94,21 +111,20 @@ class Page(APIView):
 class Group:
     """Fields of a long form that belong together, as one step of it."""
 
-    title: str
+    title: StrOrPromise
     rows: Sequence[Sequence[str]]
     """Names of fields; those of a row stand side by side where there is room."""
-    about: str = ""
+    about: StrOrPromise = ""
     folded: bool = False
     """Whether it is shown when it is asked for; its fields can stay as they are."""
     only_for: str = ""
     """For which choices, of the field that decides, there is something to fill in."""
 
 
-class GroupedForm(Serializer[Any]):
-    """A form that is shown in steps, all sent at once."""
+class LabelledForm(Serializer[Any]):
+    """A form whose fields are called what one place says."""
 
-    groups: ClassVar[Sequence[Group]]
-    labels: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    labels: ClassVar[Mapping[str, StrOrPromise]] = MappingProxyType({})
     """What fields are called, where their names do not say it."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -117,6 +133,12 @@ class GroupedForm(Serializer[Any]):
             if name in self.fields:
                 self.fields[name].label = label
 
+
+class GroupedForm(LabelledForm):
+    """A form that is shown in steps, all sent at once."""
+
+    groups: ClassVar[Sequence[Group]]
+
     def shown_groups(self) -> Iterator[dict[str, Any]]:
         """Yield the steps with their fields, as templates show them; wrong ones are open."""
         for group in self.groups:
@@ -124,7 +146,13 @@ class GroupedForm(Serializer[Any]):
             rows = [[self[name] for name in row] for row in names if row]
             if rows:
                 has_errors = any(field.errors for row in rows for field in row)
-                yield {"group": group, "rows": rows, "open": has_errors or not group.folded}
+                yield {
+                    "group": group,
+                    # Of what is there already, it does not say what is so by default.
+                    "about": "" if self.instance else group.about,
+                    "rows": rows,
+                    "open": has_errors or not group.folded,
+                }
 
 
 class FormPage(Page):
@@ -180,13 +208,23 @@ class FormPage(Page):
         return Response(self.accepts(result, context=context).data, status=self.accepted_status)
 
 
+def wanted_path(request: Request, otherwise: str) -> str:
+    """Return the path of ours that `?next=` asks for, or another page."""
+    wanted: str = request.query_params.get("next", "")
+    # A path: Django would take a bare word for the name of a page, which there may not be.
+    ours = wanted.startswith("/") and url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts=None, require_https=request.is_secure()
+    )
+    return wanted if ours else otherwise
+
+
 def explain(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     """Turn errors into `{"detail": …}`, or `{"errors": {field: [messages]}}` for a form."""
     if isinstance(exc, Http404) and (unfound := _NOT_FOUND.fullmatch(str(exc))):
-        exc = NotFound(f"There is no such {_CAPITAL.sub(' ', unfound[1]).lower()}.")
+        exc = NotFound(NO_SUCH.get(unfound[1], gettext_lazy("There is no such page.")))
     response = exception_handler(exc, dict(context))
     if response is not None and isinstance(exc, ValidationError):
-        response.data = {"detail": "The form has errors.", "errors": _by_field(response.data)}
+        response.data = {"detail": _("The form has errors."), "errors": _by_field(response.data)}
     return response
 
 

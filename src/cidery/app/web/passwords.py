@@ -7,6 +7,8 @@ from typing import Any
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import ValidationError
 
+from cidery.app.web.translation import translate as _
+
 FEWEST_CHARACTERS = 4
 """Different ones, blanks left out."""
 
@@ -33,4 +35,6 @@ class VarietyValidator:
 
     def get_help_text(self) -> str:
         """Say what is wanted."""
-        return f"A password has at least {FEWEST_CHARACTERS} different characters, besides blanks."
+        return _("A password has at least {fewest} different characters, besides blanks.").format(
+            fewest=FEWEST_CHARACTERS
+        )

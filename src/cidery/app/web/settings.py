@@ -25,10 +25,12 @@ APPEND_SLASH = False
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
-# Judges' pages are in the language of their study; all others are in English.
+# Judges' pages are in the language of their study, all others in the reader's, see `languages`.
 USE_I18N = True
 LANGUAGES = [("en", "English"), ("de", "Deutsch")]
 LOCALE_PATHS = [Path(__file__).parents[1] / "locale"]
+FORMAT_MODULE_PATH = "cidery.app.web.formats"
+LANGUAGE_COOKIE_NAME = "language"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 INSTALLED_APPS = [
@@ -52,6 +54,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "cidery.app.web.cache_headers.NoStoreMiddleware",
+    "cidery.app.web.languages.LanguageMiddleware",
     "cidery.app.web.limits.SizeLimit",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -70,7 +73,11 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.messages.context_processors.messages",
                 "cidery.app.web.navigation.add_app_links",
             ],
-            "builtins": ["cidery.app.web.templatetags.words"],
+            "builtins": [
+                "django.templatetags.i18n",
+                "django.templatetags.l10n",
+                "cidery.app.web.templatetags.words",
+            ],
         },
     },
 ]

@@ -7,12 +7,13 @@ from importlib import import_module
 from django.conf import settings
 from django.urls import URLPattern, URLResolver, include, path
 
-from cidery.app.web import accounts, home
+from cidery.app.web import accounts, home, languages
 
 pages: list[URLPattern | URLResolver] = [
     path("", home.Home.as_view(), name="home"),
     path("health", home.Health.as_view(), name="health"),
     path("api-guide", home.ApiGuide.as_view(), name="api-guide"),
+    path("language", languages.LanguagePage.as_view(), name="language"),
     path("sign-up", accounts.SignUp.as_view(), name="sign-up"),
     path("sign-in", accounts.SignIn.as_view(), name="sign-in"),
     path("sign-out", accounts.SignOut.as_view(), name="sign-out"),

@@ -156,16 +156,16 @@ def read_arrow(
     try:
         if container == "parquet":
             file = import_pyarrow("pyarrow.parquet", "read Parquet files").ParquetFile(buffer)
-            return list(file.read(choose(_describe_columns(file.schema_arrow))).to_pylist())
+            return list(file.read(choose(describe_columns(file.schema_arrow))).to_pylist())
         ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
         opened = (ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream)(buffer)
         table = opened.read_all()
-        return list(table.select(choose(_describe_columns(table.schema))).to_pylist())
+        return list(table.select(choose(describe_columns(table.schema))).to_pylist())
     except (pyarrow.ArrowException, OSError) as error:
         source.fail(f"not a complete {container.capitalize()} file: {error}")
 
 
-def _describe_columns(schema: Any) -> dict[str, bool]:
+def describe_columns(schema: Any) -> dict[str, bool]:
     """Return the columns, and whether they hold texts or lists and so may hold captions."""
     kinds = ("string", "large_string", "list", "large_list", "dictionary", "null")
     return {column.name: str(column.type).startswith(kinds) for column in schema}

@@ -78,7 +78,7 @@ def read_references(
     read_references(b'{"kitchen": ["a cat", "the cat"]}', name="upload.json")
     ```
     """
-    reader = _Reader("references", split, Chosen(id_field, caption_field))
+    reader = Reader("references", split, Chosen(id_field, caption_field))
     references: defaultdict[ImageId, list[str]] = defaultdict(list)
     with collector_paused():
         for image, captions in reader.read(source, name, format):
@@ -108,7 +108,7 @@ def read_candidates(
     read_candidates("outputs.jsonl", caption_field="prediction")
     ```
     """
-    reader = _Reader("candidates", split, Chosen(id_field, caption_field))
+    reader = Reader("candidates", split, Chosen(id_field, caption_field))
     with collector_paused():
         entries = reader.read(source, name, format)
         if all(type(captions) is str for _, captions in entries):
@@ -121,7 +121,7 @@ def read_candidates(
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class Reader:
     """What to take from a file: a side, a split, fields."""
 
     side: Side
@@ -138,14 +138,14 @@ class _Reader:
         file = os.fspath(given) if isinstance(given, str | os.PathLike) else name
         container = format or recognise(content, file, self.chosen.id, source)
         if container in ("parquet", "arrow"):
-            return self._pick(read_arrow(content, container, self._columns(rows), rows), rows)
+            return self.pick(read_arrow(content, container, self._columns(rows), rows), rows)
         if container not in ("json", *FORMATS):
-            return self._pick(read_foreign(container, content, name), source)
+            return self.pick(read_foreign(container, content, name), source)
         text = decode(content, source)
         if container in ("csv", "tsv"):
-            return self._pick(parse_csv(text, "\t" if container == "tsv" else None, rows), rows)
+            return self.pick(parse_csv(text, "\t" if container == "tsv" else None, rows), rows)
         if container == "jsonl":
-            return self._pick(parse_json_lines(text, source), source)
+            return self.pick(parse_json_lines(text, source), source)
         document = parse_json(text, source)
         shape = container
         if container == "json":
@@ -153,7 +153,7 @@ class _Reader:
             shape = recognise_json(document, named, source)
         if shape == "mapping":
             return self._pick_by_id(document, source)
-        return self._pick(unwrap_records(document, shape, source), source)
+        return self.pick(unwrap_records(document, shape, source), source)
 
     def _columns(self, source: Source) -> Any:
         """Return the function that chooses the columns of a table."""
@@ -164,7 +164,7 @@ class _Reader:
 
         return choose
 
-    def _pick(self, records: list[Any], source: Source) -> _Entries:
+    def pick(self, records: list[Any], source: Source) -> _Entries:
         """Pick ids and captions out of records; the first record decides where they are."""
         if not records:
             source.fail("there are no captions in it")

@@ -27,11 +27,17 @@ class Source:
 
     name: str
     unit: str = "entry"
+    first: int = 0
+    """How many records are before those at hand, where a file is read piece by piece."""
 
     def fail(self, problem: str, *, index: int | None = None) -> NoReturn:
         """Raise the error that names this file and, from 1, the record."""
-        place = self.name if index is None else f"{self.name}, {self.unit} {index + 1}"
+        place = self.name if index is None else f"{self.name}, {self.unit} {self.place(index)}"
         raise FormatError(f"{place}: {problem}") from None
+
+    def place(self, index: int) -> int:
+        """Return the number of a record in the file, from 1."""
+        return self.first + index + 1
 
 
 def read_bytes(
@@ -97,9 +103,14 @@ def decode(content: bytes, source: Source) -> str:
         )
 
 
-def read_json_lines(text: str, name: str) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the content of every line of JSON lines that is not blank."""
-    for number, line in enumerate(text.split("\n"), start=1):  # other line breaks are JSON's text
+def read_json_lines(text: str, name: str, before: int = 0) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the content of every line of JSON lines that is not blank.
+
+    `before` lines of the file are not in the text.
+    """
+    for number, line in enumerate(
+        text.split("\n"), start=before + 1
+    ):  # other line breaks are JSON's text
         if not line.strip():
             continue
         try:

@@ -9,14 +9,15 @@ A line is one of
     {"image": …, "captions": […], "ratings": […]}                         a rated set of captions
 
 and a file holds one kind of judgments besides the references. A pair without votes and a caption
-without ratings were not judged yet. Ratings may be several by name, and a pair or a caption may
-bring its own references.
+without ratings were not judged yet. Votes and ratings may be several, by question, and a pair or a
+caption may bring its own references.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -163,7 +164,44 @@ def _read_systems(record: Record) -> tuple[str, str]:
     return first, others[0]
 
 
+def _ask(records: list[Record], key: str) -> dict[str, list[Record]]:
+    """Return the records with the answers to each question alone; `""` where there is but one."""
+    named = [record for record in records if isinstance(record.content.get(key), dict)]
+    asked = dict.fromkeys(name for record in named for name in record.content[key])
+    if named and not asked:
+        named[0].refuse(f"expected answers by question in {key!r}, found none")
+    return {
+        name: [
+            Record({**record.content, key: _answers_to(record, key, name)}, record.place)
+            for record in records
+        ]
+        for name in asked
+    } or {"": records}
+
+
+def _answers_to(record: Record, key: str, question: str) -> object:
+    """Return the answers to one of several questions as the record has them."""
+    given = record.content.get(key)
+    if given is None or given == []:
+        return []
+    if not isinstance(given, dict):
+        record.refuse(f"expected {key} by question, as other lines have them, in {key!r}")
+    return given.get(question, [])
+
+
+def _join_questions(found: dict[str, Pairs]) -> Pairs:
+    """Return the pairs with the votes on the first question, and those on all."""
+    first = next(iter(found.values()))
+    same = {name: replace(pairs, judged=first.judged) for name, pairs in found.items() if name}
+    return replace(first, questions=same)
+
+
 def _read_pairs(records: list[Record], references: dict[str, list[str]]) -> Pairs:
+    asked = _ask(records, "votes")
+    return _join_questions({name: _make_pairs(own, references) for name, own in asked.items()})
+
+
+def _make_pairs(records: list[Record], references: dict[str, list[str]]) -> Pairs:
     documents = _Documents(references)
     own = [_own_references(record) for record in records]
     places = [
@@ -198,6 +236,11 @@ def _read_triplets(records: list[Record], references: dict[str, list[str]]) -> P
         raise FormatError(
             "triplets bring their own references, so the file must hold no lines of references"
         )
+    asked = _ask(records, "votes")
+    return _join_questions({name: _make_triplets(own) for name, own in asked.items()})
+
+
+def _make_triplets(records: list[Record]) -> Pairs:
     grouped: dict[tuple[str, str, str], list[Record]] = {}
     for record in records:
         grouped.setdefault((record.text("image"), *_read_pair(record)), []).append(record)
@@ -230,13 +273,10 @@ def _read_ratings(records: list[Record], references: dict[str, list[str]]) -> Ra
         documents.place(record, record.texts("references") if "references" in record else None)
         for record in records
     ]
-    named = [record for record in records if isinstance(record.content.get("ratings"), dict)]
-    answers = {}
-    for question in dict.fromkeys(name for record in named for name in record.content["ratings"]):
-        answers[question] = [_read_one(record, question) for record in records]
-    if not named:
-        answers[""] = [_read_answers(record, "ratings", "rating") for record in records]
-    found = {question: _flatten(groups) for question, groups in answers.items()}
+    found = {
+        question: _flatten([_read_answers(record, "ratings", "rating") for record in asked])
+        for question, asked in _ask(records, "ratings").items()
+    }
     rows, ratings = next(iter(found.values()))
     return Ratings(
         NAME,
@@ -244,18 +284,8 @@ def _read_ratings(records: list[Record], references: dict[str, list[str]]) -> Ra
         rows,
         ratings,
         systems=[str(name) for name in _optional(records, "system", lambda r: r.text("system"))],
-        questions=found if named else {},
+        questions={} if "" in found else found,
     )
-
-
-def _read_one(record: Record, question: str) -> list[float]:
-    """Return the answers to one of several questions."""
-    given = record.content.get("ratings")
-    if given is None or given == []:
-        return []
-    if not isinstance(given, dict):
-        record.refuse("expected ratings by question, as other lines have them, in 'ratings'")
-    return _read_answers(Record(given, record.place), question)
 
 
 def _flatten(groups: list[list[float]]) -> tuple[Indexes, Floats]:
@@ -264,11 +294,16 @@ def _flatten(groups: list[list[float]]) -> tuple[Indexes, Floats]:
 
 
 def _read_sets(records: list[Record], references: dict[str, list[str]]) -> Sets:  # noqa: ARG001
+    means = {
+        question: np.asarray([np.mean(record.numbers("ratings", "rating")) for record in asked])
+        for question, asked in _ask(records, "ratings").items()
+    }
     return Sets(
         NAME,
         [record.text("image") for record in records],
         [record.texts("captions", fewest=2) for record in records],
-        np.asarray([np.mean(record.numbers("ratings", "rating")) for record in records]),
+        next(iter(means.values())),
+        questions={} if "" in means else means,
     )
 
 

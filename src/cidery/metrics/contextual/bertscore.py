@@ -64,6 +64,11 @@ class BertScore(ByToken):
         """Return F, precision and recall."""
         return cls(), cls(measure="precision"), cls(measure="recall")
 
+    @property
+    def needs_all_references(self) -> bool:
+        """With idf: tokens are weighed by the share of all references that they occur in."""
+        return self.idf
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.baseline, os.PathLike):

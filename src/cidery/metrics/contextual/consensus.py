@@ -23,7 +23,7 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.contextual.base import ByToken, rows_by_image
 from cidery.metrics.contextual.encoders import Encoder, Lens, TokenStates, find_lens
-from cidery.metrics.contextual.wording import Faults, Wording, find_repeated
+from cidery.metrics.contextual.wording import Faults, Wording, find_repeated, weigh
 from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
 from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
 from cidery.statistics import Floats
@@ -31,40 +31,64 @@ from cidery.statistics import Floats
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-PARTS = ("cone", "recall", "short", "repetition", "dangling", "oddity")
+PARTS = (
+    "cone",
+    "mean",
+    "precision",
+    "recall",
+    "agreement",
+    "short",
+    "repetition",
+    "dangling",
+    "oddity",
+)
 """The columns of the rows after the score."""
+EDITION = "2"
+"""Scores of another edition are other numbers: signatures name it."""
+CONE, MEAN, PRECISION = 0.5, 0.25, 0.25
+"""The powers of three likenesses in closeness, their geometric mean."""
 MOST_TOGETHER = 8
-"""More references than this are cut into groups: a cone of many vectors holds nearly all."""
+"""More references than this are cut into groups: among many vectors nearly all have a near one."""
 GROUP = 5
 """About how many references a group has."""
+LEAST_AGREEMENT = 0.25
+"""References that agree less were hardly written of one image: no caption gains by that."""
+LEAST = 1e-6
+"""Added to weights of tokens, so that there is a mean where none has any."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Consensus(ByToken):
-    """How near a caption is to some blend of its references, and how much of them it says; [0, 1].
+    """How near a caption is to what its references say, and how much of it it says; [0, 1].
 
-    cone·(1 + cone·(recall - 0.6·short))/2 · (1 - 0.5·repetition) · (1 - 0.2·dangling)
-    · (1 - 0.5·oddity)
+    √(close·(1 + close·(1.5·recall - 0.7·short))/2.5 / agreement^0.4
+    · (1 - 0.3·repetition) · (1 - 0.3·dangling) · (1 - 0.25·oddity))
 
-    cone is the highest cosine of the caption's embedding and a sum of the references' with weights
-    that are not negative; recall how near the references' tokens are to the caption's; the others
-    are faults of wording. Vectors are changed by a lens, a map learnt from people's judgments.
-    docs/metrics/consensus.md defines each and tells how they were chosen.
+    close is cone^0.5·mean^0.25·precision^0.25: the highest cosine of the caption's embedding and a
+    blend of the references', the mean of its cosines with them, and how near its tokens are to
+    theirs. recall is how near their tokens are to its own, short how much less it tells, agreement
+    how near references are to each other; the others are faults of wording. Vectors are changed by
+    a lens, a map learnt from people's judgments. docs/metrics/consensus.md defines each and tells
+    how they were chosen.
 
     ```python
     cidery.score(candidates, references, metrics=[Consensus(), Consensus(encoder="mpnet")])
     ```
     """
 
-    recall: float = 1.0
+    recall: float = 1.5
     """The weight of recall."""
-    brevity: float = 0.6
-    """The weight of being shorter than the references."""
-    repetition: float = 0.5
+    brevity: float = 0.7
+    """The weight of telling less than the references."""
+    rarity: float = 1.0
+    """The power of a word's rarity in its weight; 0: all words weigh the same."""
+    agreement: float = 0.4
+    """The power of the references' agreement, by which a score is divided."""
+    repetition: float = 0.3
     """The weight of words said more often than in any reference."""
-    dangling: float = 0.2
+    dangling: float = 0.3
     """The weight of an end like `in the`."""
-    oddity: float = 0.5
+    oddity: float = 0.25
     """The weight of neighbours that hardly ever stand side by side."""
     lens: bool = True
     """Whether vectors are changed by their encoder's lens, a map learnt from people's judgments;
@@ -76,18 +100,19 @@ class Consensus(ByToken):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_between("recall", self.recall, 0, 10)
-        for name in ("brevity", "repetition", "dangling", "oddity"):
+        for name in ("brevity", "rarity", "agreement", "repetition", "dangling", "oddity"):
             require_between(name, getattr(self, name), 0, 1)
 
     @classmethod
     def fit_language(cls, language: Language) -> dict[str, Any]:
-        """Return the penalties that know English, turned off for other languages."""
-        return {} if language.code == "en" else {"dangling": 0.0, "oddity": 0.0}
+        """Return what knows English, turned off for other languages."""
+        return {} if language.code == "en" else {"rarity": 0.0, "dangling": 0.0, "oddity": 0.0}
 
     @property
     def made_for(self) -> str | None:
-        """English, where the encoder or a penalty knows no other language."""
-        is_english = self.dangling or self.oddity or self.encoder in ("minilm", "mpnet")
+        """English, where the encoder, the rarity of words or a penalty knows no other language."""
+        knows_english = self.rarity or self.dangling or self.oddity
+        is_english = knows_english or self.encoder in ("minilm", "mpnet")
         return self.data_language if is_english else None
 
     @property
@@ -96,9 +121,13 @@ class Consensus(ByToken):
         return "consensus"
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digests of the encoder's weights and of its lens, and the layer."""
+        """Return the edition, the layer, and the digests of the encoder's weights and its lens."""
         lens = self.choose_lens(self.open_encoder())
-        return super().data_settings() | {"lens": lens.fingerprint if lens else "none"}
+        return (
+            {"edition": EDITION}
+            | super().data_settings()
+            | {"lens": lens.fingerprint if lens else "none"}
+        )
 
     def choose_lens(self, encoder: Encoder) -> Lens | None:
         """Return the encoder's lens, None without one; lenses are for the last layer."""
@@ -108,7 +137,8 @@ class Consensus(ByToken):
     def read(self, captions: TokenizedCaptions, work: Workspace) -> EncodedCaptions:
         """Return the captions as vectors of the encoder, changed by its lens."""
         encoder = self.open_encoder()
-        return EncodedCaptions(self.read_tokens(encoder, captions, work), self.choose_lens(encoder))
+        tokens = self.read_tokens(encoder, captions, work)
+        return EncodedCaptions(tokens, self.choose_lens(encoder), self.rarity)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references and read their wording."""
@@ -116,32 +146,42 @@ class Consensus(ByToken):
         words = references.captions.captions.tokens()
         offsets = references.image_offsets.tolist()
         spans = [range(begin, end) for begin, end in pairwise(offsets)]
-        return _PreparedConsensus(
-            self, encoded, spans, [Wording.read([words[i] for i in span]) for span in spans]
-        )
+        wordings = [Wording.read([words[i] for i in span], self.rarity) for span in spans]
+        return _PreparedConsensus(self, encoded, spans, wordings)
 
     def combine(self, likeness: Likeness, faults: Faults) -> list[float]:
         """Return the score and its parts, in the order of `PARTS`."""
-        dangling = float(faults.dangling is not None)
-        cone = max(0.0, likeness.cone)
-        detail = self.recall * likeness.recall - self.brevity * faults.short
-        score = (
-            cone
-            * max(0.0, 1 + cone * detail)
-            / (1 + self.recall)
-            * (1 - self.repetition * faults.repetition)
-            * (1 - self.dangling * dangling)
-            * (1 - self.oddity * faults.oddity)
+        close = (
+            max(0.0, likeness.cone) ** CONE
+            * max(0.0, likeness.mean) ** MEAN
+            * max(0.0, likeness.precision) ** PRECISION
         )
+        detail = self.recall * likeness.recall - self.brevity * faults.short
+        # Detail counts as far as a caption is close: what is missing says nothing of another image.
+        alike = close * max(0.0, 1 + close * detail) / (1 + self.recall)
+        expected = max(likeness.agreement, LEAST_AGREEMENT) ** self.agreement
+        # More may be told than by a caption that equals its only reference.
+        score = min(1.0, math.sqrt(alike / expected)) * math.prod(self.find_factors(faults))
         return [
             score,
             likeness.cone,
+            likeness.mean,
+            likeness.precision,
             likeness.recall,
+            likeness.agreement,
             faults.short,
             faults.repetition,
-            dangling,
+            float(faults.dangling is not None),
             faults.oddity,
         ]
+
+    def find_factors(self, faults: Faults) -> tuple[float, float, float]:
+        """Return what share of the score repetition, end and odd neighbours leave, each."""
+        return (
+            math.sqrt(1 - self.repetition * faults.repetition),
+            math.sqrt(1 - self.dangling * float(faults.dangling is not None)),
+            math.sqrt(1 - self.oddity * faults.oddity),
+        )
 
     def explain(
         self,
@@ -166,8 +206,14 @@ class Likeness:
 
     cone: float
     """The highest cosine of the caption and a blend of references; 0 where none is positive."""
+    mean: float
+    """The mean of its cosines with the references."""
+    precision: float
+    """How near its tokens are to their nearest of a group, in [-1, 1]; rare ones weigh more."""
     recall: float
-    """How near the references' tokens are to their nearest of the caption, in [-1, 1]."""
+    """How near the references' tokens are to their nearest of the caption, alike."""
+    agreement: float
+    """The mean of the references' own cones, each among the others; 1 of a single reference."""
     weights: Floats
     """float64[references]: the blend's shares."""
 
@@ -196,9 +242,11 @@ class EncodedCaptions:
 
     tokens: TokenStates
     lens: Lens | None
+    rarity: float
+    """The power of a word's rarity in the weight of its tokens."""
 
-    def __getitem__(self, caption: int) -> tuple[Floats, Floats]:
-        """Return a caption's embedding, float64[width] of length 1, and its tokens' directions.
+    def __getitem__(self, caption: int) -> EncodedCaption:
+        """Return a caption's embedding and tokens.
 
         Tokens that the encoder adds count in the embedding alone.
         """
@@ -208,8 +256,35 @@ class EncodedCaptions:
             states = self.lens(states)
         lengths = np.linalg.norm(states, axis=1, keepdims=True)
         whole = states.mean(axis=0)
-        directions = (states / np.maximum(lengths, 1e-12))[~self.tokens.special[rows]]
-        return whole / max(float(np.linalg.norm(whole)), 1e-12), directions
+        is_said = ~self.tokens.special[rows]
+        return EncodedCaption(
+            whole / max(float(np.linalg.norm(whole)), 1e-12),
+            (states / np.maximum(lengths, 1e-12))[is_said],
+            self._weigh(self.tokens.captions[caption])[is_said],
+        )
+
+    def _weigh(self, text: str) -> Floats:
+        """Return the weights of a caption's tokens: those of the words that they are part of."""
+        tokens = self.tokens.cut(text)
+        words: dict[int, str] = {}
+        for token in tokens:
+            if token.word is not None:
+                piece = text[token.start : token.end]
+                words[token.word] = words.get(token.word, "") + piece.lower()
+        weights = {number: weigh(word, self.rarity) for number, word in words.items()}
+        return LEAST + np.asarray([0.0 if t.word is None else weights[t.word] for t in tokens])
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedCaption:
+    """A caption as vectors."""
+
+    whole: Floats
+    """float64[width]: its embedding, of length 1."""
+    directions: Floats
+    """float64[tokens, width]: of its tokens, of length 1."""
+    weights: Floats
+    """float64[tokens]: above 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,41 +294,71 @@ class _References:
     wholes: Floats
     """float64[references, width]: embeddings of length 1."""
     groups: Sequence[NDArray[np.int64]]
-    """Which of them span a cone together."""
+    """Which of them are compared with together."""
     directions: Floats
     """float64[tokens, width]: of one reference after another."""
+    weights: Floats
+    """float64[tokens]"""
     starts: NDArray[np.int64]
     """Where the tokens of each reference that has any begin."""
+    worded: NDArray[np.int64]
+    """Which references have any."""
+    agreement: float
 
     @classmethod
     def read(cls, encoded: EncodedCaptions, captions: Sequence[int]) -> _References:
         # Groups must not depend on the order in which references were given.
         order = sorted(range(len(captions)), key=lambda i: encoded.tokens.captions[captions[i]])
         count = -(-len(captions) // GROUP) if len(captions) > MOST_TOGETHER else 1
-        wholes, directions = zip(*(encoded[i] for i in captions), strict=True)
-        worded = [found for found in directions if len(found)]
+        read = [encoded[i] for i in captions]
+        wholes = np.stack([one.whole for one in read])
+        groups = [np.asarray(order[place::count]) for place in range(count)]
+        worded = [one for one in read if len(one.directions)]
         return cls(
-            np.stack(wholes),
-            [np.asarray(order[place::count]) for place in range(count)],
-            np.concatenate([np.zeros((0, wholes[0].size)), *worded]),
-            np.cumsum([0, *map(len, worded)])[:-1],
+            wholes,
+            groups,
+            np.concatenate([np.zeros((0, wholes.shape[1])), *(o.directions for o in worded)]),
+            np.concatenate([np.zeros(0), *(one.weights for one in worded)]),
+            np.cumsum([0, *(len(one.directions) for one in worded)])[:-1],
+            np.flatnonzero([len(one.directions) for one in read]),
+            measure_agreement(wholes, groups),
         )
 
     def compare(self, encoded: EncodedCaptions, caption: int) -> Likeness:
         """Return how alike they and a caption are."""
         weights = np.zeros(len(self.wholes))
-        whole, directions = encoded[caption]
-        if len(directions) == 0 or len(self.directions) == 0:
-            return Likeness(0.0, 0.0, weights)
+        said = encoded[caption]
+        if len(said.directions) == 0 or len(self.directions) == 0:
+            return Likeness(0.0, 0.0, 0.0, 0.0, self.agreement, weights)
         cones = np.zeros(len(self.groups))
         for place, group in enumerate(self.groups):
-            cones[place], weights[group] = measure_cone(whole, self.wholes[group])
-        nearest = (self.directions @ directions.T).max(axis=1)
-        counts = np.diff([*self.starts, len(self.directions)])
-        recalls = np.add.reduceat(nearest, self.starts) / counts
+            cones[place], weights[group] = measure_cone(said.whole, self.wholes[group])
+        cosines = self.directions @ said.directions.T
+        nearest = cosines.max(axis=1) * self.weights
+        recalls = np.add.reduceat(nearest, self.starts) / np.add.reduceat(self.weights, self.starts)
+        by_reference = np.maximum.reduceat(cosines, self.starts, axis=0)
+        known = [np.isin(self.worded, group) for group in self.groups]
+        known = [group for group in known if group.any()]
+        precise = np.mean([by_reference[group].max(axis=0) for group in known], axis=0)
         return Likeness(
-            float(cones.mean()), float(recalls.mean()), weights / max(weights.sum(), 1e-12)
+            float(cones.mean()),
+            float((self.wholes @ said.whole).mean()),
+            float(precise @ said.weights / said.weights.sum()),
+            float(recalls.mean()),
+            self.agreement,
+            weights / max(weights.sum(), 1e-12),
         )
+
+
+def measure_agreement(wholes: Floats, groups: Sequence[NDArray[np.int64]]) -> float:
+    """Return how near references are to the cone of the others in their group, on average."""
+    found = [
+        measure_cone(wholes[one], wholes[group[group != one]])[0]
+        for group in groups
+        for one in group
+        if len(group) > 1
+    ]
+    return float(np.mean(found)) if found else 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +370,7 @@ class _PreparedConsensus(Prepared):
     wordings: Sequence[Wording]
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        """Return the score and its parts: float64[captions, 7]."""
+        """Return the score and its parts: float64[captions, 10]."""
         encoded = self.metric.read(candidates.captions, work)
         words = candidates.captions.captions.tokens()
         rows = np.zeros((len(candidates), 1 + len(PARTS)))
@@ -307,12 +412,7 @@ class _PreparedConsensus(Prepared):
         self, score: float, faults: Faults, text: str, words: Sequence[str]
     ) -> tuple[float, list[Span], list[Span], list[Span]]:
         """Return the score without faults, and the words that repetition, end and oddity cost."""
-        metric = self.metric
-        factors = (
-            1 - metric.repetition * faults.repetition,
-            1 - metric.dangling * float(faults.dangling is not None),
-            1 - metric.oddity * faults.oddity,
-        )
+        factors = self.metric.find_factors(faults)
         product = math.prod(factors)
         if not product:
             return score, [], [], []

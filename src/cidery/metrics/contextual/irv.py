@@ -146,6 +146,11 @@ class _Settings(Metric):
 
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
 
+    @property
+    def needs_all_references(self) -> bool:
+        """With idf: tokens are weighed by the share of all references that they occur in."""
+        return self.idf
+
     def __post_init__(self) -> None:
         require_choice("over", self.over, OVER)
         if self.stop_words is not None:

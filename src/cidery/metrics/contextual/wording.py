@@ -1,7 +1,8 @@
-"""Faults of wording that embeddings forgive: repetition, a broken end, odd neighbours."""
+"""What embeddings do not tell: how much is said, repetition, a broken end, odd neighbours."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,19 +20,21 @@ OPENING_WORDS = frozenset(_OPENING.split())
 """Words after which an English caption has to go on."""
 
 COUNTED_ON = "coco-train2014"
-"""The shipped document frequencies that tell which words stand side by side."""
-EXPECTED = 5.0
+"""The shipped document frequencies that tell which words are rare, and which stand side by side."""
+EXPECTED = 30.0
 """In how many images a pair should occur by chance, at least, before its absence says anything."""
+MOST_TOLD = 1.25
+"""Telling more than this times what references tell is not rewarded any further."""
 RARELY = 0.02
 """A pair is odd that occurs in less than this share of the images in which chance would put it."""
 
 
 @dataclass(frozen=True)
 class Faults:
-    """What is wrong with the wording of a caption, each fault as a share in [0, 1]."""
+    """What is wrong with the wording of a caption, each fault as a share of at most 1."""
 
     short: float
-    """How much shorter it is than its references are on average."""
+    """How much less it tells than its references on average; down to -0.25 where it is more."""
     repeated: tuple[str, ...]
     """Words said more often than in any reference."""
     dangling: str | None
@@ -60,11 +63,13 @@ class Wording:
     """How often a reference says each word, at most."""
     pairs: frozenset[tuple[str, str]]
     ends: frozenset[str]
-    length: float
-    """The mean number of words."""
+    information: float
+    """What a reference tells, on average: the summed weights of its words, each counted once."""
+    rarity: float
+    """The power of rarity in the weight of a word."""
 
     @classmethod
-    def read(cls, references: Sequence[Sequence[str]]) -> Wording:
+    def read(cls, references: Sequence[Sequence[str]], rarity: float = 1.0) -> Wording:
         """Read the words of an image's references."""
         counts: Counter[str] = Counter()
         for words in references:
@@ -73,7 +78,8 @@ class Wording:
             counts,
             frozenset(pair for words in references for pair in pairwise(words)),
             frozenset(words[-1] for words in references if words),
-            sum(map(len, references)) / len(references),
+            sum(inform(words, rarity) for words in references) / len(references),
+            rarity,
         )
 
     def find_faults(self, words: Sequence[str]) -> Faults:
@@ -82,8 +88,9 @@ class Wording:
         for word, count in Counter(words).items():
             again += [word] * (count - max(1, self.counts[word]))
         end = words[-1] if words else ""
+        told = inform(words, self.rarity)
         return Faults(
-            max(0.0, 1 - len(words) / self.length) if self.length else 0.0,
+            1 - min(MOST_TOLD, told / self.information) if self.information else 0.0,
             tuple(again),
             end if end in OPENING_WORDS and end not in self.ends else None,
             tuple(pair for pair in pairwise(words) if pair not in self.pairs and is_odd(*pair)),
@@ -100,6 +107,32 @@ def find_repeated(words: Sequence[str], repeated: Sequence[str]) -> list[int]:
             left[words[place]] -= 1
             places.append(place)
     return places[::-1]
+
+
+def inform(words: Sequence[str], rarity: float) -> float:
+    """Return what words tell: their summed weights, each word counted once."""
+    return math.fsum(weigh(word, rarity) for word in dict.fromkeys(words))
+
+
+def weigh(word: str, rarity: float) -> float:
+    """Return the weight of a word: its rarity to that power, in [0, 1]; signs have none."""
+    return find_rarity(word) ** rarity if any(map(str.isalnum, word)) else 0.0
+
+
+# It depends on the word and on shipped frequencies, which are part of the package.
+@lru_cache(maxsize=1 << 16)
+def find_rarity(word: str) -> float:
+    """Return how rare a word is in COCO's captions: log(N / n) / log N, in [0, 1].
+
+    N is the number of images, n that of images whose captions have the word, at least 1.
+
+    ```python
+    find_rarity("the"), find_rarity("dog"), find_rarity("qwx")   # (0.03, 0.29, 1.0)
+    ```
+    """
+    frequencies = load_shipped(COUNTED_ON, None)
+    images = frequencies.image_count
+    return math.log(images / max(1, frequencies.count([word]))) / math.log(images)
 
 
 # It depends on the two words and on shipped frequencies, which are part of the package.

@@ -98,13 +98,13 @@ class Spice(Metric):
 
         return {
             "parser": load_parser(self.parser).id,
-            "table": f"{_load_table().checksum:016x}",
+            "table": f"{load_synonyms().checksum:016x}",
             "rules": str(RULES_VERSION),
         }
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready: they are parsed, unless graphs of them are kept on disk."""
-        parser, table = self._load_parser(), _load_table()
+        parser, table = self._load_parser(), load_synonyms()
         synsets = _read_synsets(table)
         graphs = work.once(_parse, parser, references.captions, keep=True)
         offsets = references.image_offsets.tolist()
@@ -214,7 +214,7 @@ class Spice(Metric):
         """
         words = tokenize([candidate], tokenizer) + tokenize(references, tokenizer)
         graphs = self._load_parser().parse(words)
-        synsets = _read_synsets(_load_table())
+        synsets = _read_synsets(load_synonyms())
         return ReferenceScene.build(graphs[1:], synsets).compare(graphs[0], synsets)
 
     @staticmethod
@@ -272,7 +272,8 @@ def _row(counts: SceneCounts) -> list[float]:
     ]
 
 
-def _load_table() -> _native.MeteorTable:
+def load_synonyms() -> _native.MeteorTable:
+    """Return the table that holds WordNet's synonym sets."""
     try:
         return load(METEOR_WORDS)
     except MissingExtraError as error:

@@ -201,17 +201,18 @@ class Parser:
 
     def find_graphs(self, pieces: Sequence[Words]) -> list[SceneGraph]:
         """Parse captions of at most `PIECE` words, as they come out of `split_words`."""
+        return [read_graph(tree, misread=self.misread) for tree in self.read_trees(pieces)]
+
+    def read_trees(self, pieces: Sequence[Words]) -> Iterator[Tree]:
+        """Yield the repaired tree of each caption, given as words in lower case."""
         from spacy.tokens import Doc
 
         # The same words come again and again, in these captions as in others.
         lemmatize, correct = cache(self.lemmatizer.find), cache(self.lemmatizer.correct)
         docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
-        graphs = []
         for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
             tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
-            tree = Tree(repair(tokens, misread=self.misread), lemmatize)
-            graphs.append(read_graph(tree, misread=self.misread))
-        return graphs
+            yield Tree(repair(tokens, misread=self.misread), lemmatize)
 
 
 def find_graphs(package: str, misread: bool, pieces: Sequence[Words]) -> list[SceneGraph]:

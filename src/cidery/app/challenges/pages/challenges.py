@@ -27,6 +27,8 @@ from cidery.app.challenges.submissions import Quota, find_quota
 from cidery.app.web.models import Account
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
+from cidery.app.web.templatetags.words import written
+from cidery.app.web.translation import translate as _
 from cidery.errors import SettingError
 from cidery.text_tables import guard_cell
 
@@ -148,7 +150,7 @@ def describe_leaderboard(leaderboard: Leaderboard, by_slice: str = "") -> dict[s
 
     def name(column: Column) -> str:
         if by_slice:
-            return column.slice or "all"
+            return column.slice or _("all")
         return column.metric if is_grouped else f"{column.reference_set} {column.metric}"
 
     return {
@@ -183,16 +185,28 @@ def describe_chart(leaderboard: Leaderboard) -> dict[str, Any]:
         ),
         reverse=True,
     )
-    where = f" on {column.slice}" if column.slice else ""
-    text = f"{column.reference_set} {column.metric}{where} of {len(scores)} teams with intervals"
-    if scores:
+    what = f"{column.reference_set} {column.metric}"
+    if column.slice:
+        what = _("{metric} on {slice}").format(metric=what, slice=column.slice)
+    if not scores:
+        text = _("{metric}: there are no scores yet.").format(metric=what)
+    else:
         decimals = leaderboard.precisions[column.slice].shown
-        (best, first), (least, last) = scores[0], scores[-1]
-        text += f", from {first} ({best:.{decimals}f})"
-        if len(scores) > 1:
-            text += f" down to {last} ({least:.{decimals}f})"
+        (best, first), (least, last) = (
+            (written(f"{value:.{decimals}f}"), name) for value, name in (scores[0], scores[-1])
+        )
+        if len(scores) == 1:
+            text = _("{metric} with its interval: {first} has {best}.")
+        else:
+            text = _(
+                "{metric} of {count} teams with intervals, from {first} ({best}) down to {last} "
+                "({least}); all numbers are in the table."
+            )
+        text = text.format(
+            metric=what, count=len(scores), first=first, best=best, last=last, least=least
+        )
     return {
-        "text": f"{text}; all numbers are in the table.",
+        "text": text,
         "width": CHART_WIDTH,
         "height": chart_height(len(leaderboard.entries)),
     }
@@ -207,7 +221,7 @@ class LeaderboardFile(ChallengePage):
             return self.render()
         challenge, account = get_challenge(self), self.request.user
         if not challenge.shows_leaderboard_to(account):
-            raise NotFound("The leaderboard is not open.")
+            raise NotFound(_("The leaderboard is not open."))
         board = rank(challenge, columns=every_column(challenge), account=account)
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="{challenge.slug}.csv"'

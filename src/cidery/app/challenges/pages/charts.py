@@ -18,6 +18,7 @@ from cidery.app.challenges.pages.challenges import (
 from cidery.app.challenges.ranking import Leaderboard, rank
 from cidery.app.web.drawing import ACCENT, FAINT, new_chart, to_svg
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 from cidery.errors import SettingError
 
 LONGEST_NAME = 28
@@ -34,7 +35,7 @@ class Chart(ChallengePage):
         if not self.is_html:
             return self.render()
         if not challenge.shows_leaderboard_to(self.request.user):
-            raise NotFound("The leaderboard is not open.")
+            raise NotFound(_("The leaderboard is not open."))
         try:
             query = self.read_query()
             board = rank(challenge, slice=query["slice"], account=self.request.user)
@@ -66,9 +67,9 @@ def draw(leaderboard: Leaderboard) -> bytes:
         # Names are people's: a dollar sign does not start a formula.
         axes.set_yticks(range(len(entries)), names, parse_math=False)
         where = f", {leaderboard.slice}" if leaderboard.slice else ""
-        axes.set_xlabel(
-            f"{column.reference_set} {column.metric}{where}, 95 % interval", parse_math=False
-        )
+        what = f"{column.reference_set} {column.metric}{where}"
+        label = _("{metric}, interval of 95 %").format(metric=what)
+        axes.set_xlabel(label, parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         axes.tick_params(left=False)

@@ -16,6 +16,7 @@ from cidery.app.challenges.pages.submissions import (
 from cidery.app.challenges.serializers import ExploreData
 from cidery.app.web.pages import Page
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 from cidery.reports.content import list_numbers
 
 
@@ -35,12 +36,12 @@ class Explore(Page):
         """Return the columns to a program; the HTML page asks for them when it is open."""
         submission = get_submission(self)
         if not shows_images(submission, self.request.user):
-            raise PermissionDenied("Scores of single images are not open.")
+            raise PermissionDenied(_("Scores of single images are not open."))
         others = self._list_others(submission)
         number = self.read_query().get("other")
         other = next((found for found in others if found.pk == number), None)
         if number is not None and other is None:
-            raise NotFound("There is no such submission to show beside it.")
+            raise NotFound(_("There is no such submission to show beside it."))
         shown = [submission] if other is None else [submission, other]
         return {
             "submission": submission,

@@ -18,6 +18,7 @@ from cidery.app.web.limits import WriteLimit
 from cidery.app.web.models import Account
 from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 from cidery.errors import InputError
 
 
@@ -54,7 +55,7 @@ class Team(FormPage):
                 self.link = self.request.build_absolute_uri(path)
             elif action == "leave":
                 if team_of(account) == account:
-                    raise InputError("This is your own team; you can remove its members.")
+                    raise InputError(_("This is your own team; you can remove its members."))
                 account.membership.delete()
                 self.request.user = Account.objects.get(pk=account.pk)
             else:
@@ -83,7 +84,7 @@ class JoinTeam(FormPage):
         """Return the invite."""
         found = find_invite(self.kwargs["key"])
         if found is None:
-            raise NotFound("This link has been used, or is too old. Ask the team for a new one.")
+            raise NotFound(_("This link has been used, or is too old. Ask the team for a new one."))
         return found
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
@@ -93,7 +94,9 @@ class JoinTeam(FormPage):
             join_team(_account(self), invite)
         except InputError as error:
             raise serializers.ValidationError(str(error)) from None
-        return self.done("team", message=f"You are in the team {invite.team.name}.")
+        return self.done(
+            "team", message=_("You are in the team {name}.").format(name=invite.team.name)
+        )
 
 
 def _account(page: FormPage) -> Account:

@@ -25,6 +25,7 @@ from cidery.app.challenges.tasks import mail_announcement
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 
 MOST_FILES = 20
 
@@ -95,7 +96,9 @@ class Files(FormPage):
         challenge, file = get_challenge(self).main, values.pop("file")
         content = file.read()
         if challenge.files.count() >= MOST_FILES:
-            raise serializers.ValidationError({"file": [f"There are {MOST_FILES} files already."]})
+            raise serializers.ValidationError(
+                {"file": [_("There are {count} files already.").format(count=MOST_FILES)]}
+            )
         try:
             with transaction.atomic():
                 made = challenge.files.create(
@@ -106,7 +109,7 @@ class Files(FormPage):
                     content=content,
                 )
         except IntegrityError:
-            taken = "There is a file of this name already; delete it first."
+            taken = _("There is a file of this name already; delete it first.")
             raise serializers.ValidationError({"name": [taken]}) from None
         return self.done("files", made, challenge=challenge.slug)
 
@@ -123,7 +126,7 @@ class Download(Page):
         challenge: Challenge = get_challenge(self)
         found = files_for(self.request.user, challenge).filter(pk=self.kwargs["file"]).first()
         if found is None:
-            raise NotFound("There is no such file.")
+            raise NotFound(_("There is no such file."))
         return found
 
     def get(self, _request: Request, **_address: Any) -> HttpResponseBase:

@@ -27,6 +27,7 @@ from cidery.app.challenges.serializers import ChallengeData, OwnersSubmission, T
 from cidery.app.web.accounts import NoFields
 from cidery.app.web.pages import FormPage
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 from cidery.captions.formats import read_references, read_slices
 from cidery.captions.slices import is_grouping
 from cidery.errors import CideryError, LanguageWarning, SettingError, SliceWarning
@@ -52,9 +53,8 @@ class NewChallenge(FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
         """Read the references and store the challenge."""
         challenge, notes = _make(values, create_challenge)
-        return self.done(
-            challenge, challenge, message=" ".join(["The challenge is ready.", *notes])
-        )
+        message = " ".join([_("The challenge is ready."), *notes])
+        return self.done(challenge, challenge, message=message)
 
 
 class NewPhase(FormPage):
@@ -75,12 +75,11 @@ class NewPhase(FormPage):
         """Read the references and store the phase."""
         phase, notes = _make(values, partial(add_phase, self.show()))
         shared = ", ".join(phase.sharing.order_by("pk").values_list("phase", flat=True))
-        told = f"It shares references with {shared}: their submissions count together."
-        return self.done(
-            phase,
-            phase,
-            message=" ".join(["The phase is ready.", *([told] if shared else []), *notes]),
-        )
+        told = [_("The phase is ready.")]
+        if shared:
+            sharing = _("It shares references with {phases}: their submissions count together.")
+            told.append(sharing.format(phases=shared))
+        return self.done(phase, phase, message=" ".join([*told, *notes]))
 
 
 def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Challenge, list[str]]:
@@ -92,7 +91,7 @@ def _make(values: dict[str, Any], create: Callable[..., Challenge]) -> tuple[Cha
         if file is None:
             continue
         if name in sets or not name:
-            raise serializers.ValidationError({f"{field}_name": ["Give each set its own name."]})
+            raise serializers.ValidationError({f"{field}_name": [_("Give each set its own name.")]})
         try:
             sets[name] = read_references(file)
         except CideryError as error:
@@ -151,7 +150,7 @@ class ChallengeSettings(FormPage):
         for name, value in values.items():
             setattr(challenge, name, value)
         challenge.save(update_fields=list(values))
-        return self.done(challenge, challenge, message="The changes are saved.")
+        return self.done(challenge, challenge, message=_("The changes are saved."))
 
 
 class Rescore(FormPage):
@@ -170,7 +169,9 @@ class Rescore(FormPage):
         """Queue them all."""
         challenge = self.show()
         count = rescore_challenge(challenge)
-        return self.done(challenge, message=f"{count} submissions are being scored again.")
+        return self.done(
+            challenge, message=_("{count} submissions are being scored again.").format(count=count)
+        )
 
 
 class Teams(FormPage):

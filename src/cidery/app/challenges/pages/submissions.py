@@ -34,6 +34,7 @@ from cidery.app.web.limits import WriteLimit, reading_upload
 from cidery.app.web.models import Account
 from cidery.app.web.pages import FormPage, Page
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 from cidery.errors import InputError
 from cidery.scoring.scorer import pool_counted
 from cidery.statistics import Floats
@@ -48,7 +49,7 @@ def get_submission(page: Page) -> Submission:
     submission = get_object_or_404(found, pk=page.kwargs["submission"])
     seen = submissions_seen_by(page.request.user, submission.challenge)
     if not seen.filter(pk=submission.pk).exists():
-        raise NotFound("There is no such submission.")
+        raise NotFound(_("There is no such submission."))
     return submission
 
 
@@ -158,7 +159,7 @@ class Standing(FormPage):
         """Return the submission, to its team."""
         submission = get_submission(self)
         if not can_change(submission, self.request.user):
-            raise PermissionDenied("Only its team may change it, and not once it is withdrawn.")
+            raise PermissionDenied(_("Only its team may change it, and not once it is withdrawn."))
         return submission
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -168,7 +169,7 @@ class Standing(FormPage):
         except InputError as error:
             raise serializers.ValidationError({"action": [str(error)]}) from None
         submission = get_submission(self)
-        return self.done(submission, submission, message=STANDINGS[values["action"]])
+        return self.done(submission, submission, message=str(STANDINGS[values["action"]]))
 
 
 def shows_images(submission: Submission, account: Any) -> bool:
@@ -205,12 +206,12 @@ class ImageScores(Page):
         """Return a hundred images' scores."""
         submission = get_submission(self)
         if not shows_images(submission, self.request.user):
-            raise PermissionDenied("Scores of single images are not open.")
+            raise PermissionDenied(_("Scores of single images are not open."))
         images = submission.challenge.images
         pages = -(-len(images) // IMAGES_PER_PAGE)
         number = self.read_query()["page"]
         if number > pages:
-            raise NotFound(f"Pages are counted from 1 to {pages}.")
+            raise NotFound(_("Pages are counted from 1 to {pages}.").format(pages=pages))
         chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
         columns = {name: values[chosen].tolist() for name, values in list_columns(submission)}
         rows = zip(images[chosen], *columns.values(), strict=True)
@@ -243,5 +244,5 @@ class TakePart(FormPage):
         account = self.request.user
         assert isinstance(account, Account)  # the role sees to it
         challenge.main.teams.get_or_create(team=team_of(account))
-        message = "The organisers will decide on your team."
+        message = _("The organisers will decide on your team.")
         return self.done(challenge, message=message)

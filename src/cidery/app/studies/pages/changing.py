@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from django.http import HttpResponseBase
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers, status
 from rest_framework.exceptions import ValidationError
 
@@ -14,14 +15,17 @@ from cidery.app.studies.models import Study
 from cidery.app.studies.pages.creating import StudySummary, blaming, check_new_name
 from cidery.app.studies.pages.managing import StudyOwnerPage
 from cidery.app.studies.wording import GROUPS, LABELS, field_style
-from cidery.app.web.pages import FormPage, GroupedForm
+from cidery.app.web.pages import FormPage, GroupedForm, LabelledForm
+from cidery.app.web.translation import translate as _
 
 LISTS = ("examples", "questions")
 """Fields that are lists; they are changed through the API."""
 
 
-class CopyForm(serializers.ModelSerializer[Study]):
+class CopyForm(LabelledForm, serializers.ModelSerializer[Study]):
     """What the copy is called."""
+
+    labels = LABELS
 
     class Meta:
         """A name of its own."""
@@ -50,7 +54,7 @@ class CopyStudy(StudyOwnerPage, FormPage):
         """Make the copy."""
         with blaming("name"):
             made = copy_study(self.study(), values["name"], values["title"])
-        return self.done("study", made, message="The study is copied.", name=made.name)
+        return self.done("study", made, message=_("The study is copied."), name=made.name)
 
 
 class EditFields(StudyFields):
@@ -128,13 +132,17 @@ class EditStudy(StudyOwnerPage, FormPage):
         """Change it."""
         with blaming("non_field_errors"):
             study = edit_study(self.study(), values)
-        return self.done("study", study, message="The study is changed.", name=study.name)
+        return self.done("study", study, message=_("The study is changed."), name=study.name)
 
 
 class EraseForm(serializers.Serializer[Any]):
     """The name of the study, so that no study is erased by mistake."""
 
-    name = serializers.CharField(max_length=60, help_text="Type the name of the study.")
+    name = serializers.CharField(
+        label=gettext_lazy("Short name"),
+        max_length=60,
+        help_text=gettext_lazy("Type the name of the study."),
+    )
 
 
 class EraseStudy(StudyOwnerPage, FormPage):
@@ -152,6 +160,8 @@ class EraseStudy(StudyOwnerPage, FormPage):
         """Erase it."""
         study = self.study()
         if values["name"] != study.name:
-            raise ValidationError({"name": [f"The name of this study is {study.name}."]})
+            raise ValidationError(
+                {"name": [_("The name of this study is {name}.").format(name=study.name)]}
+            )
         erase_study(study)
-        return self.done("studies", message=f"{values['name']} is erased.")
+        return self.done("studies", message=_("{name} is erased.").format(name=values["name"]))

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, count
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.core.files.base import File
 from django.http import HttpResponseBase
+from django.utils.translation import get_language, gettext_lazy
 from rest_framework import serializers
 from rest_framework.fields import empty
 from rest_framework.request import Request
@@ -23,20 +24,34 @@ from cidery.app.studies.definition import (
     StudyFields,
     first_error,
     read_checks,
-    read_json_lines,
     read_training,
 )
 from cidery.app.studies.images import drop_images, keep_images
-from cidery.app.studies.items import Content, Sources, check_content, make_items
-from cidery.app.studies.lines import read_example_lines, read_known_lines, read_question_lines
-from cidery.app.studies.models import Study
+from cidery.app.studies.items import (
+    Content,
+    Sources,
+    check_content,
+    make_items,
+    read_item_file,
+)
+from cidery.app.studies.lines import (
+    read_example_lines,
+    read_item_lines,
+    read_known_lines,
+    read_question_lines,
+)
+from cidery.app.studies.models import DEFAULTS, Study
 from cidery.app.studies.pages.judging import TaskData
 from cidery.app.studies.previewing import preview_task, read_filled
 from cidery.app.studies.wording import CAPTIONED, DESIGNS, GROUPS, LABELS, TEXT_STYLE, field_style
 from cidery.app.web.pages import FormPage, GroupedForm, Page
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 from cidery.errors import CideryError
 from cidery.meta.datasets.files import Record
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 GZIP = b"\x1f\x8b"
 """How compressed files begin; a small one may unpack to anything."""
@@ -84,13 +99,15 @@ class Studies(Page):
 def check_file(file: File[Any]) -> None:
     """Refuse an upload that is too large, or may become so."""
     if (file.size or 0) > LARGEST_FILE:
-        raise serializers.ValidationError(f"A file has at most {LARGEST_FILE // 2**20} MB.")
+        raise serializers.ValidationError(
+            _("A file has at most {largest_file} MB.").format(largest_file=LARGEST_FILE // 2**20)
+        )
     if file.read(2) == GZIP:
-        raise serializers.ValidationError("Please send the file as it is, not compressed.")
+        raise serializers.ValidationError(_("Please send the file as it is, not compressed."))
     file.seek(0)
 
 
-def _file(help_text: str, only_for: str = "") -> serializers.FileField:
+def _file(help_text: StrOrPromise, only_for: str = "") -> serializers.FileField:
     return serializers.FileField(
         required=False,
         validators=[check_file],
@@ -120,7 +137,7 @@ class FilesField(serializers.ListField):
 
 
 def _files(
-    help_text: str, style: dict[str, str], validators: Any = (), only_for: str = ""
+    help_text: StrOrPromise, style: dict[str, str], validators: Any = (), only_for: str = ""
 ) -> FilesField:
     return FilesField(
         child=serializers.FileField(validators=list(validators)),
@@ -131,7 +148,9 @@ def _files(
     )
 
 
-def _lines(help_text: str, longest: int = 1024 * 1024, only_for: str = "") -> serializers.CharField:
+def _lines(
+    help_text: StrOrPromise, longest: int = 1024 * 1024, only_for: str = ""
+) -> serializers.CharField:
     return serializers.CharField(
         required=False,
         allow_blank=True,
@@ -151,7 +170,7 @@ def _styles() -> dict[str, dict[str, Any]]:
 def check_new_name(value: str) -> str:
     """Refuse the name that the address of the form for new studies has."""
     if value == "new":
-        raise serializers.ValidationError("This name is reserved; choose another.")
+        raise serializers.ValidationError(_("This name is reserved; choose another."))
     return value
 
 
@@ -162,34 +181,50 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
     labels = LABELS
 
     design = serializers.ChoiceField(
-        choices=DESIGNS, help_text="What follows depends on it; see the preview."
+        choices=DESIGNS, help_text=gettext_lazy("What follows depends on it; see the preview.")
     )
     results_1 = _file(
-        "JSON or CSV, as metrics take it; the file's name becomes the system's.",
+        gettext_lazy("JSON or CSV, as metrics take it; the file's name becomes the system's."),
         CAPTIONED,
     )
-    results_2 = _file("Of another system, for the same images.", CAPTIONED)
-    results_more = _files("Any number of files.", FILE_STYLE, [check_file], CAPTIONED)
-    references = _file("By people. Needed for sentence A, and to compare metrics with your judges.")
+    results_2 = _file(gettext_lazy("Of another system, for the same images."), CAPTIONED)
+    results_more = _files(gettext_lazy("Any number of files."), FILE_STYLE, [check_file], CAPTIONED)
+    references = _file(
+        gettext_lazy("By people. Needed for sentence A, and to compare metrics with your judges.")
+    )
     image_files = _files(
-        "Images, or a zip archive of them, named by the ids of their captions.", IMAGE_STYLE
+        gettext_lazy("Images, or a zip archive of them, named by the ids of their captions."),
+        IMAGE_STYLE,
     )
     items = _lines(
-        "Lines of JSON, each an item of a file of judgments without its votes. Files of captions "
-        "are not needed then.",
+        gettext_lazy(
+            "A line each: image | sentence | other sentence; of three sentences: image | sentence "
+            "A | sentence | other sentence; of ratings: image | sentence. The names of systems may "
+            "follow. Or lines of JSON. Files of captions are not needed then."
+        ),
         4 * 1024 * 1024,
     )
-    checks = _lines(
-        "A line each: image | better sentence | worse sentence. Of three sentences: image | "
-        "sentence A | closer sentence | other sentence. Of ratings: image | sentence | right "
-        "rating. Or lines of JSON."
+    items_file = _file(
+        gettext_lazy("Or a file of items: judgments without votes, as JSON lines or CSV.")
     )
-    training = _lines("They come first. As above, and after one more bar why the answer is right.")
+    checks = _lines(
+        gettext_lazy(
+            "A line each: image | better sentence | worse sentence. Of three sentences: image | "
+            "sentence A | closer sentence | other sentence. Of ratings: image | sentence | right "
+            "rating. Or lines of JSON."
+        )
+    )
+    training = _lines(
+        gettext_lazy("They come first. As above, and after one more bar why the answer is right.")
+    )
     questions: Any = _lines(
-        "If you ask several, a line each: fluency | How fluent is it?", only_for="rating"
+        gettext_lazy("If you ask several of each item, a line each: fluency | How fluent is it?"),
+        only_for=CAPTIONED,
     )
     examples: Any = _lines(
-        "A line each: rejected | A dog. | too short. Or: accepted | and a good sentence.",
+        gettext_lazy(
+            "A line each: rejected | A dog. | too short. Or: accepted | and a good sentence."
+        ),
         only_for="collection",
     )
 
@@ -198,13 +233,20 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
 
         fields: ClassVar[list[str]] = [
             *("name", "title", "design", "results_1", "results_2", "results_more", "references"),
-            *("image_files", "items"),
+            *("image_files", "items", "items_file"),
             *("sample", "references_each", "sets", "together", "checks", "training"),
             *(name for name in StudyFields.Meta.fields if name not in FIRST),
         ]
         extra_kwargs: ClassVar[dict[str, Any]] = {
             name: {"initial": getattr(Study(), name)} | style for name, style in _styles().items()
         }
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        # Who reads the form in a language most likely has judges who do.
+        self.fields["language"].initial = get_language()
+        for name, text in DEFAULTS.items():
+            self.fields[name].initial = _(text)
 
     def validate_examples(self, value: str) -> list[dict[str, Any]]:
         """Read the lines; each is an example."""
@@ -272,7 +314,8 @@ class NewStudy(FormPage):
 
     def _find_first(self, values: dict[str, Any]) -> Content | None:
         """Return the first item, where what there is makes one."""
-        if not (values.get("items") or values.get("references") or values.get("results_1")):
+        sources = ("items", "items_file", "references", "results_1")
+        if not any(values.get(name) for name in sources):
             return None
         try:
             return _make_contents(values, _read_sources(values))[0]
@@ -288,7 +331,7 @@ class NewStudy(FormPage):
             except BaseException:
                 drop_images(definition.fields.get("images", ""))
                 raise
-        return self.done("study", study, message="The study is made.", name=study.name)
+        return self.done("study", study, message=_("The study is made."), name=study.name)
 
 
 @contextmanager
@@ -323,8 +366,12 @@ def _define(values: dict[str, Any]) -> Definition:
 
 def _make_contents(values: dict[str, Any], sources: Sources) -> list[Content]:
     design = values["design"]
+    if values.get("items_file"):
+        with blaming("items_file"):
+            found = read_item_file(values["items_file"])
+            return [check_content(design, one) for one in found if "references" not in one]
     if values.get("items"):
-        lines = read_json_lines(values["items"], "items")
+        lines = read_item_lines(design, values["items"], "items")
     else:
         lines = make_items(
             design,
@@ -335,7 +382,9 @@ def _make_contents(values: dict[str, Any], sources: Sources) -> list[Content]:
             sample=values["sample"],
             seed=values.get("seed", 0),
         )
-    records = [Record(line, f"item {n}") for n, line in enumerate(lines, start=1)]
+    records = [
+        Record(line, _("item {number}").format(number=n)) for n, line in enumerate(lines, start=1)
+    ]
     return [check_content(design, record) for record in records]
 
 

@@ -14,6 +14,7 @@ from cidery.app.studies.items import Content
 from cidery.app.studies.models import Study
 from cidery.app.studies.pages.creating import StudySummary
 from cidery.app.studies.pages.managing import StudyOwnerPage
+from cidery.app.web.translation import translate as _
 
 UNNAMED = ("first", "second")
 """What captions of a pair are called where no systems are named."""
@@ -36,14 +37,18 @@ class ExploreStudy(StudyOwnerPage):
         """Return the columns to a program; the HTML page asks for them when it is open."""
         study = self.study()
         if study.is_collection:
-            raise NotFound("Collected sentences are reviewed, not explored.")
+            raise NotFound(_("Collected sentences are reviewed, not explored."))
         return {"study": study, "content": None if self.is_html else describe_answers(study)}
 
 
 def describe_answers(study: Study) -> dict[str, Any]:
     """Return images, systems with their captions and mean answers, and where pictures are."""
-    count = Count(study)
-    answers: dict[str, dict[tuple[int, str], list[float]]] = {}
+    names = [question["name"] for question in study.questions]
+    # The votes of a pair, or ratings; by question where there are several.
+    label = "votes" if study.is_pairwise else "rating"
+    counts = {name: Count(study, name) for name in names} or {label: Count(study)}
+    count = next(iter(counts.values()))
+    answers: dict[str, dict[tuple[int, str], dict[str, list[float]]]] = {}
     places: dict[str, int] = {}
     pictured: list[int] = []
     references: list[list[str]] = []
@@ -56,16 +61,16 @@ def describe_answers(study: Study) -> dict[str, Any]:
         reference = content.get("reference")
         if reference is not None and reference not in references[places[image]]:
             references[places[image]].append(reference)
-        given = count.values.get(item, [])
         for system, caption, sign in _list_captions(content):
-            row = answers.setdefault(system, {}).setdefault((places[image], caption), [])
-            row.extend(sign * value for value in given)
-    label = "votes" if study.is_pairwise else "rating"
+            row = answers.setdefault(system, {}).setdefault((places[image], caption), {})
+            for name, asked in counts.items():
+                given = asked.values.get(item, [])
+                row.setdefault(name, []).extend(sign * value for value in given)
     return {
         "images": list(places),
         "references": references,
         "names": list(answers),
-        "systems": {name: _make_columns(rows, label) for name, rows in answers.items()},
+        "systems": {name: _make_columns(rows) for name, rows in answers.items()},
         "thumbnails": _find_pictures(study, pictured),
     }
 
@@ -79,12 +84,16 @@ def _list_captions(content: Content) -> list[tuple[str, str, int]]:
     return [(system, caption, 1) for caption in content.get("captions") or [content["caption"]]]
 
 
-def _make_columns(rows: dict[tuple[int, str], list[float]], label: str) -> dict[str, Any]:
+def _make_columns(rows: dict[tuple[int, str], dict[str, list[float]]]) -> dict[str, Any]:
     ordered = sorted(rows.items(), key=lambda row: row[0][0])
+    labels = ordered[0][1] if ordered else {}
     return {
         "captions": [caption for (_, caption), _ in ordered],
         "images": [place for (place, _), _ in ordered],
-        "scores": {label: [sum(v) / len(v) if v else None for _, v in ordered]},
+        "scores": {
+            label: [sum(v[label]) / len(v[label]) if v[label] else None for _, v in ordered]
+            for label in labels
+        },
     }
 
 

@@ -19,6 +19,7 @@ from cidery.app.studies.assignment import (
     RefusedAnswerError,
     Task,
     get_task,
+    letters_of,
     shown_order,
     take_answer,
     undo_answer,
@@ -36,6 +37,7 @@ from cidery.app.studies.invites import (
     SUBMIT_PATH,
     find_invite,
     join_study,
+    may_join,
     read_submit_to,
     read_visit,
 )
@@ -50,6 +52,10 @@ from cidery.app.web.roles import Role
 COOKIE_AGE = 90 * 24 * 60 * 60
 NO_CONSENT = gettext_lazy("You can take part only if you agree.")
 NOT_JOINED = gettext_lazy("Please open the link by which you were invited.")
+CHOICES = {
+    "tie": gettext_lazy("Both are equally good"),
+    "neither": gettext_lazy("Neither fits"),
+}
 
 
 def judge_cookie(study_name: str) -> str:
@@ -97,16 +103,17 @@ class Join(FramedPage, FormPage):
 
     def show(self) -> Any:
         """Return what the study is about."""
-        study = self._invite().study
+        invite = self._invite()
+        study = invite.study
         first = study.items.filter(known_answer=None).first()
-        assignment = read_visit(self.request.query_params)[1]
+        worker, assignment = read_visit(self.request.query_params)
         return {
             "title": study.title,
             "asked": study.ask_about(first.content) if first else study.asked,
             "instructions": study.instructions,
             "consent": study.consent,
             "contact": study.contact,
-            "is_open": study.is_open,
+            "is_open": may_join(invite, worker, assignment),
             "is_preview": assignment == PREVIEW,
             "examples": study.examples,
         }
@@ -115,7 +122,7 @@ class Join(FramedPage, FormPage):
         """Make the visitor a judge, known by a signed cookie."""
         invite = self._invite()
         worker, assignment = read_visit(self.request.query_params)
-        if not invite.study.is_open or assignment == PREVIEW:
+        if not may_join(invite, worker, assignment) or assignment == PREVIEW:
             raise ValidationError({"agree": [_("The study takes no judges now.")]})
         study = invite.study
         before = None if self.is_framed else find_judge_key(self)
@@ -140,7 +147,7 @@ class Join(FramedPage, FormPage):
     def _invite(self) -> Invite:
         invite = find_invite(self.kwargs["name"], self.kwargs["key"])
         if invite is None:
-            raise Http404("There is no such invitation.")
+            raise Http404(_("There is no such invitation."))
         return invite
 
 
@@ -153,14 +160,21 @@ class StepData(serializers.Serializer[Any]):
     )
 
 
+class OptionData(StepData):
+    """One of the answers to one of several questions."""
+
+    label = serializers.CharField(help_text="What is shown.")  # type: ignore[assignment]
+
+
 class PartData(serializers.Serializer[Any]):
-    """One of several ratings that are asked for."""
+    """One of several answers that are asked for."""
 
     key = serializers.CharField(help_text="Its name in `answers`.")
     text = serializers.CharField()
     sentences = serializers.ListField(
         child=serializers.CharField(), help_text="Of a set of captions; otherwise none."
     )
+    options = OptionData(many=True)
 
 
 class TaskData(serializers.Serializer[Any]):
@@ -169,6 +183,7 @@ class TaskData(serializers.Serializer[Any]):
     title = serializers.CharField()
     question = serializers.CharField()
     instructions = serializers.CharField()
+    language = serializers.CharField(help_text="Of what the judge reads.")
     design = serializers.CharField()
     state = serializers.CharField(help_text="task, done, stopped or closed.")
     contact = serializers.CharField(help_text="Whom to ask.")
@@ -177,7 +192,10 @@ class TaskData(serializers.Serializer[Any]):
     reference = serializers.CharField(help_text="Sentence A of a triplet.")
     sentences = serializers.ListField(child=serializers.CharField())
     steps = StepData(many=True)
-    parts = PartData(many=True, help_text="Where several ratings are asked for: `answers`.")
+    parts = PartData(many=True, help_text="Where several answers are asked for: `answers`.")
+    letters = serializers.ListField(
+        child=serializers.CharField(), help_text="What the two sentences of a pair are called."
+    )
     choices = serializers.ListField(
         child=serializers.CharField(),
         help_text="What may be said instead of an answer: tie, neither, skip, broken.",
@@ -220,7 +238,7 @@ class AnswerForm(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=40),
         required=False,
         default=dict,
-        help_text="Where several ratings are asked for: a step of the scale for each part.",
+        help_text="Where several answers are asked for: the value of an option for each part.",
     )
     choice = serializers.ChoiceField(
         choices=[name for name in Assignment.Choice.values if name],
@@ -234,7 +252,7 @@ class AnswerForm(serializers.Serializer[Any]):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """An answer, several ratings, or a choice: one of them."""
+        """An answer, several of them, or a choice: one of these."""
         if not (attrs["answer"] or attrs["answers"] or attrs["choice"]):
             raise serializers.ValidationError({"answer": [_("Please answer.")]})
         texts = (attrs["answer"], attrs["comment"])
@@ -344,7 +362,9 @@ class LeaveForm(serializers.Serializer[Any]):
         help_text="stop keeps the answers, withdraw erases them and all that is known of you.",
     )
     sure = serializers.BooleanField(
-        required=False, default=False, help_text="Needed to withdraw: nothing brings answers back."
+        required=False,
+        default=False,
+        help_text="Needed to withdraw: nothing brings answers back.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -404,6 +424,7 @@ def describe_task(task: Task, token: str = "") -> dict[str, Any]:
         "title": study.title,
         "question": study.ask_about(content),
         "instructions": study.instructions,
+        "language": study.language,
         "design": study.design,
         "state": state,
         "contact": study.contact,
@@ -413,7 +434,8 @@ def describe_task(task: Task, token: str = "") -> dict[str, Any]:
         "reference": content.get("reference", ""),
         "sentences": sentences,
         "steps": _describe_scale(task) if study.design == study.Design.RATING else [],
-        "parts": list(_describe_parts(assignment)) if assignment else [],
+        "parts": list(_describe_parts(task)) if assignment else [],
+        "letters": list(letters_of(study)),
         "choices": study.choices,
         "ask_comment": study.ask_comment,
         "is_training": assignment is not None and assignment.item.training,
@@ -431,9 +453,11 @@ def describe_task(task: Task, token: str = "") -> dict[str, Any]:
     }
 
 
-def _describe_parts(assignment: Assignment) -> Iterator[dict[str, Any]]:
-    """Yield what is rated where it is more than one thing: questions, or sets in a drawn order."""
-    content = assignment.item.content
+def _describe_parts(task: Task) -> Iterator[dict[str, Any]]:
+    """Yield what is asked where it is more than one thing: questions, or sets in a drawn order."""
+    assignment = task.assignment
+    assert assignment is not None
+    content, options = assignment.item.content, _describe_options(task)
     if "sets" in content:
         for number, place in enumerate(shown_order(assignment), start=1):
             sentences = content["sets"][place]
@@ -441,10 +465,22 @@ def _describe_parts(assignment: Assignment) -> Iterator[dict[str, Any]]:
                 "key": str(number),
                 "text": _("Set {number}").format(number=number),
                 "sentences": sentences,
+                "options": options,
             }
     else:
-        for question in assignment.study.questions:
-            yield {"key": question["name"], "text": question["text"], "sentences": []}
+        for question in task.study.questions:
+            part = {"key": question["name"], "text": question["text"], "sentences": []}
+            yield part | {"options": options}
+
+
+def _describe_options(task: Task) -> list[dict[str, str]]:
+    """Return the answers to each of several questions: steps of the scale, or the two sentences."""
+    study = task.study
+    if not study.is_pairwise:
+        return [{**step, "label": step["value"]} for step in _describe_scale(task)]
+    told = {"1": letters_of(study)[0], "2": letters_of(study)[1]}
+    told |= {choice: str(CHOICES[choice]) for choice in study.part_choices}
+    return [{"value": value, "label": label, "meaning": ""} for value, label in told.items()]
 
 
 def _fill_in(address: str, code: str) -> str:

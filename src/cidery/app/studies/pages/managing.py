@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from django.http import HttpResponseBase
 from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers, status
 
 from cidery.app.studies.charts import describe_charts
@@ -19,8 +20,10 @@ from cidery.app.studies.quality import apply_to_study
 from cidery.app.studies.slots import count_slots
 from cidery.app.studies.standings import rank_systems
 from cidery.app.studies.summaries import summarize
-from cidery.app.web.pages import FormPage, Page
+from cidery.app.studies.wording import LABELS
+from cidery.app.web.pages import FormPage, LabelledForm, Page
 from cidery.app.web.roles import Role
+from cidery.app.web.translation import translate as _
 
 MOST_INVITES = 200
 
@@ -127,6 +130,14 @@ class ExportData(serializers.Serializer[Any]):
     file = serializers.CharField()
 
 
+class AgreementData(serializers.Serializer[Any]):
+    """How far judges agree on one of several questions."""
+
+    question = serializers.CharField()
+    alpha = IntervalData(allow_null=True, help_text="Krippendorff's alpha.")
+    kappa = IntervalData(allow_null=True, help_text="Fleiss' kappa.")
+
+
 class StudyData(serializers.Serializer[Any]):
     """How a study goes."""
 
@@ -157,7 +168,11 @@ class StudyData(serializers.Serializer[Any]):
     )
     withdrawn = serializers.IntegerField(help_text="People whose answers were erased.")
     judges = JudgeData(many=True)
-    results = StandingsData(allow_null=True, help_text="Systems compared, as far as it is known.")
+    stop_when_decided = serializers.BooleanField(help_text="Whether it closes by itself.")
+    agreement = AgreementData(many=True, help_text="Of each question, where there are several.")
+    results = StandingsData(
+        many=True, help_text="Systems compared, as far as it is known, for each question."
+    )
     results_problem = serializers.CharField(help_text="Why there are none, if so.")
     exports = ExportData(many=True)
     charts = serializers.DictField(
@@ -198,7 +213,10 @@ class StudyPage(StudyOwnerPage):
         summary = summarize(study)
         files = {"exports": exports_of(study), "charts": describe_charts(study, summary)}
         found = rank_systems(study)
-        results = {"results": found.best and found.best.to_dict(), "results_problem": found.problem}
+        results = {
+            "results": [one.to_dict() for one in found.best],
+            "results_problem": found.problem,
+        }
         return summary.to_dict() | results | files
 
 
@@ -213,7 +231,16 @@ def exports_of(study: Study) -> list[dict[str, str]]:
 class StateForm(serializers.Serializer[Any]):
     """Whether judges are given items."""
 
-    state = serializers.ChoiceField(choices=Study.State.choices)
+    state = serializers.ChoiceField(label=gettext_lazy("State"), choices=Study.State.choices)
+
+
+TOLD = {
+    Study.State.PILOT: gettext_lazy("The study is a pilot now."),
+    Study.State.OPEN: gettext_lazy("The study is open now."),
+    Study.State.DECIDED: gettext_lazy("Nobody joins the study any more."),
+    Study.State.CLOSED: gettext_lazy("The study is closed now."),
+}
+"""What is said when the state has changed."""
 
 
 class StudyState(StudyOwnerPage, FormPage):
@@ -234,12 +261,14 @@ class StudyState(StudyOwnerPage, FormPage):
         study = self.study()
         with blaming("state"):
             set_state(study, Study.State(values["state"]))
-        message = f"The study is {'a pilot' if study.state == 'pilot' else study.state} now."
+        message = str(TOLD[Study.State(study.state)])
         return self.done("study", study, message=message, name=study.name)
 
 
-class QualityForm(serializers.ModelSerializer[Study]):
+class QualityForm(LabelledForm, serializers.ModelSerializer[Study]):
     """Which answers do not count."""
+
+    labels = LABELS
 
     class Meta:
         """The rules; they apply to all answers, earlier ones too."""
@@ -296,23 +325,30 @@ class Quality(StudyOwnerPage, FormPage):
         study.revision += 1
         study.save(update_fields=[*values, "revision"])
         apply_to_study(study)
-        return self.done("study", study, message="The rules are applied.", name=study.name)
+        return self.done("study", study, message=_("The rules are applied."), name=study.name)
 
 
 class InviteForm(serializers.Serializer[Any]):
     """Whom to invite."""
 
     name = serializers.CharField(
-        max_length=80, help_text="A label for these people; only you see it."
+        label=gettext_lazy("For whom"),
+        max_length=80,
+        help_text=gettext_lazy("A label for these people; only you see it."),
     )
     personal = serializers.BooleanField(
         default=False,
         required=False,
-        label="A link for each person",
-        help_text="Otherwise one link for all workers of a crowdsourcing site.",
+        label=gettext_lazy("A link for each person"),
+        help_text=gettext_lazy("Otherwise one link for all workers of a crowdsourcing site."),
     )
     count = serializers.IntegerField(
-        default=1, required=False, min_value=1, max_value=MOST_INVITES, help_text="Personal links."
+        label=gettext_lazy("How many"),
+        default=1,
+        required=False,
+        min_value=1,
+        max_value=MOST_INVITES,
+        help_text=gettext_lazy("Personal links."),
     )
 
 
@@ -363,12 +399,12 @@ class Invites(StudyOwnerPage, FormPage):
 class EraseJudgeForm(serializers.Serializer[Any]):
     """Confirmation."""
 
-    sure = serializers.BooleanField(label="Erase this person's answers for good.")
+    sure = serializers.BooleanField(label=gettext_lazy("Erase this person's answers for good."))
 
     def validate_sure(self, value: bool) -> bool:
         """Nobody is erased by a slip."""
         if not value:
-            raise serializers.ValidationError("Please confirm.")
+            raise serializers.ValidationError(_("Please confirm."))
         return value
 
 
@@ -381,7 +417,7 @@ class JudgeForm(serializers.Serializer[Any]):
         allow_blank=True,
         required=False,
         default="",
-        help_text="Why; for your own notes.",
+        help_text=gettext_lazy("Why; for your own notes."),
     )
 
 
@@ -418,7 +454,8 @@ class JudgeState(StudyOwnerPage, FormPage):
             exclude_judge(judge.pk, values["reason"])
         else:
             restore_judge(judge.pk)
-        message = f"{judge.worker} is {'excluded' if values['excluded'] else 'restored'}."
+        told = _("{judge} is excluded.") if values["excluded"] else _("{judge} is restored.")
+        message = told.format(judge=judge.worker)
         return self.done("study", self.show(), message=message, name=self.kwargs["name"])
 
 
@@ -437,4 +474,4 @@ class EraseJudge(StudyOwnerPage, FormPage):
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002
         """Erase them."""
         forget_judge(self.show().pk)
-        return self.done("study", message="The person is erased.", name=self.kwargs["name"])
+        return self.done("study", message=_("The person is erased."), name=self.kwargs["name"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from django.http import HttpResponseBase
+from django.utils.translation import gettext_lazy
 from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
 
 from cidery.app.studies.counting import Count
 from cidery.app.studies.creation import add_references
@@ -13,10 +15,11 @@ from cidery.app.studies.pages.creating import FILE_STYLE, StudySummary, blaming,
 from cidery.app.studies.pages.managing import StandingsData, StudyOwnerPage
 from cidery.app.studies.standings import METRIC, rank_systems
 from cidery.app.web.pages import FormPage
+from cidery.app.web.translation import translate as _
 from cidery.errors import CideryError
 
 SHOWN_WINNERS = 500
-NO_REFERENCES = (
+NO_REFERENCES = gettext_lazy(
     "The study has no references, which metrics compare with: add them, and metrics are judged."
 )
 
@@ -72,6 +75,8 @@ class AccuracyData(serializers.Serializer[Any]):
     """How well metrics agree with the study."""
 
     study = StudySummary()
+    question = serializers.CharField(help_text="Whose answers these are, if there are several.")
+    questions = serializers.ListField(child=serializers.CharField(), help_text="All of them.")
     protocol = serializers.CharField()
     header = serializers.ListField(child=serializers.CharField())
     lines = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
@@ -83,20 +88,34 @@ class AccuracyData(serializers.Serializer[Any]):
     problem = serializers.CharField(help_text="Why there is no table, if there is none.")
 
 
+class AccuracyQuery(serializers.Serializer[Any]):
+    """Which metrics are judged, and by which question."""
+
+    metric = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
+    question = serializers.CharField(required=False, default="", allow_blank=True, max_length=40)
+
+
 class Accuracy(StudyOwnerPage):
     """Shows who won each pair, and how often metrics agree; `?metric=cider-d` chooses metrics."""
 
     template_name = "studies/accuracy.html"
     shows = AccuracyData
+    queries = AccuracyQuery
 
     def show(self) -> Any:
         """Judge the metrics, as `cidery meta` does."""
-        count = Count(self.study())
+        study, query = self.study(), self.read_query()
+        names = [question["name"] for question in study.questions]
+        question = query["question"] or next(iter(names), "")
+        if question and question not in names:
+            raise NotFound(_("The study has no such question."))
+        count = Count(study, question)
         shown: dict[str, Any] = {"study": count.study, "protocol": "", "header": [], "lines": []}
+        shown |= {"question": question, "questions": names}
         shown |= {"signatures": {}, "problem": "", "winners": []}
         shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
         if not count.values:
-            return shown | {"problem": "There are no answers to count yet."}
+            return shown | {"problem": _("There are no answers to count yet.")}
         winners = count.winners()
         shown |= {
             "first_wins": sum(one.votes > 0 for one in winners),
@@ -107,7 +126,7 @@ class Accuracy(StudyOwnerPage):
         if count.study.lacks_references:
             return shown | {"problem": NO_REFERENCES}
         try:
-            results = count.evaluate(self.request.query_params.getlist("metric") or None)
+            results = count.evaluate([one for one in query.get("metric", []) if one] or None)
         except CideryError as error:
             return shown | {"problem": str(error)}
         return shown | {
@@ -122,7 +141,10 @@ class ReferencesForm(serializers.Serializer[Any]):
     """Captions by people."""
 
     references = serializers.FileField(
-        validators=[check_file], help_text="In any format that cidery reads.", style=FILE_STYLE
+        label=gettext_lazy("File of references"),
+        validators=[check_file],
+        help_text=gettext_lazy("In any format that cidery reads."),
+        style=FILE_STYLE,
     )
 
 
@@ -145,5 +167,5 @@ class References(StudyOwnerPage, FormPage):
         study = self.study()
         with blaming("references"):
             count = add_references(study, values["references"])
-        message = f"{count} images have references now."
+        message = _("{count} images have references now.").format(count=count)
         return self.done("study-accuracy", study, message=message, name=study.name)

@@ -14,6 +14,7 @@ from cidery.app.studies.pages.creating import StudySummary
 from cidery.app.studies.pages.judging import image_address
 from cidery.app.studies.pages.managing import StudyOwnerPage
 from cidery.app.web.pages import FormPage
+from cidery.app.web.translation import translate as _
 
 REVIEWED_AT_ONCE = 50
 
@@ -56,7 +57,7 @@ class ReviewForm(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A rejection has a reason."""
         if not attrs["accept"] and not attrs["reason"]:
-            raise serializers.ValidationError({"reason": "Say why the sentence is rejected."})
+            raise serializers.ValidationError({"reason": _("Say why the sentence is rejected.")})
         return attrs
 
 

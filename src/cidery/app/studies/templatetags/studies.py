@@ -7,6 +7,7 @@ from math import ceil
 
 from django import template
 
+from cidery.app.web.templatetags.words import written
 from cidery.scoring.comparison import format_p
 
 register = template.Library()
@@ -18,18 +19,25 @@ LONG_LABEL = 4
 @register.filter
 def amount(value: float, kind: str) -> str:
     """Write a share of wins as percent, anything else as a number."""
-    return f"{100 * value:.0f}\N{NO-BREAK SPACE}%" if kind == "wins" else f"{value:.2f}"
+    shown = f"{100 * value:.0f}\N{NO-BREAK SPACE}%" if kind == "wins" else f"{value:.2f}"
+    return written(shown)
+
+
+@register.filter
+def at(values: Sequence[str], place: int) -> str:
+    """Return the value at a place."""
+    return values[place]
 
 
 @register.filter
 def p_value(p: float) -> str:
     """Write a p-value for people."""
-    return format_p(p)
+    return written(format_p(p))
 
 
 @register.filter
 def columns(steps: Sequence[Mapping[str, str]], most: int) -> int:
     """Return how many buttons of a scale a row has, so that all rows are about as long."""
-    if any(len(step["value"]) > LONG_LABEL for step in steps):
+    if any(len(step.get("label") or step["value"]) > LONG_LABEL for step in steps):
         most = max(2, most // 2)
     return ceil(len(steps) / ceil(len(steps) / most))

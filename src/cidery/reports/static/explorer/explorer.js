@@ -3,7 +3,7 @@
 // page as text only, and nothing needs inline styles or handlers, which the app's policy forbids.
 "use strict";
 (() => {
-  const { Model, SORTS, WORD } = globalThis.cidery;
+  const { Model, SORTS, WORD, say } = globalThis.cidery;
   const ROW = 64; // pixels of a row of the list, as in explorer.css
   const LEVELS = 4; // of colour
 
@@ -20,8 +20,13 @@
     return element;
   }
 
+  // As the language of the page writes numbers.
+  function write(text) {
+    return document.documentElement.lang === "de" ? text.replace(".", ",") : text;
+  }
+
   function show(value, digits = 4) {
-    return value === null || value === undefined || Number.isNaN(value) ? "–" : value.toFixed(digits);
+    return value === null || value === undefined || Number.isNaN(value) ? "–" : write(value.toFixed(digits));
   }
 
   function showSigned(value, digits = 4) {
@@ -140,25 +145,28 @@
       };
       const plain = (values) => values.map((value) => [value, value]);
       const sorts = this.sorts().map((name) => [name, name]);
-      const controls = [choose("sort", "Show first", sorts), choose("metric", "Metric", plain(metrics))];
-      if (metrics.length > 1) controls.push(choose("against", "Other metric", plain(metrics)));
+      const controls = [choose("sort", say("Show first"), sorts), choose("metric", say("Metric"), plain(metrics))];
+      if (metrics.length > 1) controls.push(choose("against", say("Other metric"), plain(metrics)));
       if (names.length > 1) {
-        controls.push(choose("one", "System", plain(names)), choose("other", "Other system", plain(names)));
+        controls.push(
+          choose("one", say("System"), plain(names)),
+          choose("other", say("Other system"), plain(names)),
+        );
       }
-      controls.push(type("text", "Text or id", { type: "search", spellcheck: false, dir: "auto" }));
+      controls.push(type("text", say("Text or id"), { type: "search", spellcheck: false, dir: "auto" }));
       if (content.slices) {
         const slices = Object.keys(content.slices.members);
-        controls.push(choose("slice", content.slices.by, [["", "all"], ...plain(slices)]));
+        controls.push(choose("slice", content.slices.by, [["", say("all")], ...plain(slices)]));
       }
       controls.push(
         make(
           "span",
           { className: "x-range" },
-          type("from", "Number from", { type: "number", step: "any" }),
-          type("to", "to", { type: "number", step: "any" }),
+          type("from", say("Number from"), { type: "number", step: "any" }),
+          type("to", say("to"), { type: "number", step: "any" }),
         ),
       );
-      this.link = make("a", { href: "#/" }, "Link to this view");
+      this.link = make("a", { href: "#/" }, say("Link to this view"));
       this.count = make("span", { role: "status" });
       this.shown = make("span", { dir: "auto" });
       this.space = make("div", { className: "x-space" });
@@ -169,16 +177,16 @@
           id: "x-list",
           tabIndex: 0,
           role: "listbox",
-          ariaLabel: "Images",
+          ariaLabel: say("Images"),
           onscroll: () => this.drawRows(),
           onkeydown: (event) => this.press(event),
           onclick: (event) => this.click(event),
         },
         this.space,
       );
-      this.detail = make("article", { className: "x-detail", ariaLabel: "One image" });
-      this.previous = make("button", { type: "button", onclick: () => this.move(-1) }, "← Previous");
-      this.next = make("button", { type: "button", onclick: () => this.move(1) }, "Next →");
+      this.detail = make("article", { className: "x-detail", ariaLabel: say("One image") });
+      this.previous = make("button", { type: "button", onclick: () => this.move(-1) }, say("← Previous"));
+      this.next = make("button", { type: "button", onclick: () => this.move(1) }, say("Next →"));
       this.root.classList.add("x");
       this.root.replaceChildren(
         make(
@@ -186,7 +194,7 @@
           {
             className: "x-controls",
             role: "search",
-            ariaLabel: "Images to show",
+            ariaLabel: say("Images to show"),
             onsubmit: (event) => event.preventDefault(),
           },
           ...controls,
@@ -200,7 +208,7 @@
           make(
             "span",
             { className: "x-hint" },
-            "Keys in the list: ↑ ↓ or j k, Page up, Page down, Home, End; / searches",
+            say("Keys in the list: ↑ ↓ or j k, Page up, Page down, Home, End; / searches"),
           ),
         ),
         make(
@@ -278,12 +286,15 @@
       this.order = order;
       this.values = values;
       this.signed = Boolean(sort.signed);
-      const all = model.images.length;
-      this.count.textContent =
-        order.length === all
-          ? `${all.toLocaleString("en")} image${all === 1 ? "" : "s"}`
-          : `${order.length.toLocaleString("en")} of ${all.toLocaleString("en")} images`;
-      this.shown.textContent = `The number: ${sort.says ? sort.says(state) : `${state.metric} of ${state.one}`}`;
+      const whole = model.images.length;
+      const language = document.documentElement.lang || "en";
+      const [count, all] = [order.length, whole].map((number) => number.toLocaleString(language));
+      if (order.length !== whole) this.count.textContent = say("{count} of {all} images", { count, all });
+      else this.count.textContent = whole === 1 ? say("{count} image", { count }) : say("{count} images", { count });
+      const what = sort.says
+        ? sort.says(state)
+        : say("{metric} of {system}", { metric: state.metric, system: state.one });
+      this.shown.textContent = say("The number: {what}", { what });
       this.space.style.height = `${order.length * ROW}px`;
       const wanted = state.image === "" ? -1 : order.indexOf(model.place(state.image) ?? -1);
       this.open(Math.max(0, wanted), { keep: wanted < 0 });
@@ -419,14 +430,14 @@
         frame.classList.add("x-gone");
       }
       if (className === "x-large")
-        frame.append(make("span", { className: "x-none" }, "The picture is not there."));
+        frame.append(make("span", { className: "x-none" }, say("The picture is not there.")));
       return frame;
     }
 
     drawDetail(place) {
       const { model, state } = this;
       if (place === undefined) {
-        this.detail.replaceChildren(make("p", {}, "No image fits. Take away a filter."));
+        this.detail.replaceChildren(make("p", {}, say("No image fits. Take away a filter.")));
         return;
       }
       const slices = model.slices(place);
@@ -434,9 +445,13 @@
         make(
           "h3",
           {},
-          "Image ",
+          `${say("Image")} `,
           make("span", { dir: "auto" }, String(model.images[place])),
-          make("small", {}, ` ${this.position + 1} of ${this.order.length}`),
+          make(
+            "small",
+            {},
+            ` ${say("{number} of {count}", { number: this.position + 1, count: this.order.length })}`,
+          ),
         ),
         slices.length
           ? make(
@@ -452,7 +467,13 @@
       const references = model.references(place);
       if (references.length) {
         parts.push(
-          make("h4", {}, `${references.length} reference${references.length === 1 ? "" : "s"}`),
+          make(
+            "h4",
+            {},
+            references.length === 1
+              ? say("{count} reference", { count: 1 })
+              : say("{count} references", { count: references.length }),
+          ),
           make("ul", { className: "x-references" }, ...references.map((text) => this.drawReference(text))),
         );
       }
@@ -474,7 +495,7 @@
               "span",
               { dir: "auto", className: "x-said" },
               ...(model.hides(name)
-                ? ["(caption not shown)"]
+                ? [say("(caption not shown)")]
                 : model.pieces(name, row).map((piece) => this.drawWord(piece))),
             ),
             make("span", { className: "x-score", title: `${state.metric} ${each[row]}` }, show(each[row])),
@@ -484,7 +505,7 @@
       return make(
         "section",
         { className: `x-system${wins ? " x-best" : ""}` },
-        make("h4", {}, make("span", { dir: "auto" }, name), wins ? make("small", {}, " best here") : null),
+        make("h4", {}, make("span", { dir: "auto" }, name), wins ? make("small", {}, ` ${say("best here")}`) : null),
         ...captions,
       );
     }
@@ -499,7 +520,10 @@
         "span",
         {
           className: `x-${value > 0 ? "earn" : "cost"}-${level}`,
-          title: `${value > 0 ? "earned" : "cost"} ${showSigned(value, 3)}`,
+          title:
+            value > 0
+              ? say("earned {value}", { value: showSigned(value, 3) })
+              : say("cost {value}", { value: showSigned(value, 3) }),
           onmouseenter: () => this.point(text),
           onmouseleave: () => this.point(null),
         },
@@ -537,7 +561,7 @@
       return make(
         "p",
         { className: "x-legend" },
-        `What words cost (underlined) or earned by ${this.model.content.explained.metric}: `,
+        `${say("What words cost (underlined) or earned by {metric}:", this.model.content.explained)} `,
         ...bits,
       );
     }
@@ -547,7 +571,7 @@
       const head = make(
         "tr",
         {},
-        make("th", { scope: "col" }, "metric"),
+        make("th", { scope: "col" }, say("metric")),
         ...model.names.map((name) => make("th", { scope: "col", className: "x-number", dir: "auto" }, name)),
       );
       const body = model.metrics.map((metric) => {
@@ -575,7 +599,7 @@
         make(
           "table",
           {},
-          make("caption", {}, "Scores of this image"),
+          make("caption", {}, say("Scores of this image")),
           make("thead", {}, head),
           make("tbody", {}, ...body),
         ),

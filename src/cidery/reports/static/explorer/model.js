@@ -5,6 +5,16 @@
   // As Python's str.isspace: a word is a run of other characters.
   const WORD = /[^\t-\r\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+/g;
 
+  // Texts in the language of the page: the app puts translations there, reports are in English.
+  let texts = null;
+  function say(text, values = {}) {
+    if (texts === null) {
+      const given = globalThis.document?.getElementById("explorer-texts");
+      texts = given ? JSON.parse(given.textContent) : {};
+    }
+    return (texts[text] ?? text).replace(/\{(\w+)\}/g, (_, name) => values[name]);
+  }
+
   // Columns of the JSON, with what is computed from them once and kept.
   class Model {
     constructor(content) {
@@ -184,8 +194,8 @@
   // large ones come first.
   const SORTS = {
     difference: {
-      label: () => "Biggest wins and losses",
-      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
+      label: () => say("Biggest wins and losses"),
+      says: (s) => `${say("{metric} of {system}", { metric: s.metric, system: s.one })} − ${s.other}`,
       needs: 2,
       value: (m, s) => difference(m, s),
       key: Math.abs,
@@ -193,36 +203,36 @@
       signed: true,
     },
     wins: {
-      label: (s) => `Biggest wins of ${s.one}`,
-      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
+      label: (s) => say("Biggest wins of {system}", { system: s.one }),
+      says: (s) => `${say("{metric} of {system}", { metric: s.metric, system: s.one })} − ${s.other}`,
       needs: 2,
       value: (m, s) => difference(m, s),
       down: true,
       signed: true,
     },
     losses: {
-      label: (s) => `Biggest losses of ${s.one}`,
-      says: (s) => `${s.metric} of ${s.one} − ${s.other}`,
+      label: (s) => say("Biggest losses of {system}", { system: s.one }),
+      says: (s) => `${say("{metric} of {system}", { metric: s.metric, system: s.one })} − ${s.other}`,
       needs: 2,
       value: (m, s) => difference(m, s),
       down: false,
       signed: true,
     },
     low: {
-      label: (s) => `Lowest scores of ${s.one}`,
+      label: (s) => say("Lowest scores of {system}", { system: s.one }),
       needs: 1,
       value: (m, s) => m.scores(s.one, s.metric),
       down: false,
     },
     high: {
-      label: (s) => `Highest scores of ${s.one}`,
+      label: (s) => say("Highest scores of {system}", { system: s.one }),
       needs: 1,
       value: (m, s) => m.scores(s.one, s.metric),
       down: true,
     },
     spread: {
-      label: () => "Systems differ most",
-      says: (s) => `highest ${s.metric} − lowest`,
+      label: () => say("Systems differ most"),
+      says: (s) => say("highest {metric} − lowest", s),
       needs: 3,
       value: (m, s) => {
         const columns = m.names.map((name) => m.scores(name, s.metric));
@@ -234,8 +244,8 @@
       down: true,
     },
     disagreement: {
-      label: (s) => `Metrics disagree most about ${s.one}`,
-      says: (s) => `rank by ${s.metric} − rank by ${s.against}, from 0 to 1`,
+      label: (s) => say("Metrics disagree most about {system}", { system: s.one }),
+      says: (s) => say("rank by {metric} − rank by {other}, from 0 to 1", { metric: s.metric, other: s.against }),
       needs: 1,
       metrics: 2,
       value: (m, s) => {
@@ -247,7 +257,7 @@
       signed: true,
     },
     order: {
-      label: () => "Order of the file",
+      label: () => say("Order of the file"),
       needs: 1,
       value: (m, s) => m.scores(s.one, s.metric),
       down: null,
@@ -259,5 +269,5 @@
     return model.images.map((_, place) => one[place] - other[place]);
   }
 
-  globalThis.cidery = { Model, SORTS, WORD };
+  globalThis.cidery = { Model, SORTS, WORD, say };
 })();

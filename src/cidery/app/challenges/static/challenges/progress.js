@@ -14,7 +14,8 @@ async function follow() {
     if (submission.state === "scoring") {
       bar.max = submission.steps || 1;
       bar.value = submission.steps_done;
-      words.textContent = `Being scored: step ${submission.steps_done} of ${submission.steps}.`;
+      words.textContent = shown.dataset.step
+        .replace("{done}", submission.steps_done).replace("{steps}", submission.steps);
     }
   }
   setTimeout(follow, 1000);

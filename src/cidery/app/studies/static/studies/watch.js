@@ -2,6 +2,7 @@
 "use strict";
 {
   const progress = document.getElementById("progress");
+  const answers = document.getElementById("answers");
   const refresh = async () => {
     if (document.hidden) return;
     const response = await fetch(progress.dataset.watch);
@@ -9,6 +10,8 @@
     const told = await response.json();
     progress.value = told.answered;
     progress.max = told.needed;
+    answers.textContent = answers.dataset.text
+      .replace("{answered}", told.answered).replace("{needed}", told.needed);
     for (const field of document.querySelectorAll("[data-field]")) {
       field.textContent = told[field.dataset.field];
     }

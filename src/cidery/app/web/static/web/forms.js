@@ -66,7 +66,7 @@ for (const form of document.querySelectorAll("form[data-keep]")) {
       note.className = "note bad";
       note.dataset.problem = "";
       note.setAttribute("role", "alert");
-      note.textContent = "The form did not get through. Please try again.";
+      note.textContent = form.dataset.lost;
       form.prepend(note);
     } finally {
       buttons.forEach((button) => { button.disabled = false; });

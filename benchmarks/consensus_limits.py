@@ -1,0 +1,111 @@
+"""What limits consensus on THumB: linear mixes of its parts, fitted to the judgments themselves.
+
+`python benchmarks/consensus_limits.py FOLDER -e minilm -e mpnet`: FOLDER has THumB.
+
+For each encoder, without a lens: Pearson's r with people's totals, without and with human captions,
+with 95 % intervals by image, and the systems' means. Then, for captions of systems, what a
+least-squares mix of the parts reaches on the judgments that it was fitted to, which no other
+weights of a sum can surpass, and on images that it was not fitted to; last with all encoders.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cidery import Consensus
+from cidery.captions.corpus import Corpus
+from cidery.meta import Ratings, read_dataset
+from cidery.scoring.scorer import Scorer
+from cidery.statistics import Floats
+
+HUMAN = "Human"
+FOLDS = 10
+RIDGE = 1e-2
+"""Only so that parts that do not vary do no harm."""
+RESAMPLES = 1000
+
+
+def measure(thumb: Ratings, encoder: str) -> Floats:
+    """Return the score and its parts of each caption."""
+    judged = thumb.judged
+    corpus = Corpus.from_references([list(group) for group in judged.references])
+    metric = Consensus(encoder=encoder, lens=False, keep=True)
+    scorer = Scorer.build(corpus, {"consensus": metric}, threads=1)
+    return scorer.measure(list(judged.captions), judged.documents)["consensus"]
+
+
+def pearson(one: Floats, other: Floats) -> float:
+    return float(np.corrcoef(one, other)[0, 1])
+
+
+def draw(scores: Floats, totals: Floats, images: NDArray[np.int64]) -> tuple[float, float]:
+    """Return a 95 % interval of Pearson by bootstrap draws of images."""
+    rng = np.random.default_rng(0)
+    groups = [np.flatnonzero(images == image) for image in np.unique(images)]
+    found = []
+    for _ in range(RESAMPLES):
+        rows = np.concatenate([groups[i] for i in rng.integers(0, len(groups), len(groups))])
+        found.append(pearson(scores[rows], totals[rows]))
+    low, high = np.percentile(found, [2.5, 97.5])
+    return float(low), float(high)
+
+
+def mix(parts: Sequence[Floats], totals: Floats, images: NDArray[np.int64]) -> tuple[float, float]:
+    """Return Pearson of a mix that was fitted to the same judgments, and to other images'."""
+    table = np.column_stack([np.ones(len(totals)), *parts])
+
+    def fit(rows: NDArray[np.bool_]) -> Floats:
+        known = table[rows]
+        square = known.T @ known + RIDGE * np.eye(known.shape[1])
+        weights: Floats = np.linalg.solve(square, known.T @ totals[rows])
+        return weights
+
+    same = table @ np.linalg.lstsq(table, totals, rcond=None)[0]
+    other = np.zeros(len(totals))
+    for fold in range(FOLDS):
+        rows = images % FOLDS == fold
+        other[rows] = table[rows] @ fit(~rows)
+    return pearson(same, totals), pearson(other, totals)
+
+
+def show_mix(name: str, parts: Sequence[Floats], totals: Floats, images: NDArray[np.int64]) -> None:
+    same, other = mix(parts, totals, images)
+    print(
+        f"{name:8} mix of {len(parts):2} parts: same judgments {same:.3f}, other images {other:.3f}"
+    )
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("folder", type=Path)
+    words.add_argument("-e", "--encoder", action="append", help="default: minilm")
+    given = words.parse_args()
+    thumb = read_dataset("thumb", given.folder)
+    assert isinstance(thumb, Ratings)
+    systems, totals = np.asarray(thumb.systems), thumb.ratings
+    images = thumb.judged.image_of_caption
+    written = systems != HUMAN
+    everything: list[Floats] = []
+    for encoder in given.encoder or ["minilm"]:
+        rows = measure(thumb, encoder)
+        for label, some in (("without", written), ("with", np.ones(len(totals), np.bool_))):
+            r = pearson(rows[some, 0], totals[some])
+            low, high = draw(rows[some, 0], totals[some], images[some])
+            print(f"{encoder:8} {label:7} human captions: r {r:.3f} [{low:.3f}, {high:.3f}]")
+        means = {name: rows[systems == name, 0].mean() for name in np.unique(systems)}
+        ordered = sorted(means.items(), key=lambda pair: -pair[1])
+        print(f"{encoder:8} " + ", ".join(f"{name} {mean:.4f}" for name, mean in ordered))
+        parts = [*rows[written, 1:].T]
+        show_mix(encoder, parts, totals[written], images[written])
+        everything += parts
+    if len(given.encoder or ()) > 1:
+        show_mix("together", everything, totals[written], images[written])
+
+
+if __name__ == "__main__":
+    main()

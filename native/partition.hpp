@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ngrams.hpp"
+
+namespace cidery {
+
+/// A number for each text, the same on every machine and in every version: FNV-1a, mixed so that
+/// all its bits depend on all of the text. Text i is bytes[offsets[i], offsets[i + 1]).
+std::vector<std::uint64_t> hash_texts(std::span<const std::uint8_t> bytes,
+                                      std::span<const std::int64_t> offsets);
+
+/// The n-grams of one order, by shard; in each shard those of a single image come first.
+struct ShardedNgrams {
+  std::vector<std::uint32_t> words;   ///< [n-grams, n]
+  std::vector<std::uint32_t> counts;  ///< of the n-grams of several images
+  std::vector<std::int64_t> starts;   ///< 2 * shards + 1: where singles and others begin
+};
+
+/// The n-grams of orders 2 … of an index, sharded by the hashes of their words.
+std::vector<ShardedNgrams> shard_ngrams(const NgramIndex& index,
+                                        std::span<const std::uint64_t> hashes,
+                                        std::uint32_t shards);
+
+}  // namespace cidery

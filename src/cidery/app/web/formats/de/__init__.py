@@ -1,0 +1,1 @@
+"""How dates are written in this language."""

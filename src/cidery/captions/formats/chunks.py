@@ -1,0 +1,392 @@
+"""Files read piece by piece: which files there are, where they can be cut, and what is in a piece.
+
+Parquet is cut between row groups, Arrow between record batches, JSON lines between lines. A piece
+is read by itself, in any order and by any process, and knows the numbers of its rows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from cidery.captions.formats.containers import describe_columns, import_pyarrow
+from cidery.captions.formats.fields import Chosen, Side, find_fields
+from cidery.captions.formats.reading import Reader
+from cidery.captions.formats.sources import Source, decode, read_json_lines
+from cidery.errors import FormatError, InputError, MissingExtraError
+
+SUFFIXES = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "jsonl"),
+}
+"""What can be read piece by piece, by the end of the file's name."""
+PIECE_BYTES = 16_000_000
+"""How much of JSON lines is read at a time."""
+PIECE_ROWS = 200_000
+"""How many rows of small row groups are read together."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file that is read at once."""
+
+    file: str
+    kind: str
+    begin: int
+    """The first row group, record batch or byte."""
+    end: int
+    first: int
+    """How many rows, or lines, are before it."""
+
+
+@dataclass(frozen=True)
+class Captions:
+    """What a piece holds."""
+
+    ids: Any
+    """A pyarrow array of strings: ids as they are spelled."""
+    captions: Any
+    """A pyarrow array of lists of strings."""
+    listed: Any
+    """A pyarrow array: whether the captions came as a list."""
+    kind: str
+    """`int` or `str`: what the ids are."""
+    rows: Any
+    """A pyarrow array: the number of each row, or line, in its file, from 1."""
+
+
+def find_files(given: str) -> list[str]:
+    """Return the files that a path, a folder, a pattern or a URL means, in order of their names."""
+    if "://" in given:
+        found = _list_remote(given)
+    elif Path(given).is_dir():
+        found = [str(p) for p in sorted(Path(given).rglob("*")) if p.is_file() and _kind(str(p))]
+    elif any(sign in given for sign in "*?[") and not Path(given).exists():
+        import glob
+
+        found = [path for path in sorted(glob.glob(given, recursive=True)) if Path(path).is_file()]  # noqa: PTH207
+    else:
+        Path(given).stat()  # OSError says what is wrong
+        found = [given]
+    if not found:
+        raise InputError(
+            f"{given}: there is no file of captions here; streams are {', '.join(SUFFIXES)}"
+        )
+    for file in found:
+        if _kind(file) is None:
+            raise FormatError(
+                f"{file}: only files that can be read piece by piece are streamed "
+                f"({', '.join(SUFFIXES)}); write the captions as one of these"
+            )
+    return found
+
+
+def is_streamable(given: str) -> bool:
+    """Tell whether something can be read piece by piece, by its name."""
+    if "://" in given or Path(given).is_dir() or _kind(given) is not None:
+        return True
+    return any(sign in given for sign in "*?[") and not Path(given).exists()
+
+
+IN_MEMORY = 12
+"""How many times the size of its file a caption takes in memory, about."""
+
+
+def must_stream(*given: str) -> bool:
+    """Tell whether inputs are more than one file each, or would not fit in the free memory."""
+    if "-" in given:
+        return False
+    several = ["://" in each or not Path(each).is_file() for each in given]
+    if any(several):
+        return any(is_streamable(each) for each, many in zip(given, several, strict=True) if many)
+    size = sum(Path(each).stat().st_size for each in given)
+    return size > 50_000_000 and all(map(is_streamable, given)) and size * IN_MEMORY > _free()
+
+
+def _free() -> int:
+    """Return how many bytes of memory are free; where that cannot be told, all there are."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("MemAvail")) * 1024
+    except (OSError, StopIteration):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
+def _kind(file: str) -> str | None:
+    return next((kind for end, kind in SUFFIXES.items() if file.lower().endswith(end)), None)
+
+
+def _list_remote(url: str) -> list[str]:
+    fsspec = import_fsspec()
+    system, path = fsspec.core.url_to_fs(url)
+    if any(sign in path for sign in "*?["):
+        found = system.glob(path)
+    elif system.isdir(path):
+        found = [p for p in system.find(path) if _kind(p)]
+    else:
+        found = [path]
+    return [system.unstrip_protocol(p) for p in sorted(found)]
+
+
+def import_fsspec() -> Any:
+    """Import the package that opens URLs, or say what to install."""
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError(
+            "fsspec is needed to read URLs such as s3://; install it with the package of the "
+            "storage: pip install fsspec s3fs (or gcsfs, adlfs)",
+            name="fsspec",
+        ) from None
+    return fsspec
+
+
+@contextmanager
+def open_file(file: str) -> Iterator[IO[bytes]]:
+    """Open a path or a URL for reading."""
+    if "://" in file:
+        with import_fsspec().open(file, "rb") as opened:
+            yield opened
+    else:
+        with Path(file).open("rb") as opened:
+            yield opened
+
+
+def describe_file(file: str) -> list[Any]:
+    """Return what tells whether a file has changed: its size, its time and how it begins and ends.
+
+    Of a URL the size and what its storage says.
+    """
+    import hashlib
+
+    if "://" in file:
+        system, path = import_fsspec().core.url_to_fs(file)
+        known = system.info(path)
+        said = [known.get(key) for key in ("size", "ETag", "etag", "mtime", "LastModified")]
+        return [str(value) for value in said if value is not None]
+    status = os.stat(file)  # noqa: PTH116
+    digest = hashlib.sha256()
+    with open_file(file) as opened:
+        digest.update(opened.read(65536))
+        opened.seek(max(0, status.st_size - 65536))
+        digest.update(opened.read(65536))
+    return [status.st_size, status.st_mtime_ns, digest.hexdigest()[:16]]
+
+
+def measure_file(file: str) -> int:
+    """Return the size of a file in bytes."""
+    if "://" in file:
+        system, path = import_fsspec().core.url_to_fs(file)
+        return int(system.size(path) or 0)
+    return Path(file).stat().st_size
+
+
+def cut_file(file: str) -> list[Piece]:
+    """Return the pieces of a file, in order."""
+    kind = _kind(file) or ""
+    if kind == "jsonl":
+        return _cut_lines(file)
+    source = Source(file)
+    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    try:
+        if kind == "parquet":
+            sizes = _measure_row_groups(file)
+        else:
+            with open_file(file) as opened:
+                reader, _ = _open_arrow(opened)
+                sizes = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        source.fail(f"not a complete {kind.capitalize()} file: {error}")
+    pieces = []
+    begin = first = rows = 0
+    for number, size in enumerate(sizes):
+        rows += size
+        if rows >= PIECE_ROWS or number + 1 == len(sizes):
+            pieces.append(Piece(file, kind, begin, number + 1, first))
+            begin, first, rows = number + 1, first + rows, 0
+    return pieces
+
+
+def _measure_row_groups(file: str) -> list[int]:
+    parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
+    with open_file(file) as opened:
+        known = parquet.ParquetFile(opened).metadata
+        return [known.row_group(i).num_rows for i in range(known.num_row_groups)]
+
+
+def _open_arrow(opened: IO[bytes]) -> tuple[Any, Any]:
+    """Return a reader of record batches; streams, which have no index, are read whole."""
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    magic = opened.read(6)
+    opened.seek(0)
+    if magic == b"ARROW1":
+        reader = ipc.open_file(pyarrow.PythonFile(opened, "r"))
+        return reader, reader.schema
+    table = ipc.open_stream(opened).read_all()
+    sink = io.BytesIO()
+    with ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table, PIECE_ROWS)
+    sink.seek(0)
+    reader = ipc.open_file(sink)
+    return reader, reader.schema
+
+
+def _cut_lines(file: str) -> list[Piece]:
+    """Cut at line ends; a zipped file is one piece, since it cannot be entered in the middle."""
+    if file.endswith(".gz"):
+        return [Piece(file, "jsonl", 0, measure_file(file), 0)]
+    pieces = []
+    begin = lines = counted = at = 0
+    with open_file(file) as opened:
+        while block := opened.read(PIECE_BYTES):
+            cut = block.rfind(b"\n") + 1
+            if cut:
+                counted += block.count(b"\n")
+                pieces.append(Piece(file, "jsonl", begin, at + cut, lines))
+                begin, lines = at + cut, counted
+            at += len(block)
+    if at > begin:
+        pieces.append(Piece(file, "jsonl", begin, at, lines))
+    return pieces
+
+
+def read_piece(
+    piece: Piece, side: Side, *, caption_field: str | None = None, id_field: str | None = None
+) -> Captions | None:
+    """Return the captions of a piece; None where there are none in it."""
+    chosen = Chosen(id_field, caption_field)
+    if piece.kind == "jsonl":
+        return _read_lines(piece, side, chosen)
+    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    rows = Source(piece.file, "row", piece.first)
+    try:
+        found = _read_table(piece, side, chosen, rows)
+    except FormatError:
+        raise
+    except (pyarrow.ArrowException, OSError) as error:
+        unit = "row groups" if piece.kind == "parquet" else "record batches"
+        rows.fail(
+            f"{unit} {piece.begin + 1} to {piece.end}, which begin with row {piece.first + 1}, "
+            f"cannot be read: {error}; the file is damaged, write or fetch it again"
+        )
+    if found is None:
+        return None
+    table, fields = found
+    return _take_columns(table, fields, piece, side, chosen, rows)
+
+
+def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> Any:
+    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    with open_file(piece.file) as opened:
+        if piece.kind == "parquet":
+            parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
+            file = parquet.ParquetFile(opened)
+            fields = find_fields(describe_columns(file.schema_arrow), side, chosen, rows)
+            columns = [fields.id, *fields.captions]
+            groups = range(piece.begin, piece.end)
+            table = file.read_row_groups(groups, columns, use_threads=False)
+        else:
+            reader, schema = _open_arrow(opened)
+            fields = find_fields(describe_columns(schema), side, chosen, rows)
+            batches = [reader.get_batch(i) for i in range(piece.begin, piece.end)]
+            table = pyarrow.Table.from_batches(batches).select([fields.id, *fields.captions])
+        return (table, fields) if table.num_rows else None
+
+
+def _take_columns(
+    table: Any, fields: Any, piece: Piece, side: Side, chosen: Chosen, rows: Source
+) -> Captions:
+    """Take ids and captions as Arrow has them, or row by row where they are in another form."""
+    pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    ids = table.column(fields.id).combine_chunks()
+    texts = None if fields.numbered else table.column(fields.captions[0]).combine_chunks()
+    numbers = pa.array(range(piece.first + 1, piece.first + 1 + table.num_rows), pa.int64())
+    if texts is not None and not ids.null_count and not texts.null_count:
+        is_number = pa.types.is_integer(ids.type)
+        kind = "int" if is_number else "str" if _is_text(ids.type) else None
+        if kind and _is_text(texts.type):
+            count = len(texts)
+            lists = pa.ListArray.from_arrays(
+                pa.array(range(count + 1), pa.int32()), texts.cast(pa.string())
+            )
+            listed = pa.array([False] * count, pa.bool_())
+            return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
+        if kind and _is_list(texts.type) and _is_text(texts.type.value_type):
+            lists = texts.cast(pa.list_(pa.string()))
+            if not lists.flatten().null_count:
+                listed = pa.array([True] * len(texts), pa.bool_())
+                return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
+    entries = Reader(side, None, chosen).pick(table.to_pylist(), rows)
+    return _make_captions(entries, numbers.to_pylist(), rows)
+
+
+def _is_text(kind: Any) -> bool:
+    pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _read_lines(piece: Piece, side: Side, chosen: Chosen) -> Captions | None:
+    with open_file(piece.file) as opened:
+        if piece.file.endswith(".gz"):
+            content = gzip.decompress(opened.read())
+        else:
+            opened.seek(piece.begin)
+            content = opened.read(piece.end - piece.begin)
+    source = Source(piece.file, "line", piece.first)
+    numbered = list(read_json_lines(decode(content, source), piece.file, piece.first))
+    if not numbered:
+        return None
+    numbers = [number for number, _ in numbered]
+    lines = _Lines(piece.file, "line", 0, tuple(numbers))
+    entries = Reader(side, None, chosen).pick([record for _, record in numbered], lines)
+    return _make_captions(entries, numbers, lines)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines(Source):
+    """Records that do not stand in every line."""
+
+    numbers: tuple[int, ...] = ()
+
+    def place(self, index: int) -> int:
+        return self.numbers[index]
+
+
+def _make_captions(entries: Sequence[Any], numbers: Sequence[int], source: Source) -> Captions:
+    pa = import_pyarrow("pyarrow", "score streams")
+    kinds = {type(image) for image, _ in entries}
+    if len(kinds) > 1:
+        first = type(entries[0][0])
+        index = next(i for i, (image, _) in enumerate(entries) if type(image) is not first)
+        source.fail(
+            f"the id {entries[index][0]!r} is no {'integer' if first is int else 'string'}, as "
+            "those before are; in a stream all ids of a side are integers or all are strings",
+            index=index,
+        )
+    captions = [[text] if isinstance(text, str) else list(text) for _, text in entries]
+    return Captions(
+        pa.array([str(image) for image, _ in entries], pa.string()),
+        pa.array(captions, pa.list_(pa.string())),
+        pa.array([not isinstance(text, str) for _, text in entries], pa.bool_()),
+        "int" if kinds == {int} else "str",
+        pa.array(numbers, pa.int64()),
+    )

@@ -1,0 +1,212 @@
+"""`cidery ledger`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import (
+    on_terminal,
+    show_json,
+    show_marked,
+    show_notes,
+    show_signatures,
+    show_table,
+    show_title,
+)
+
+if TYPE_CHECKING:
+    from cidery import Ledger
+    from cidery.scoring.ledger import LedgerEntry
+
+app = parsing.new_app()
+
+
+@app.command(
+    epilog=parsing.examples(
+        'cidery ledger "a red dog. It sleeps." "a black dog asleep" "a dog is sleeping"',
+        "cidery ledger --references references.json --results ours.json --results theirs.json",
+        "cidery ledger --references references.json --results llava.json --image 391895",
+        "cidery ledger --references references.json --results llava.json -f json > ledger.json",
+    )
+)
+def ledger(
+    candidate: Annotated[
+        str | None,
+        typer.Argument(help="A caption of any length.", metavar="CAPTION", show_default=False),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="A reference caption of the same image; several may be given.",
+            metavar="REFERENCE…",
+            show_default=False,
+        ),
+    ] = None,
+    results: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A system's captions: FILE or NAME=FILE, in any format cidery reads; may be "
+            "repeated.",
+            metavar="[NAME=]FILE",
+            show_default=False,
+        ),
+    ] = None,
+    references: Annotated[
+        str | None,
+        typer.Option(
+            help="Take the references from this file.", metavar="FILE", show_default=False
+        ),
+    ] = None,
+    image: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="With files: the id of an image whose claims are shown; may be repeated. Default: "
+            "a table of all, a line for each system.",
+            metavar="ID",
+            show_default=False,
+        ),
+    ] = None,
+    encoder: Annotated[
+        str,
+        typer.Option(help="The language model: minilm, mpnet or a folder.", metavar="NAME|FOLDER"),
+    ] = "minilm",
+    language: parsing.Language = None,
+    missing: parsing.Missing = "error",
+    split: parsing.Split = None,
+    caption_field: parsing.CaptionField = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    reference_id_field: parsing.ReferenceIdField = None,
+    format: Annotated[
+        Literal["table", "json", "html"],
+        typer.Option("--format", "-f", help="How to print the result."),
+    ] = "table",
+    resamples: parsing.Resamples = parsing.RESAMPLES,
+    seed: parsing.Seed = 0,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Show which statements of captions are supported, unsupported or contradicted.
+
+    A caption and its references are given as text; or files by --results and --references, and
+    then systems are compared, with the effect of length taken out.
+    """
+    import cidery
+
+    files = parsing.name_systems(results or [])
+    _check_inputs(candidate, reference, files, references, image)
+    settings = cidery.Claims(encoder=encoder)
+    found: dict[str, Ledger] = {}
+    if references is None:
+        with progress(1) as step:
+            step("reading claims")
+            found["captions"] = cidery.judge_claims(
+                [candidate or ""],
+                [reference or []],
+                metric=settings,
+                language=language,
+                threads=threads,
+            )
+    else:
+        with progress(1 + 2 * len(files), references, *files.values()) as step:
+            read = parsing.read_systems(
+                step,
+                references,
+                files,
+                split=split,
+                caption_field=caption_field,
+                reference_field=reference_field,
+                id_field=id_field,
+                reference_id_field=reference_id_field,
+                by=None,
+            )
+            for name, captions in read.captions.items():
+                step(f"reading the claims of {name}")
+                found[name] = cidery.judge_claims(
+                    captions,
+                    read.references,
+                    metric=settings,
+                    language=language,
+                    missing=missing,
+                    images=image,
+                    threads=threads,
+                    candidates_name=files[name],
+                    references_name=references,
+                )
+    _show(found, format, references is not None, bool(image), resamples, seed)
+
+
+def _check_inputs(
+    candidate: str | None,
+    reference: list[str] | None,
+    files: Mapping[str, str],
+    references: str | None,
+    image: list[str] | None,
+) -> None:
+    """Refuse captions and files together, and either by halves."""
+    if not files and references is None:
+        if candidate is None or not reference:
+            raise typer.BadParameter(
+                "give a caption and its references, or files: --results FILE --references FILE",
+                param_hint="CAPTION REFERENCE…",
+            )
+        if image:
+            raise typer.BadParameter(
+                "it names an image of a file: add --results and --references", param_hint="--image"
+            )
+        return
+    if candidate is not None:
+        raise typer.BadParameter(
+            "a caption is given and files too; leave one out", param_hint="CAPTION"
+        )
+    if not files or references is None:
+        lacking = "--references" if files else "--results"
+        raise typer.BadParameter("both are needed", param_hint=lacking)
+
+
+def _show(
+    found: Mapping[str, Ledger],
+    format: str,
+    has_files: bool,
+    chosen: bool,
+    resamples: int,
+    seed: int,
+) -> None:
+    import cidery
+
+    if (chosen or not has_files) and format == "table":
+        for place, (name, ledger) in enumerate(found.items()):
+            for number, entry in enumerate(ledger.entries):
+                if place or number:
+                    typer.echo()
+                system = "" if len(found) == 1 else f"{name}, "
+                _show_entry(entry, f"{system}image {entry.image}, " if has_files else "")
+        show_signatures([next(iter(found.values())).signature])
+        return
+    table = cidery.compare_ledgers(found, resamples=resamples, seed=seed)
+    if format == "json":
+        show_json(
+            table.to_dict() | {"ledgers": {name: one.to_dict() for name, one in found.items()}}
+        )
+    elif format == "html":
+        from cidery.markup import escape, html_page
+
+        shown = "".join(f"<h2>{escape(name)}</h2>{one.to_html()}" for name, one in found.items())
+        typer.echo(html_page("ledger", table.to_html() + shown))
+    else:
+        show_table(table.header(), table.lines())
+        show_notes(*table.notes())
+        show_signatures([table.signature])
+
+
+def _show_entry(entry: LedgerEntry, heading: str) -> None:
+    show_title(f"{heading}claims-f {entry.scores['f']:.4f}")
+    if on_terminal():
+        show_marked(entry.caption, [(s.start, s.end, s.value) for s in entry.spans()])
+        typer.echo()
+    show_table(entry.header(), entry.table_lines(), left=(0, 1, 2, 4))
+    show_notes(*entry.notes())

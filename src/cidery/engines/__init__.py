@@ -1,0 +1,20 @@
+"""Scoring beyond memory and beyond one machine: streams, and what runs their steps.
+
+A stream is scored by a plan of small steps that read and write files. An engine runs the steps of a
+plan: processes of this machine (`local`), or a Ray cluster (`ray`). Scores do not depend on it.
+"""
+
+from cidery.engines.base import ENGINES, Engine, EngineLike, get_engine
+from cidery.engines.counting import count_frequencies
+from cidery.engines.results import StreamResult
+from cidery.engines.streaming import score_stream
+
+__all__ = [
+    "ENGINES",
+    "Engine",
+    "EngineLike",
+    "StreamResult",
+    "count_frequencies",
+    "get_engine",
+    "score_stream",
+]

@@ -1,0 +1,38 @@
+"""Processes of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from cidery.engines.base import Engine
+from cidery.errors import SettingError
+from cidery.store.processes import can_start_processes, count_cores, share_work
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class LocalEngine(Engine):
+    """This process and helpers: one per core, or as many as are asked for."""
+
+    processes: int = 0
+    """How many processes work, this one counted; 0 means one per core."""
+
+    def __post_init__(self) -> None:
+        if self.processes < 0:
+            raise SettingError(f"the number of processes cannot be {self.processes}")
+
+    @property
+    def workers(self) -> int:
+        """How many tasks run at a time."""
+        if not can_start_processes():
+            return 1
+        return self.processes or count_cores()
+
+    def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
+        """Yield the results in the order of the tasks."""
+        helpers = min(self.workers, len(tasks)) - 1
+        return share_work(tasks, function, function, max(0, helpers))

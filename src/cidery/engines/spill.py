@@ -1,0 +1,262 @@
+"""Both sides of a stream, cut into partitions by the hash of the image's id.
+
+Each piece of the inputs becomes one Arrow file with a record batch per partition, so that images
+meet their references without either side being held. An image's partition, and the order of images
+within it, depend on its id alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cidery._native import hash_texts
+from cidery.captions.formats.chunks import Piece, read_piece
+from cidery.captions.formats.containers import import_pyarrow
+from cidery.captions.formats.fields import Side
+from cidery.captions.formats.sources import collector_paused
+from cidery.captions.ids import spell_integers
+from cidery.store import write_atomically
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+GROUP_BITS = 14
+"""Images are drawn in at most 2^14 groups, so there are no more partitions either."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Cuts one piece of an input."""
+
+    piece: Piece
+    side: Side
+    caption_field: str | None
+    id_field: str | None
+    partitions: int
+    file: Path
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an earlier run did this."""
+        return self.file.with_suffix(".json").exists()
+
+
+def split_piece(task: Split) -> dict[str, Any]:
+    """Write a piece by partition, and return what the plan must know of it."""
+    summary = task.file.with_suffix(".json")
+    if task.is_done:
+        known: dict[str, Any] = json.loads(summary.read_text())
+        return known
+    found = read_piece(
+        task.piece, task.side, caption_field=task.caption_field, id_field=task.id_field
+    )
+    content: dict[str, Any] = {"rows": 0, "captions": 0, "kind": None, "spelled": True}
+    if found is not None:
+        _write_partitions(found, task)
+        content = {
+            "rows": len(found.ids),
+            "captions": len(found.captions.flatten()),
+            "kind": found.kind,
+            "spelled": found.kind == "int" or spell_integers(found.ids.to_pylist()),
+        }
+    write_atomically(summary, json.dumps(content).encode())
+    return content
+
+
+def _write_partitions(found: Any, task: Split) -> None:
+    pa = import_pyarrow("pyarrow", "score streams")
+    hashes = hash_ids(found.ids)
+    parts = partition_of(hashes, task.partitions)
+    order = np.argsort(parts, kind="stable")
+    ends = np.searchsorted(parts[order], np.arange(task.partitions + 1))
+    table = pa.table(
+        {
+            "id": found.ids,
+            "hash": hashes,
+            "row": found.rows,
+            "listed": found.listed,
+            "captions": found.captions,
+        }
+    ).take(pa.array(order))
+    batch = table.combine_chunks().to_batches()
+    whole = batch[0] if batch else pa.RecordBatch.from_pylist([], table.schema)
+    ipc = import_pyarrow("pyarrow.ipc", "score streams")
+    with replacing(task.file) as temporary, ipc.new_file(str(temporary), table.schema) as writer:
+        for part in range(task.partitions):
+            writer.write_batch(whole.slice(ends[part], ends[part + 1] - ends[part]))
+
+
+@contextmanager
+def replacing(file: Path) -> Iterator[Path]:
+    """Yield a name to write to; the file has its own name when it is complete."""
+    temporary = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
+    try:
+        yield temporary
+        temporary.replace(file)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def hash_ids(ids: Any) -> NDArray[np.uint64]:
+    """Return a number for each id of a pyarrow array of strings, the same on every machine."""
+    _, offsets, content = ids.buffers()
+    ends = np.frombuffer(offsets, np.int32, len(ids) + 1, ids.offset * 4).astype(np.int64)
+    if content is None:
+        return hash_texts(np.empty(0, np.uint8), ends)
+    return hash_texts(np.frombuffer(content, np.uint8), ends)
+
+
+def partition_of(hashes: NDArray[np.uint64], partitions: int) -> NDArray[np.uint64]:
+    """Return the partition of each hash: its highest bits; `partitions` is a power of two."""
+    bits = partitions.bit_length() - 1
+    return hashes >> np.uint64(64 - bits) if bits else np.zeros_like(hashes)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Where a caption comes from."""
+
+    file: str
+    row: int
+    is_line: bool
+
+    def __str__(self) -> str:
+        return f"{self.file}, {'line' if self.is_line else 'row'} {self.row}"
+
+
+@dataclass(frozen=True)
+class Partition:
+    """The images of one partition, in the order of their ids' hashes."""
+
+    references: dict[str, list[str]]
+    """Those of an image in the order of its files."""
+    candidate_ids: list[str]
+    """One per candidate; those of an image in the order of its files."""
+    candidates: list[str]
+    origins: Origins
+
+
+@dataclass(frozen=True)
+class Origins:
+    """Where candidates come from."""
+
+    pieces: list[Piece]
+    places: NDArray[np.int64]
+    """int64[candidates]: indexes into `pieces`"""
+    rows: NDArray[np.int64]
+
+    def __getitem__(self, index: int) -> Row:
+        piece = self.pieces[int(self.places[index])]
+        return Row(piece.file, int(self.rows[index]), piece.kind == "jsonl")
+
+    def take(self, chosen: NDArray[np.int64]) -> Origins:
+        """Return those of some candidates."""
+        return Origins(self.pieces, self.places[chosen], self.rows[chosen])
+
+
+def gather(splits: list[Split], number: int) -> Partition:
+    """Return one partition, out of the files of all pieces."""
+    with collector_paused():
+        told = _Side.read(splits, "references", number)
+        said = _Side.read(splits, "candidates", number)
+        owners = np.repeat(np.arange(len(said.ids)), np.diff(said.offsets))
+        ids = said.ids
+        if len(owners) != len(ids) or not np.array_equal(owners, np.arange(len(ids))):
+            ids = [said.ids[owner] for owner in owners.tolist()]
+        origins = Origins([split.piece for split in splits], said.places[owners], said.rows[owners])
+        return Partition(told.group(), ids, said.texts, origins)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The rows of one side, sorted by hash, id and place in the inputs."""
+
+    ids: list[str]
+    hashes: NDArray[np.uint64]
+    texts: list[str]
+    offsets: NDArray[np.int64]
+    """Captions of row i are texts[offsets[i] : offsets[i + 1]]."""
+    listed: NDArray[np.bool_]
+    places: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, splits: list[Split], side: Side, number: int) -> _Side:
+        pa = import_pyarrow("pyarrow", "score streams")
+        batches, places = [], []
+        for place, split in enumerate(splits):
+            if split.side == side and split.file.exists():
+                batches.append(_read_batch(split.file, number))
+                places.append(np.full(batches[-1].num_rows, place))
+        if not batches:
+            nothing = np.empty(0, np.int64)
+            return cls(
+                [],
+                nothing.astype(np.uint64),
+                [],
+                np.zeros(1, np.int64),
+                nothing.astype(bool),
+                nothing,
+                nothing,
+            )
+        table = pa.Table.from_batches(batches).combine_chunks()
+        hashes = table.column("hash").to_numpy()
+        order = np.argsort(hashes, kind="stable")  # rows are in the order of the inputs
+        ids = table.column("id").take(order).to_pylist()
+        order, ids = _part_collisions(hashes, order, ids)
+        taken = table.take(pa.array(order))
+        captions = taken.column("captions").combine_chunks()
+        lengths = captions.value_lengths().to_numpy(zero_copy_only=False)
+        offsets = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return cls(
+            ids,
+            hashes[order],
+            captions.flatten().to_pylist(),
+            offsets,
+            taken.column("listed").to_numpy(),
+            np.concatenate(places)[order],
+            taken.column("row").to_numpy(),
+        )
+
+    def group(self) -> dict[str, list[str]]:
+        """Return the captions by id, as `read_references` does."""
+        ends = self.offsets.tolist()
+        found = {image: self.texts[ends[i] : ends[i + 1]] for i, image in enumerate(self.ids)}
+        if len(found) == len(self.ids):
+            return found
+        groups: dict[str, list[str]] = {}
+        for i, image in enumerate(self.ids):
+            captions = self.texts[ends[i] : ends[i + 1]]
+            known = groups.setdefault(image, [])
+            # Files with a row per candidate repeat the references.
+            if not self.listed[i] or captions != known:
+                known += captions
+        return groups
+
+
+def _read_batch(file: Path, number: int) -> Any:
+    pa = import_pyarrow("pyarrow", "score streams")
+    ipc = import_pyarrow("pyarrow.ipc", "score streams")
+    return ipc.open_file(pa.memory_map(str(file))).get_batch(number)
+
+
+def _part_collisions(
+    hashes: NDArray[np.uint64], order: NDArray[np.int64], ids: list[str]
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Sort ids that differ and have the same hash, so that an image's rows lie together."""
+    ordered = hashes[order]
+    equal = np.flatnonzero(ordered[1:] == ordered[:-1]).tolist()
+    if all(ids[i] == ids[i + 1] for i in equal):
+        return order, ids
+    places = sorted(range(len(ids)), key=lambda i: (int(ordered[i]), ids[i], i))
+    return order[places], [ids[i] for i in places]

@@ -1,0 +1,415 @@
+"""score_stream(): captions that need not fit in memory, scored in two passes.
+
+First n-grams are counted, partition by partition; then each partition is scored with the counts of
+all. Captions have the bits that `score` gives them, and so has the corpus: sums are exact, whatever
+the partitions are.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cidery.captions.corpus import Corpus, Missing
+from cidery.captions.formats.containers import import_pyarrow
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import Tokenizer, TokenizerLike
+from cidery.captions.writing import warn_of_writing
+from cidery.engines.base import Engine, EngineLike, get_engine
+from cidery.engines.counting import (
+    SHARD_CAPTIONS,
+    Looked,
+    check_tokenizer,
+    choose_folder,
+    forget_counted,
+    load_counted,
+    look,
+    match,
+    merge_counts,
+)
+from cidery.engines.plan import Input, Plan, Progress, check_ids, locked
+from cidery.engines.results import StreamResult
+from cidery.engines.spill import GROUP_BITS, Origins, Split, gather, replacing
+from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
+from cidery.frequencies import CountedFrequencies, DocumentFrequencies
+from cidery.frequencies.counted import hash_words
+from cidery.metrics import Metric, MetricsLike, get_metrics
+from cidery.metrics.base import Faithful, GroupedCaptions, TokenizedReferences
+from cidery.scoring.scorer import (
+    FrequenciesLike,
+    Scorer,
+    find_english,
+    pool_counted,
+    read_frequencies,
+    sign,
+    sum_images,
+    warn_few_images,
+)
+from cidery.scoring.tables import Resampling, ScoreTable
+from cidery.statistics import ExactSums, Floats, sum_by_group
+from cidery.store import write_atomically
+
+ENOUGH = 2
+"""N-grams of fewer images weigh as much as those of none: log max(1, df). They are not kept."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """Scores one partition."""
+
+    splits: list[Split]
+    number: int
+    metrics: Mapping[str, Metric]
+    tokenizer: Tokenizer
+    frequencies: str | DocumentFrequencies | None
+    """None: those that were counted."""
+    counted: Mapping[str | None, Path]
+    images: int
+    """In all partitions."""
+    is_number: bool
+    """Whether the candidates' ids are integers."""
+    folder: Path
+    captions: Path | None
+
+    @property
+    def rows_file(self) -> Path | None:
+        """Where the scores of captions go."""
+        return self.captions and self.captions / f"part-{self.number:06}.parquet"
+
+    @property
+    def sums_file(self) -> Path:
+        """Where the sums go; written last, it says that the partition is done."""
+        return self.folder / f"{self.number:06}.json"
+
+    @property
+    def is_done(self) -> bool:
+        """Whether an earlier run did this."""
+        return self.sums_file.exists() and (self.rows_file is None or self.rows_file.exists())
+
+
+def score_partition(task: Score) -> int:
+    """Write one partition's scores and sums; return how many captions it has."""
+    if task.is_done:
+        return int(json.loads(task.sums_file.read_text())["captions"])
+    partition = gather(task.splits, task.number)
+    matched = match(partition)
+    kept = np.fromiter(map(matched.__contains__, partition.candidate_ids), bool)
+    pairs = list(zip(partition.candidate_ids, partition.candidates, strict=True))
+    corpus = Corpus.build(
+        pairs if kept.all() else list(compress(pairs, kept)),
+        {image: group for image, group in partition.references.items() if image in matched},
+    )
+    origins = partition.origins.take(np.flatnonzero(kept))
+    frequencies = (
+        load_counted(task.counted, task.images) if task.frequencies is None else task.frequencies
+    )
+    build = partial(
+        Scorer.build,
+        metrics=task.metrics,
+        tokenizer=task.tokenizer,
+        frequencies=frequencies,
+        threads=1,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableWarning)  # the plan has told of it
+        try:
+            scorer = build(corpus)
+            measured = scorer.measure(corpus.candidates, corpus.candidate_images)
+        except Exception as error:
+            raise _find_culprit(build, corpus, origins, error) from error
+    if task.rows_file is not None:
+        _write_rows(task, task.rows_file, corpus, origins, measured)
+    hashes = hash_words(list(map(str, corpus.images)))
+    _write_sums(task, corpus, measured, (hashes >> np.uint64(64 - GROUP_BITS)).astype(np.int64))
+    return len(corpus.candidates)
+
+
+def _find_culprit(
+    build: partial[Scorer], corpus: Corpus, origins: Origins, error: Exception
+) -> Exception:
+    """Return the error that names the first caption which cannot be scored."""
+    for row, image in enumerate(corpus.candidate_ids):
+        alone = corpus.only({image})
+        place = [i for i, found in enumerate(corpus.candidate_ids) if found == image].index(row)
+        try:
+            scorer = build(alone)
+            scorer.measure(alone.candidates[place : place + 1], np.zeros(1, np.uint32))
+        except Exception as cause:
+            said = str(cause) or type(cause).__name__
+            kind = type(cause) if isinstance(cause, CideryError) else InputError
+            return kind(f"{origins[row]} (image {image!r}): cannot be scored: {said}")
+    return error
+
+
+def _write_rows(
+    task: Score, file: Path, corpus: Corpus, origins: Origins, measured: Mapping[str, Floats]
+) -> None:
+    pa = import_pyarrow("pyarrow", "write Parquet files")
+    parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
+    ids = pa.array([str(image) for image in corpus.candidate_ids], pa.string())
+    table = pa.table(
+        {
+            "image_id": ids.cast(pa.int64()) if task.is_number else ids,
+            "file": _name_files(origins),
+            "row": pa.array(origins.rows),
+            **{label: m.each(measured[label]) for label, m in task.metrics.items()},
+        }
+    )
+    with replacing(file) as temporary:
+        parquet.write_table(table, str(temporary))
+
+
+def _name_files(origins: Origins) -> Any:
+    pa = import_pyarrow("pyarrow", "write Parquet files")
+    files = list(dict.fromkeys(piece.file for piece in origins.pieces))
+    number = {file: place for place, file in enumerate(files)}
+    of_piece = np.asarray([number[piece.file] for piece in origins.pieces], np.int32)
+    return pa.DictionaryArray.from_arrays(of_piece[origins.places], pa.array(files))
+
+
+def _write_sums(
+    task: Score, corpus: Corpus, measured: Mapping[str, Floats], groups: np.ndarray[Any, Any]
+) -> None:
+    """Write the exact sums of rows, and the sums of images by group for the intervals."""
+    present, places = np.unique(groups, return_inverse=True)
+    shared: dict[int, str] = {}
+    arrays: dict[str, Any] = {"groups": present}
+    sums = {}
+    for label, rows in measured.items():
+        first = shared.setdefault(id(rows), label)  # metrics that share rows share sums
+        if first == label:
+            sums[label] = ExactSums.of(rows).to_dict()
+            by_image = sum_images(rows, corpus.candidate_images, len(corpus.images))
+            arrays[label] = sum_by_group(by_image, places, len(present))
+    with replacing(task.sums_file.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)
+    content = {
+        "captions": len(corpus.candidates),
+        "sums": sums,
+        "sources": {label: shared[id(rows)] for label, rows in measured.items()},
+    }
+    write_atomically(task.sums_file, json.dumps(content).encode())
+
+
+def score_stream(
+    candidates: str,
+    references: str,
+    metrics: MetricsLike = None,
+    *,
+    captions: str | Path | None = None,
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
+    frequencies: FrequenciesLike = "references",
+    faithful: Faithful | None = None,
+    missing: Missing = "error",
+    caption_field: str | None = None,
+    reference_field: str | None = None,
+    id_field: str | None = None,
+    reference_id_field: str | None = None,
+    engine: EngineLike = "local",
+    work: str | Path | None = None,
+    partitions: int | None = None,
+) -> StreamResult:
+    """Score captions that need not fit in memory, with the bits of `score`.
+
+    Args:
+        candidates: a Parquet, Arrow or JSON-lines file, a folder, a pattern such as
+            `"samples/*.parquet"`, or a URL that fsspec opens, such as `"s3://bucket/samples"`.
+        references: the same.
+        metrics: as `score` takes them.
+        captions: a folder that gets every caption's scores as Parquet files, one per partition,
+            while it runs.
+        tokenizer: as `score` takes it, but not `"ptb-coco"`.
+        language: as `score` takes it.
+        frequencies: as `score` takes them.
+        faithful: as `score` takes it.
+        missing: as `score` takes it.
+        caption_field: the column of the captions to score; by default a well-known one.
+        reference_field: the column of the references.
+        id_field: the column that names the image.
+        reference_id_field: the same of the references, where it is another.
+        engine: `"local"` (processes of this machine), `"ray"`, or an Engine.
+        work: the folder for what is begun, with room for a copy of the captions; the same call
+            goes on there after it was stopped. It is removed at the end. By default a folder
+            `cidery-work-…` in the present one.
+        partitions: how many parts there are, a power of two; by default as the inputs' size asks
+            for. Scores do not depend on it.
+
+    ```py
+    result = cidery.score_stream("samples/*.parquet", "references.parquet", captions="scores")
+    result.table.corpus["cider-d"]
+    ```
+    """
+    chosen = get_metrics(metrics, faithful, language)
+    _check_metrics(chosen)
+    cut = choose_tokenizer(tokenizer, language)
+    check_tokenizer(cut)
+    weighed = read_frequencies(frequencies)
+    runner = get_engine(engine)
+    inputs = [
+        Input.find(candidates, "candidates", caption_field, id_field),
+        Input.find(references, "references", reference_field, reference_id_field or id_field),
+    ]
+    settings = {
+        "metrics": {label: repr(metric) for label, metric in chosen.items()},
+        "tokenizer": [cut.id, cut.language],
+        "frequencies": weighed if isinstance(weighed, str) else weighed.fingerprint,
+        "missing": missing,
+        "captions": None if captions is None else str(captions),
+    }
+    folder = choose_folder(work, inputs, settings)
+    with locked(folder):
+        plan = Plan.open(inputs, settings, folder, partitions)
+        result = _run(plan, runner, chosen, cut, weighed, missing, captions)
+    forget_counted()
+    plan.close()
+    return result
+
+
+def _check_metrics(metrics: Mapping[str, Metric]) -> None:
+    for label, metric in metrics.items():
+        if metric.needs_all_references:
+            raise SettingError(
+                f"{label} weighs words by all references together, of which a stream sees parts; "
+                "leave it out, or turn its idf off (-m NAME:idf=no)"
+            )
+
+
+def _run(
+    plan: Plan,
+    engine: Engine,
+    metrics: Mapping[str, Metric],
+    tokenizer: Tokenizer,
+    frequencies: str | DocumentFrequencies,
+    missing: Missing,
+    captions: str | Path | None,
+) -> StreamResult:
+    plan, sides = plan.split(engine, Progress("reading captions"))
+    check_ids(sides["candidates"], sides["references"])
+    orders: dict[str | None, int] = {}
+    if frequencies == "references":
+        for metric in metrics.values():
+            if metric.uses_frequencies:
+                order: int = getattr(metric, "n", 1)
+                orders[metric.stems] = max(order, orders.get(metric.stems, 1))
+    shards = max(1, -(-sides["references"].captions // SHARD_CAPTIONS))
+    looked, counts = look(plan, engine, orders, tokenizer, missing, shards)
+    _warn(plan, looked, metrics, tokenizer, frequencies)
+    files = {stemmer: plan.folder / f"{stemmer or 'words'}.df" for stemmer in orders}
+    for stemmer, file in files.items():
+        if not file.exists():
+            found = merge_counts(counts, looked, engine, stemmer, min_count=ENOUGH, name="stream")
+            found.save(file)
+            del found
+            _remove_counts(plan.folder / "count", stemmer)
+    output = None if captions is None else Path(captions)
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+    tasks = [
+        Score(
+            plan.splits,
+            number,
+            metrics,
+            tokenizer,
+            None if frequencies == "references" else frequencies,
+            files,
+            looked.images,
+            sides["candidates"].kinds == {"int"},
+            plan.folder / "score",
+            output,
+        )
+        for number in looked.partitions
+    ]
+    progress = Progress("scoring", "captions", int)
+    scored = sum(progress.follow(engine.map(score_partition, tasks), len(tasks)))
+    table = _pool(tasks, looked, metrics, tokenizer, frequencies)
+    written = [task.rows_file for task in tasks if task.rows_file is not None]
+    return StreamResult(table, scored, written)
+
+
+def _remove_counts(folder: Path, stemmer: str | None) -> None:
+    """Make room: the merged file has all that is needed of the parts."""
+    for part in folder.glob(f"{stemmer or 'words'}-*"):
+        shutil.rmtree(part)
+
+
+def _warn(
+    plan: Plan,
+    looked: Looked,
+    metrics: Mapping[str, Metric],
+    tokenizer: Tokenizer,
+    frequencies: str | DocumentFrequencies,
+) -> None:
+    """Warn as `score` does; of how captions are written, by those of one partition."""
+    first = gather(plan.splits, looked.partitions[0])
+    texts = {
+        plan.inputs[0].given: first.candidates,
+        plan.inputs[1].given: [text for group in first.references.values() for text in group],
+    }
+    warn_of_writing(texts, tokenizer, find_english(metrics, frequencies))
+    warn_few_images(metrics, _stand_in(looked, tokenizer, frequencies), stacklevel=4)
+
+
+def _stand_in(
+    looked: Looked, tokenizer: Tokenizer, frequencies: str | DocumentFrequencies
+) -> TokenizedReferences:
+    """Return what a signature must know of the references, without them."""
+    nothing = GroupedCaptions(tokenizer([""], 1), np.asarray([0, 1], np.uint64))
+    counted = CountedFrequencies({}, looked.images) if frequencies == "references" else frequencies
+    return TokenizedReferences(nothing, tokenizer, counted)
+
+
+def _pool(
+    tasks: list[Score],
+    looked: Looked,
+    metrics: Mapping[str, Metric],
+    tokenizer: Tokenizer,
+    frequencies: str | DocumentFrequencies,
+) -> ScoreTable:
+    """Add up what the partitions wrote."""
+    sums: dict[str, ExactSums] = {}
+    groups: dict[str, Floats] = {}
+    sources: dict[str, str] = {}
+    for task in tasks:
+        content = json.loads(task.sums_file.read_text())
+        sources = content["sources"]
+        for label, found in content["sums"].items():
+            here = ExactSums.from_dict(found)
+            sums[label] = sums[label] + here if label in sums else here
+        with np.load(task.sums_file.with_suffix(".npz")) as arrays:
+            for label in content["sums"]:
+                wide = arrays[label]
+                if label not in groups:
+                    groups[label] = np.zeros((1 << GROUP_BITS, wide.shape[1]))
+                groups[label][arrays["groups"]] = wide  # a group is in one partition only
+    drawn = {label: rows[rows[:, -1] > 0] for label, rows in groups.items()}
+    references = _stand_in(looked, tokenizer, frequencies)
+    return ScoreTable(
+        ids=[],
+        image_count=looked.images,
+        corpus={
+            label: float(
+                metric.pool(
+                    sums[sources[label]].round(), np.asarray(float(sums[sources[label]].count))
+                )
+            )
+            for label, metric in metrics.items()
+        },
+        each={},
+        signatures={
+            label: str(sign(metric, references, looked.sizes)) for label, metric in metrics.items()
+        },
+        resampling={
+            label: Resampling(drawn[sources[label]], partial(pool_counted, metric))
+            for label, metric in metrics.items()
+        },
+    )

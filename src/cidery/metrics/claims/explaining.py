@@ -1,0 +1,87 @@
+"""Which words of a caption make the claims that its score follows from."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from cidery.metrics.claims.claim import Claim
+from cidery.metrics.claims.judging import SUPPORTED, Finding, JudgedCaption, ReadCaption, combine
+from cidery.metrics.explanations import Shares, Span, make_spans, share, share_lack
+
+
+def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
+    """Split a caption's precision, recall or F over the words that say what its claims add."""
+    judgment = judged.judgment
+    findings = judgment.findings
+    score: float = getattr(judgment, measure)
+    ideal = {
+        "precision": 1.0,
+        "recall": judgment.recall,
+        "f": combine(1.0, judgment.recall),
+    }[measure]
+    costs = measure != "recall"
+    values = share(
+        score,
+        ideal,
+        [found.support for found in findings],
+        [(1 - found.support) * costs for found in findings],
+    )
+    notes = [explain_finding(found, judged) for found in findings]
+    claims = [found.claim for found in findings]
+    spans = _spread(judged.caption, claims, values, notes)
+    parts = {
+        name: float(getattr(judgment, name))
+        for name in ("precision", "recall", "claims", "contradictions", "repetition", "fluency")
+    }
+    return Shares(spans, _find_lacks(judged, measure, score), parts, any(values))
+
+
+def explain_finding(found: Finding, judged: JudgedCaption) -> str:
+    """Say what references say of a claim: `contradicted: dog: red (other colour, …)`."""
+    text = f"{found.verdict}: {found.claim}"
+    quote = quote_evidence(found, judged)
+    because = ", ".join(filter(None, (found.reason, quote)))
+    return f"{text} ({because})" if because else text
+
+
+def quote_evidence(found: Finding, judged: JudgedCaption) -> str:
+    """Return the words of a reference that decided, and its number."""
+    if found.reference is None:
+        return ""
+    words = judged.references[found.reference].words
+    named = " ".join(words[word] for word in sorted(found.evidence))
+    return f"“{named}” in reference {found.reference + 1}"
+
+
+def _find_lacks(judged: JudgedCaption, measure: str, score: float) -> list[list[Span]]:
+    """Return what references state and the caption does not."""
+    judgment = judged.judgment
+    full = {"precision": score, "recall": 1.0, "f": combine(judgment.precision, 1.0)}[measure]
+    missing = [found for found in judgment.omissions if found.covered < SUPPORTED]
+    lacked = share_lack(score, full, [found.weight * (1 - found.covered) for found in missing])
+    lacks: list[list[Span]] = []
+    for number, reference in enumerate(judged.references):
+        own = [
+            (found.claim, value)
+            for found, value in zip(missing, lacked, strict=True)
+            if found.reference == number
+        ]
+        claims, values = [claim for claim, _ in own], [value for _, value in own]
+        lacks.append(_spread(reference, claims, values, [f"missing: {c}" for c in claims]))
+    return lacks
+
+
+def _spread(
+    caption: ReadCaption, claims: Sequence[Claim], values: Sequence[float], notes: Iterable[str]
+) -> list[Span]:
+    """Return a span for each word that says what some claims add."""
+    sums: dict[int, float] = defaultdict(float)
+    texts: dict[int, list[str]] = defaultdict(list)
+    for claim, value, note in zip(claims, values, notes, strict=True):
+        own = caption.own_words(claim)
+        for word in own:
+            sums[word] += value / len(own)
+            texts[word].append(note)
+    places = caption.description.places
+    return make_spans((places[w], sums[w], "; ".join(texts[w])) for w in sorted(sums))

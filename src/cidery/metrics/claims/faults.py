@@ -1,0 +1,101 @@
+"""Faults of wording: what is said again, an end that is none, odd neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from cidery.frequencies import load_shipped
+from cidery.metrics.claims.reading import Sentence
+from cidery.metrics.contextual.wording import COUNTED_ON, EXPECTED, Wording
+
+AGAIN = 4
+"""So many words in a row that were said before are a repetition."""
+RARELY = 0.05
+"""Three words are odd that occur in less than this share of the images that chance puts them in."""
+DANGLING, ODDITY = 0.2, 0.5
+"""What an end like `in the` costs, and a caption in which every word has an odd neighbour; as in
+consensus."""
+
+
+@dataclass(frozen=True)
+class Faults:
+    """Which words of a caption are at fault."""
+
+    repeated: tuple[int, ...]
+    """Those said before, in the same order, or twice in a row."""
+    dangling: int | None
+    """The last word, where a caption cannot end on it."""
+    odd: tuple[int, ...]
+    """The first of two neighbours that hardly ever stand side by side."""
+    length: int
+
+    @property
+    def repetition(self) -> float:
+        """The share of words that are said again."""
+        return len(self.repeated) / max(1, self.length)
+
+    @property
+    def fluency(self) -> float:
+        """1 without faults of grammar."""
+        dangling = DANGLING * (self.dangling is not None)
+        return (1 - dangling) * (1 - ODDITY * len(self.odd) / max(1, self.length))
+
+
+def read_wording(references: Sequence[Sequence[Sentence]]) -> Wording:
+    """Return how the references of an image are worded."""
+    return Wording.read([[w for s in sentences for w in s] for sentences in references])
+
+
+def find_faults(sentences: Sequence[Sentence], wording: Wording) -> Faults:
+    """Return the faults of a caption."""
+    words = [word for sentence in sentences for word in sentence]
+    odd: list[int] = []
+    first = 0
+    for sentence in sentences:
+        pairs = set(wording.find_faults(sentence).odd)
+        for place, pair in enumerate(pairwise(sentence)):
+            if pair in pairs or is_odd_triple(*pair, *sentence[place + 2 : place + 3]):
+                odd.append(first + place)
+        first += len(sentence)
+    ends = bool(sentences) and wording.find_faults(sentences[-1]).dangling is not None
+    return Faults(find_repeated(words), len(words) - 1 if ends else None, tuple(odd), len(words))
+
+
+# It depends on the words and on shipped frequencies, which are part of the package.
+@lru_cache(maxsize=1 << 16)
+def is_odd_triple(word: str, middle: str, last: str = "") -> bool:
+    """Tell whether three words hardly ever stand in a row in COCO's captions, though two do.
+
+    ```python
+    is_odd_triple("riding", "a", "man"), is_odd_triple("riding", "a", "horse")   # (True, False)
+    ```
+    """
+    if not last:
+        return False
+    count = load_shipped(COUNTED_ON, None).count
+    expected = count([word, middle]) * count([middle, last]) / max(1.0, count([middle]))
+    return expected >= EXPECTED and count([word, middle, last]) < RARELY * expected
+
+
+def find_repeated(words: Sequence[str]) -> tuple[int, ...]:
+    """Return the words that are said again.
+
+    ```python
+    find_repeated("a man and a man and a dog".split())   # (3, 4, 5, 6)
+    ```
+    """
+    again: set[int] = set()
+    seen: set[tuple[str, ...]] = set()
+    for place in range(len(words)):
+        for size in (1, 2, 3):  # `a man a man`
+            before = words[max(0, place - size + 1) : place + 1]
+            if len(before) == size and list(words[place + 1 : place + 1 + size]) == list(before):
+                again.update(range(place + 1, place + 1 + size))
+        gram = tuple(words[place : place + AGAIN])
+        if len(gram) == AGAIN and gram in seen:
+            again.update(range(place, place + AGAIN))
+        seen.add(gram)
+    return tuple(sorted(again))

@@ -1,0 +1,344 @@
+"""From text to claims: sentences, their clauses as a parser sees them, and who `it` is."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from cidery.captions.locating import Place
+from cidery.metrics.claims.claim import MANY, Claim, Kind
+from cidery.metrics.claims.words import (
+    EMPTY_MODIFIERS,
+    FRAME_VERBS,
+    FRAMES,
+    HUBS,
+    MANY_WORDS,
+    NUMBERS,
+    PLACES,
+)
+from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
+from cidery.metrics.spice.tree import PRONOUNS, Tree
+from cidery.metrics.spice.words import GROUPS, PEOPLE
+from cidery.store import current_report
+from cidery.store.processes import share_work
+
+if TYPE_CHECKING:
+    from cidery.metrics.spice.pipeline import Parser
+
+LONGEST = 120
+"""Longer sentences are cut into pieces of so many words."""
+BATCH = 256
+"""Sentences that a process is given at a time."""
+TOPICS = 32
+"""So many of the latest things may be what a pronoun stands for."""
+_STEP = "reading claims"
+_SENTENCE = re.compile(r"[^\n]*?(?:[.!?;]+[\"'”’)]*(?=\s|$)|\n|$)")
+_WORD = re.compile(r"[^\W_](?:[\w'’./-]*[^\W_])?|,")
+_SUFFIX = re.compile(r"(?i)(?:n['’]t|['’](?:s|re|ve|ll|d|m))$")
+_QUOTED = re.compile(r"[\"“”]([^\"“”]{1,60})[\"“”]")
+_SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
+_STEMS = {"ca": "can", "wo": "will"}
+_REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
+_DENYING = ("no", "not", "never", "neither", "nor")
+
+Sentence: TypeAlias = tuple[str, ...]
+Known: TypeAlias = Mapping[Sentence, tuple[Claim, ...]]
+"""The claims of sentences."""
+
+
+@dataclass(frozen=True)
+class Description:
+    """A caption as sentences of words, each with its place in the text."""
+
+    sentences: tuple[Sentence, ...]
+    places: tuple[Place, ...]
+    """Of all words, one sentence after another."""
+    quotes: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """What stands in quotation marks, and which words that is."""
+
+
+def cut_sentences(text: str) -> Description:
+    """Cut a text into sentences and words; `'s` and `n't` are words.
+
+    ```python
+    cut_sentences("A dog. It isn't.").sentences   # (("a", "dog"), ("it", "is", "not"))
+    ```
+    """
+    sentences: list[Sentence] = []
+    places: list[Place] = []
+    for found in _SENTENCE.finditer(text):
+        words = [piece for match in _WORD.finditer(text, *found.span()) for piece in _split(match)]
+        for start in range(0, len(words), LONGEST):
+            piece = words[start : start + LONGEST]
+            sentences.append(tuple(word for word, _ in piece))
+            places += [place for _, place in piece]
+    quotes = []
+    starts = [start for start, _ in places]
+    for found in _QUOTED.finditer(text):
+        inside = range(bisect(starts, found.start()), bisect(starts, found.end()))
+        if inside:
+            quotes.append((" ".join(found[1].lower().split()).strip(".,!?"), tuple(inside)))
+    return Description(tuple(sentences), tuple(places), tuple(quotes))
+
+
+def _split(match: re.Match[str]) -> Iterator[tuple[str, Place]]:
+    word, start, end = match[0], match.start(), match.end()
+    suffix = _SUFFIX.search(word)
+    if suffix is None or not suffix.start():
+        yield word.lower(), (start, end)
+        return
+    middle = start + suffix.start()
+    stem, ending = word[: suffix.start()].lower(), suffix[0].lower().replace("’", "'")
+    yield (_STEMS.get(stem, stem) if ending == "n't" else stem), (start, middle)
+    yield _SPELLED.get(ending, ending), (middle, end)
+
+
+def parse_sentences(
+    parser: Parser, sentences: Iterable[Sentence], threads: int
+) -> dict[Sentence, tuple[Claim, ...]]:
+    """Return the claims of each sentence, each parsed once; thousands by several processes."""
+    distinct = list(dict.fromkeys(sentences))
+    chunks = [distinct[start : start + BATCH] for start in range(0, len(distinct), BATCH)]
+    helpers = parser.count_helpers(len(distinct), threads)
+    report, read = current_report(), []
+    here, there = partial(_read_chunk, parser), partial(_read_there, parser.package)
+    for number, claims in enumerate(share_work(chunks, here, there, helpers), 1):
+        read += claims
+        report(_STEP, number / len(chunks))
+    return dict(zip(distinct, read, strict=True))
+
+
+def _read_chunk(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
+    return [read_claims(tree) for tree in parser.read_trees(sentences)]
+
+
+def _read_there(package: str, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
+    from cidery.metrics.spice.pipeline import load_parser
+
+    return _read_chunk(load_parser(package), sentences)
+
+
+def read_claims(tree: Tree) -> tuple[Claim, ...]:
+    """Return what a sentence states; pronouns that stand for nothing in it are kept as they are."""
+    scene = _OpenScene(tree)
+    first: dict[tuple[tuple[str, ...], bool], Claim] = {}
+    for rule in RULES:
+        for claim in rule(scene):
+            first.setdefault((claim.parts, claim.negated), claim)
+    return tuple(first.values())
+
+
+class _OpenScene(Scene):
+    """A scene in which pronouns that refer to an earlier sentence count as objects."""
+
+    @cached_property
+    def objects(self) -> dict[int, None]:
+        named = {
+            p: None for p in super().objects if self.name(p) not in FRAMES and not self._is_hub(p)
+        }
+        things = [place for place in named if self.name(place) not in PEOPLE]
+        places = []
+        for place, token in enumerate(self.tree.tokens):
+            before = things if token.word in ("it", "its") else named
+            refers = token.tag in PRONOUNS and token.word in _REFERRING
+            if place in named or (refers and place < min(before, default=len(self.tree))):
+                places.append(place)
+        return dict.fromkeys(places)
+
+    def _is_hub(self, noun: int) -> bool:
+        of = self.tree.children(noun, "prep")
+        return self.name(noun) in HUBS and (not of or self.tree.tokens[of[0]].word == "of")
+
+    def resolve(self, place: int) -> list[int]:
+        if place in self.objects:
+            return [place]
+        first = next(iter(self.objects), place)
+        if self.tree.tokens[first].tag in PRONOUNS and self.tree.tokens[place].tag in PRONOUNS:
+            return [first]  # `it holds a ball in its mouth`
+        return super().resolve(place)
+
+    def reach(self, preposition: int) -> tuple[list[int], tuple[int, ...]]:
+        """Return what a preposition leads to, and the words in between: `in front of a house`."""
+        for hub in self.tree.children(preposition, "pobj"):
+            if hub not in self.objects and self.name(hub) in HUBS:
+                for of in self.tree.children(hub, "prep"):
+                    return self.things(of, "pobj"), (hub, of)
+        return self.things(preposition, "pobj"), ()
+
+    def is_denied(self, place: int) -> bool:
+        """Tell whether a verb or noun is denied: `not riding`, `no dog`, `without a dog`."""
+        token = self.tree.tokens[place]
+        below = (self.tree.tokens[child].word for child in self.tree.children(place))
+        if any(word in _DENYING for word in below):
+            return token.word not in ("sign", "signs")  # `a no parking sign`
+        head = self.tree.tokens[token.head]
+        return head.word == "without" and token.role in ("pobj", "conj")
+
+    def number(self, noun: int) -> int:
+        """Return how many of a thing there are said to be."""
+        words = [self.tree.tokens[c].word for c in self.tree.children(noun)]
+        if "other" in words:  # `two other men`, beside those named before
+            return MANY
+        for word in words:
+            if word in NUMBERS or word.isdecimal():
+                return NUMBERS[word] if word in NUMBERS else int(word[:9])
+        if self.is_word(noun, "NNS", "NNPS") or any(word in MANY_WORDS for word in words):
+            return MANY
+        return 1 if any(word in ("a", "an", "another") for word in words) else 0
+
+    def claim(self, kind: Kind, *parts: int | tuple[int, ...], denied: bool = False) -> Claim:
+        """Make a claim of words."""
+        words = tuple((part,) if isinstance(part, int) else part for part in parts)
+        named = tuple(" ".join(self.name(place) for place in part) for part in words)
+        return Claim(kind, named, words, denied)
+
+
+def name_objects(scene: _OpenScene) -> Iterator[Claim]:
+    """`a dog and two cats` -> dog, cat."""
+    for noun in scene.objects:
+        if scene.tree.tokens[noun].tag not in PRONOUNS:
+            claim = scene.claim("object", noun, denied=scene.is_denied(noun))
+            yield replace(claim, number=scene.number(noun))
+
+
+def count_objects(scene: _OpenScene) -> Iterator[Claim]:
+    """`three cats` -> (cat, three)."""
+    for noun in scene.objects:
+        for numeral in scene.tree.children(noun, "nummod"):
+            if scene.number(noun) > 0:
+                yield scene.claim("count", noun, numeral)
+
+
+def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
+    """`a brown dog`, `a tennis court`, `the bench is empty` -> (dog, brown), (court, tennis), …."""
+    for noun in scene.objects:
+        for modifier in scene.modifiers(noun, "amod", "compound", "nmod"):
+            kind: Kind = "count" if scene.name(modifier) in NUMBERS else "attribute"
+            if scene.name(modifier) not in EMPTY_MODIFIERS:
+                yield scene.claim(kind, noun, modifier)
+    for verb in scene.verbs:
+        subjects, denied = scene.subjects(verb), scene.is_denied(verb)
+        for first in scene.tree.children(verb, "acomp", "attr", "oprd"):
+            for complement in scene.tree.conjuncts(first):
+                for subject in subjects:
+                    if complement in scene.objects and complement != subject:
+                        yield scene.claim("relation", subject, verb, complement, denied=denied)
+                    elif scene.is_word(complement, "JJ", "JJR", "JJS", "VBN", "VBG"):
+                        yield scene.claim("attribute", subject, complement, denied=denied)
+
+
+def tell_acts(scene: _OpenScene) -> Iterator[Claim]:
+    """`a man rides a horse`, `a woman smiling` -> (man, ride, horse), (woman, smile)."""
+    for verb in scene.verbs:
+        denied, things = scene.is_denied(verb), scene.things(verb, "dobj")
+        for subject in scene.subjects(verb):
+            for thing in things:
+                if thing != subject:
+                    yield scene.claim("relation", subject, verb, thing, denied=denied)
+            if not things and scene.name(verb) not in FRAME_VERBS:
+                yield scene.claim("attribute", subject, verb, denied=denied)
+
+
+def relate_objects(scene: _OpenScene) -> Iterator[Claim]:
+    """`a cat on a mat`, `a girl stands on a court`, `a ball held by a dog`."""
+    for noun in scene.objects:
+        yield from _relate(scene, noun, (), noun)
+        for modifier in scene.tree.children(noun, "amod"):
+            yield from _relate(scene, noun, (modifier,), modifier)
+    for verb in scene.verbs:
+        for subject in scene.subjects(verb):
+            yield from _relate(scene, subject, (verb,) if scene.name(verb) != "be" else (), verb)
+        for complement in scene.tree.children(verb, "acomp"):
+            for subject in scene.subjects(verb):
+                yield from _relate(scene, subject, (complement,), complement)
+    for noun in scene.objects:
+        for owner in scene.things(noun, "poss"):
+            if owner != noun:
+                claim = scene.claim("relation", owner, noun, noun)
+                yield replace(claim, parts=(claim.parts[0], "have", claim.parts[2]))
+
+
+def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) -> Iterator[Claim]:
+    denied = bool(label) and scene.is_denied(head)
+    for child in scene.tree.children(head, "prep", "agent", "dative"):
+        for preposition in scene.tree.conjuncts(child):
+            word = scene.tree.tokens[preposition].word
+            things, inner = scene.reach(preposition)
+            for thing in things:
+                if thing == subject:
+                    continue
+                if word == "by" and label and scene.is_passive(label[0]):
+                    yield scene.claim("relation", thing, label, subject, denied=denied)
+                    continue
+                kind: Kind = "place" if word.split()[0] in PLACES or " " in word else "relation"
+                out = denied or word == "without"
+                yield scene.claim(kind, subject, (*label, preposition, *inner), thing, denied=out)
+
+
+RULES = (name_objects, count_objects, describe_objects, tell_acts, relate_objects)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A claim of a description, and whether it was made before in it."""
+
+    claim: Claim
+    repeated: bool = False
+
+
+def join_sentences(description: Description, known: Known) -> tuple[Statement, ...]:
+    """Return what a description states: pronouns mean earlier things, nothing is counted twice.
+
+    A sentence that states nothing is a claim of the kind `nothing`. What was stated before is left
+    out where a sentence adds to it; a sentence that adds nothing is `repeated`.
+    """
+    statements: list[Statement] = []
+    stated: dict[tuple[tuple[str, ...], bool], None] = {}
+    topics: list[tuple[str, int]] = []  # names of objects and their numbers, the latest first
+    first = 0
+    for sentence in description.sentences:
+        own = [_resolve(_shift(claim, first), topics) for claim in known[sentence]]
+        fresh = [claim for claim in own if (claim.parts, claim.negated) not in stated]
+        statements += [Statement(claim, not fresh) for claim in fresh or own]
+        stated |= dict.fromkeys((claim.parts, claim.negated) for claim in fresh)
+        if not own and sentence:
+            words = tuple(range(first, first + len(sentence)))
+            statements.append(Statement(Claim("nothing", ("",), (words,))))
+        named = [(c.parts[0], c.number) for c in own if c.kind == "object"]
+        topics = [*named, *(topic for topic in topics if topic not in named)][:TOPICS]
+        first += len(sentence)
+    for text, words in description.quotes:
+        statements.append(Statement(Claim("text", (text,), (words,))))
+    return tuple(statements)
+
+
+def _shift(claim: Claim, first: int) -> Claim:
+    if not first:
+        return claim
+    return replace(claim, words=tuple(tuple(p + first for p in part) for part in claim.words))
+
+
+def _resolve(claim: Claim, topics: Sequence[tuple[str, int]]) -> Claim:
+    """Put the latest fitting object for a pronoun."""
+    parts = tuple(
+        _find_topic(part, topics) if place != 1 or len(claim.parts) == 1 else part
+        for place, part in enumerate(claim.parts)
+    )
+    return claim if parts == claim.parts else replace(claim, parts=parts)
+
+
+def _find_topic(word: str, topics: Sequence[tuple[str, int]]) -> str:
+    if word in ONE_PERSON:
+        fitting = [name for name, _ in topics if name in PEOPLE]
+        return (fitting or [name for name, _ in topics] or [word])[0]
+    if word in SEVERAL:
+        fitting = [name for name, number in topics if number not in (0, 1) or name in GROUPS]
+        return (fitting or [name for name, _ in topics] or [word])[0]
+    if word in ("it", "its", "itself"):
+        fitting = [name for name, number in topics if number in (0, 1) and name not in PEOPLE]
+        return (fitting or [word])[0]
+    return word

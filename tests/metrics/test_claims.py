@@ -1,0 +1,230 @@
+"""Claims: cutting, reading, contradictions, faults and what follows from them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cidery.metrics.claims.claim import MANY, Claim
+from cidery.metrics.claims.faults import Faults, find_repeated, is_odd_triple
+from cidery.metrics.claims.judging import ReadCaption, Witnesses, combine
+from cidery.metrics.claims.reading import (
+    Description,
+    Statement,
+    cut_sentences,
+    join_sentences,
+    parse_sentences,
+)
+from cidery.metrics.claims.rules import RULES, Stated, states
+
+
+def same(one: str, other: str) -> bool:
+    return one == other or {one, other} == {"sofa", "couch"}
+
+
+def claim(kind: str, *parts: str, negated: bool = False, number: int = 0) -> Claim:
+    words = tuple((place,) for place in range(len(parts)))
+    return Claim(kind, parts, words, negated, number)  # type: ignore[arg-type]
+
+
+def find_reason(said: Claim, *told: Claim) -> str | None:
+    stated = [Stated(known, number) for number, known in enumerate(told)]
+    return next((name for name, rule in RULES.items() if rule(said, stated, same)), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("A dog. It isn't black.", (("a", "dog"), ("it", "is", "not", "black"))),
+        ("The man's hat\nis red!", (("the", "man", "'s", "hat"), ("is", "red"))),
+        ("3.5 dogs, can’t run", (("3.5", "dogs", ",", "can", "not", "run"),)),
+        ("", ()),
+        ("... !!", ()),
+    ],
+)
+def test_sentences_are_cut(text: str, sentences: tuple[tuple[str, ...], ...]) -> None:
+    assert cut_sentences(text).sentences == sentences
+
+
+def test_words_know_their_places_in_any_script() -> None:
+    text = "İstanbul’s “Café” isn’t here."
+    cut = cut_sentences(text)
+    shown = [text[start:end] for start, end in cut.places]
+    assert shown == ["İstanbul", "’s", "Café", "is", "n’t", "here"]
+    assert cut.quotes == (("café", (2,)),)
+
+
+def test_long_sentences_are_cut_into_pieces() -> None:
+    assert [len(s) for s in cut_sentences("dog " * 250).sentences] == [120, 120, 10]
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "reason"),
+    [
+        (claim("attribute", "dog", "red"), claim("attribute", "dog", "black"), "other colour"),
+        (claim("attribute", "dog", "red"), claim("attribute", "cat", "black"), None),
+        (claim("attribute", "dog", "red"), claim("attribute", "dog", "colorful"), None),
+        (claim("count", "dog", "five"), claim("object", "dog", number=2), "other count"),
+        (claim("count", "dog", "five"), claim("object", "dog", number=1), "other count"),
+        (claim("count", "dog", "five"), claim("object", "dog", number=MANY), None),
+        (claim("count", "dog", "one"), claim("object", "dog", number=MANY), "other count"),
+        (claim("object", "dog", negated=True), claim("object", "dog"), "denied"),
+        (claim("object", "dog"), claim("object", "dog", negated=True), "denied"),
+        (claim("attribute", "man", "old"), claim("attribute", "man", "young"), "opposite"),
+        (claim("attribute", "man", "stand"), claim("attribute", "man", "sit"), "opposite"),
+        (claim("attribute", "cup", "stand"), claim("attribute", "cup", "sit"), None),
+        (claim("object", "woman"), claim("object", "man"), "opposite"),
+        (
+            claim("place", "cat", "sit under", "sofa"),
+            claim("place", "cat", "sit on", "couch"),
+            "opposite",
+        ),
+        (
+            claim("relation", "horse", "ride", "man"),
+            claim("relation", "man", "ride", "horse"),
+            "roles swapped",
+        ),
+        (
+            claim("relation", "horse", "carry", "man"),
+            claim("relation", "man", "ride", "horse"),
+            "roles swapped",
+        ),
+        (claim("place", "hat", "on", "man"), claim("relation", "man", "wear", "hat"), None),
+        (claim("place", "man", "near", "dog"), claim("place", "dog", "near", "man"), None),
+    ],
+)
+def test_contradictions(said: Claim, told: Claim, reason: str | None) -> None:
+    assert find_reason(said, told) == reason
+
+
+def test_a_count_is_contradicted_by_most_references_only() -> None:
+    said = claim("count", "plane", "three")
+    one, several = claim("object", "plane", number=1), claim("object", "plane", number=MANY)
+    assert find_reason(said, one, several, several) is None
+    assert find_reason(said, one, one, several) == "other count"
+
+
+def test_numerals_and_digits_state_the_same() -> None:
+    assert states(claim("count", "dog", "2"), claim("count", "dog", "two"), same)
+    assert not states(claim("count", "dog", "3"), claim("count", "dog", "two"), same)
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("a man and a man and a dog", (3, 4, 5, 6)),
+        ("a dog dog runs", (2,)),
+        ("the end of the road and the end of the day", (6, 7, 8, 9)),
+        ("a dog on the grass near the house", ()),
+        ("", ()),
+    ],
+)
+def test_repetition(text: str, places: tuple[int, ...]) -> None:
+    assert find_repeated(text.split()) == places
+
+
+def test_faults_cost_fluency() -> None:
+    assert Faults((), None, (), 10).fluency == 1.0
+    assert Faults((), 9, (), 10).fluency == pytest.approx(0.8)
+    assert Faults((), None, (1, 2), 10).fluency == pytest.approx(0.9)
+    assert Faults((), None, (), 0).fluency == 1.0
+
+
+def test_three_words_can_be_odd() -> None:
+    assert is_odd_triple("riding", "a", "man")
+    assert not is_odd_triple("riding", "a", "horse")
+    assert not is_odd_triple("riding", "a")
+
+
+def read(words: str, *statements: Statement) -> ReadCaption:
+    """Read a caption whose words are their own directions: equal words have a cosine of 1."""
+    names = ("dog", "red", "black", "cat", "sofa", "sits", "a")
+    cut = tuple(words.split())
+    vectors = np.asarray([[float(word == name) for name in names] for word in cut])
+    description = Description((cut,), tuple((n, n + 1) for n in range(len(cut))))
+    return ReadCaption(description, statements, cut, vectors.reshape(-1, 7), np.ones(len(cut)))
+
+
+def test_a_judgment_follows_from_verdicts() -> None:
+    dog = Statement(Claim("object", ("dog",), ((0,),), number=1))
+    black = Statement(Claim("attribute", ("dog", "black"), ((0,), (1,))))
+    red = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
+    cat = Statement(Claim("object", ("cat",), ((2,),)))
+    witnesses = Witnesses([read("dog black", dog, black)], same, lambda *_: 0.0)
+    right = witnesses.judge(read("dog black", dog, black))
+    assert [found.verdict for found in right.findings] == ["supported", "supported"]
+    assert (right.precision, right.recall, right.f) == (1.0, 1.0, 1.0)
+    wrong = witnesses.judge(read("dog red cat", dog, red, cat))
+    assert [found.verdict for found in wrong.findings] == [
+        "supported",
+        "contradicted",
+        "unsupported",
+    ]
+    assert wrong.contradictions == 1
+    assert wrong.precision == pytest.approx(1 / 3)
+    assert wrong.recall == pytest.approx(0.5)
+    assert wrong.f == pytest.approx(combine(1 / 3, 0.5) * wrong.fluency)
+
+
+def test_nothing_said_or_told_scores_zero() -> None:
+    dog = Statement(Claim("object", ("dog",), ((0,),)))
+    nothing = Witnesses([read("")], same, lambda *_: 0.0)
+    assert nothing.judge(read("dog", dog)).f == 0.0
+    assert Witnesses([read("dog", dog)], same, lambda *_: 0.0).judge(read("")).f == 0.0
+
+
+def test_pronouns_stand_for_earlier_things() -> None:
+    dog, ball = (claim("object", name, number=1) for name in ("dog", "ball"))
+    known = {
+        ("a", "dog"): (dog,),
+        ("it", "holds"): (claim("relation", "it", "hold", "ball"), ball),
+        ("he", "runs"): (claim("attribute", "he", "run"),),
+    }
+    cut = Description(tuple(known), ((0, 1),) * 6)
+    said = [str(found.claim) for found in join_sentences(cut, known)]
+    assert said == ["dog", "dog hold ball", "ball", "ball: run"]
+
+
+def test_a_sentence_that_adds_nothing_is_repeated() -> None:
+    dog = (claim("object", "dog"), claim("attribute", "dog", "black"))
+    more = (claim("object", "dog"), claim("attribute", "dog", "big"))
+    cut = Description((("a",), ("a",), ("b",), ("c",)), ((0, 1),) * 4)
+    found = join_sentences(cut, {("a",): dog, ("b",): more, ("c",): ()})
+    assert [(str(s.claim), s.repeated) for s in found] == [
+        ("dog", False),
+        ("dog: black", False),
+        ("dog", True),
+        ("dog: black", True),
+        ("dog: big", False),
+        ("(nothing)", False),
+    ]
+    assert found[-1].claim.kind == "nothing"
+
+
+@pytest.mark.model
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Two brown dogs chase a cat on the grass.", {"two dog", "dog: brown", "dog chase cat"}),
+        ("A man is not riding a horse.", {"not man ride horse"}),
+        ("There is no dog on the sofa.", {"not dog"}),
+        ("A street without cars.", {"not street without car", "not car"}),
+        ("A ball is held by a girl.", {"girl hold ball"}),
+        ("A black dog. It holds a ball in its mouth.", {"dog hold ball", "dog have mouth"}),
+        ("Two women. They are smiling.", {"woman: smile"}),
+        ("A house. A man stands in front of it.", {"man stand in front of house"}),
+        ('A sign says "STOP".', {'"stop"'}),
+        ("The image shows a dog.", {"dog"}),
+    ],
+)
+def test_claims_are_read(text: str, expected: set[str]) -> None:
+    from tests.support.available import skip_unless_available
+
+    skip_unless_available("spice")
+    from cidery.metrics.spice.pipeline import load_parser
+
+    cut = cut_sentences(text)
+    found = join_sentences(cut, parse_sentences(load_parser(), cut.sentences, 1))
+    said = {str(statement.claim) for statement in found}
+    assert expected <= said
+    assert not any("image" in text for text in said)

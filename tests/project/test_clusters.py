@@ -1,0 +1,45 @@
+"""The recipes for clusters: the shell reads them, and their fields and commands exist."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.main import get_command
+
+from cidery.cli.score import app
+from support.example import ROOT
+
+FOLDER = ROOT / "examples" / "clusters"
+
+
+def test_kuberay() -> None:
+    pytest.importorskip("check_jsonschema", reason="the linter is in the extra `check`")
+    command = [sys.executable, "-m", "check_jsonschema", "--schemafile"]
+    files = [str(FOLDER / "rayjob.schema.json"), str(FOLDER / "kuberay.yaml")]
+    done = subprocess.run([*command, *files], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    spec = yaml.safe_load((FOLDER / "kuberay.yaml").read_text())["spec"]
+    check_options(spec["entrypoint"])
+
+
+def test_slurm() -> None:
+    script = FOLDER / "slurm.sh"
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    text = script.read_text()
+    check_options(text[text.index("cidery score") :])
+    assert all(line.startswith("#") for line in text.splitlines()[: text.count("#SBATCH")])
+    if shutil.which("shellcheck"):
+        subprocess.run(["shellcheck", str(script)], check=True)
+
+
+def check_options(command: str) -> None:
+    known = {name for option in get_command(app).params for name in option.opts}
+    used = set(re.findall(r"(?<=\s)--[a-z-]+", command))
+    assert used and used <= known
+    assert "ray" in Path(command.split("--engine ")[1].split()[0]).name
