@@ -35,7 +35,8 @@ def read_events(path: str | os.PathLike[str]) -> dict[str, list[Event]]:
     YouCook2 (`{"database": {video: {"annotations": [{"segment": …, "sentence": …}]}}}`).
 
     ```python
-    events = read_events("val_1.json")
+    Path("events.json").write_text('{"v": {"timestamps": [[0, 9]], "sentences": ["a dog runs"]}}')
+    read_events("events.json")["v"][0].sentence   # "a dog runs"
     ```
     """
     try:

@@ -69,8 +69,7 @@ class Chair(CountedObjects):
     are those that the references name, and those of a file of annotations.
 
     ```python
-    metrics = ["chair-i", Chair(measure="s", instances="instances_val2014.json")]
-    cidery.score(candidates, references, metrics=metrics)
+    cidery.score(candidates, references, metrics=["chair-i", Chair(measure="recall")])
     ```
     """
 
