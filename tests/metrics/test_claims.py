@@ -218,7 +218,7 @@ def test_a_sentence_that_adds_nothing_is_repeated() -> None:
     ],
 )
 def test_claims_are_read(text: str, expected: set[str]) -> None:
-    from tests.support.available import skip_unless_available
+    from support.available import skip_unless_available
 
     skip_unless_available("spice")
     from cidery.metrics.spice.pipeline import load_parser

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.available import skip_unless_available
 
 import cidery
 from cidery.cli import main
 from cidery.errors import InputError, MismatchError
 from cidery.scoring.ledger import Ledger, LedgerEntry, LedgerLine, MissingClaim
+from support.available import skip_unless_available
 
 REFERENCES = ["A black dog is sitting on a couch.", "A dog on a <b>sofa</b> with two people."]
 CAPTION = "A red dog sits on the sofa. It sits on the sofa. There are no people."
