@@ -34,15 +34,13 @@ METRICS = ["cider-d", "bleu-4"]
 
 @pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[Any]:
-    ray = pytest.importorskip("ray")
-    from ray.cluster_utils import Cluster
-
     with pytest.MonkeyPatch.context() as environment:
         # Workers look for the tests' own functions where these tests do.
         environment.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
         environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        # Those of other tests are not Ray's to end.
-        environment.setenv("RAY_kill_child_processes_on_worker_exit", "false")
+        ray = pytest.importorskip("ray")
+        from ray.cluster_utils import Cluster
+
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
         for _ in range(2):
             cluster.add_node(num_cpus=1)

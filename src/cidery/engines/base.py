@@ -33,6 +33,7 @@ class Engine(ABC):
 
 
 EngineLike: TypeAlias = str | Engine
+"""The name of an engine, or an engine."""
 
 
 def get_engine(engine: EngineLike = "local", **settings: Any) -> Engine:
