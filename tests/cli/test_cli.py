@@ -93,7 +93,9 @@ class TestDoor:
 
     def test_every_module_with_an_app_is_a_command(self) -> None:
         modules = Path(ROOT / "src/cidery/cli").glob("*.py")
-        have_apps = {p.stem for p in modules if "app = parsing.new_app(" in p.read_text()}
+        have_apps = {
+            p.stem.replace("_", "-") for p in modules if "app = parsing.new_app(" in p.read_text()
+        }
         assert have_apps == set(COMMANDS)
 
     def test_light_help(self) -> None:

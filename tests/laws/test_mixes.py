@@ -254,10 +254,11 @@ def test_a_reward_adds_the_bits_of_each_metric_alone(
 ) -> None:
     candidates, references = example.many(IMAGES)
     ids, captions = list(candidates), list(candidates.values())
-    mixed = cidery.Reward(references, dict.fromkeys(metrics, 1.0))(ids, captions)
+    weights = {metric: -1.0 if metric.lower_is_better else 1.0 for metric in metrics}
+    mixed = cidery.Reward(references, weights)(ids, captions)
     total: Any = 0
     for number, metric in enumerate(metrics):
-        value = 1.0 * cidery.Reward(references, metric)(ids, captions)
+        value = cidery.Reward(references, {metric: weights[metric]})(ids, captions)
         total = value if number == 0 else total + value
     assert mixed.tobytes() == total.tobytes()
 

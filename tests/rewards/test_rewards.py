@@ -55,9 +55,10 @@ def test_equals_score_for_strings_tokens_and_ids(
     expected = cidery.score(candidates, references, [metric], frequencies=frequencies)
     tokens = cidery.tokenize(candidates.values())
     vocabulary = vocabulary_of(tokens)
+    sign = -1.0 if METRICS[metric].lower_is_better else 1.0
     reward = cidery.Reward(
         references,
-        metric,
+        metric if sign > 0 else {metric: sign},
         frequencies=frequencies,
         vocabulary=vocabulary,
         pad=PAD,
@@ -69,7 +70,7 @@ def test_equals_score_for_strings_tokens_and_ids(
     if is_contextual:  # language models read text, which tokens have lost
         forms = forms[:1]
     for captions in forms:
-        np.testing.assert_array_equal(reward(ids, captions), expected.each[metric])
+        np.testing.assert_array_equal(reward(ids, captions), sign * expected.each[metric])
     assert reward.signatures == expected.signatures
 
 

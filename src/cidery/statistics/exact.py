@@ -28,8 +28,8 @@ class ExactSums:
     """The sums of the columns of some rows, without rounding, and the number of rows.
 
     ```python
-    whole = ExactSums.of(rows)
-    whole == ExactSums.of(rows[7:]) + ExactSums.of(rows[:7])   # True
+    rows = np.random.default_rng(1).random((20, 3))
+    ExactSums.of(rows) == ExactSums.of(rows[7:]) + ExactSums.of(rows[:7])   # True
     ```
     """
 
