@@ -2,8 +2,8 @@
 
 The plan is the one of `cidery.engines`: split, count, merge, score, each a list of tasks that must
 all be done before the next begins; merging words and putting the frequencies together is done by
-one process. Tasks go to the next free core. Constants are CPU seconds per captions, measured by
-`benchmarks/scale.py` and by those of the metrics, and can be given. Chance:
+one process. Tasks go to the next free core. Constants are CPU seconds per million
+captions, of small runs on one core (docs/scale.md says which), and can be given. Chance:
 
 - a task takes its time times a draw of a lognormal distribution with the given spread;
 - one core in fifty is a straggler, half as fast;
@@ -42,7 +42,7 @@ class Metric:
 
 
 METRICS = (
-    Metric("CIDEr-D, BLEU-4, ROUGE-L", 22.0),
+    Metric("CIDEr-D, BLEU-4, ROUGE-L", 40.0),
     Metric("METEOR", 80.0),
     Metric("SPICE", 8_100.0),
     Metric("consensus (MiniLM), without a GPU", 26_600.0),
@@ -98,10 +98,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--split", type=float, default=8.0, help="CPU s per million captions")
-    parser.add_argument("--count", type=float, default=22.0)
-    parser.add_argument("--merge", type=float, default=6.0)
-    parser.add_argument("--assemble", type=float, default=0.6)
+    parser.add_argument("--split", type=float, default=5.0, help="CPU s per million captions")
+    parser.add_argument("--count", type=float, default=20.0)
+    parser.add_argument("--merge", type=float, default=8.0)
+    parser.add_argument("--assemble", type=float, default=1.3)
     parser.add_argument("--spread", type=float, default=0.3, help="of the lognormal")
     parser.add_argument("--stragglers", type=float, default=0.02, help="share of slow cores")
     parser.add_argument("--hours", type=float, default=200.0, help="between losses of a core")
