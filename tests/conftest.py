@@ -38,7 +38,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """See to it that whatever this run starts ends with it; its processes inherit the mark."""
     for marker, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
-    if getattr(config.option, "dist", "no") == "load":
+    if hasattr(config, "workerinput"):
+        config.option.loadgroup = True  # tests have the names of their groups
+    elif getattr(config.option, "dist", "no") == "load":
         config.option.dist = "loadgroup"
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
@@ -61,15 +63,13 @@ def pytest_report_header() -> str:
     return "" if has_app_packages() else "tests/app is left out: Django is not installed"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test with what it needs, so that `-m` can select, and with what it shares."""
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark a test with what it needs, so that `-m` can select, and with what it shares."""
     from support.scheduling import name_group
 
-    for item in items:
-        mark_needs(item)
-        if group := name_group(item):
-            item.add_marker(pytest.mark.xdist_group(group))
+    mark_needs(item)
+    if group := name_group(item):
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
