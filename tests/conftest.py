@@ -38,10 +38,10 @@ def pytest_configure(config: pytest.Config) -> None:
     """See to it that whatever this run starts ends with it; its processes inherit the mark."""
     for marker, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
-    if hasattr(config, "workerinput"):
-        config.option.loadgroup = True  # tests have the names of their groups
-    elif getattr(config.option, "dist", "no") == "load":
-        config.option.dist = "loadgroup"
+    if getattr(config.option, "dist", "no") == "load":
+        from support.scheduling import expect_groups
+
+        expect_groups()
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
 
@@ -64,12 +64,17 @@ def pytest_report_header() -> str:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test with what it needs, so that `-m` can select, and with what it shares."""
-    from support.scheduling import name_group
-
+    """Mark a test with what it needs, so that `-m` can select."""
     mark_needs(item)
-    if group := name_group(item):
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Tell the process that spreads tests over others which of them belong together."""
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
+        from support.scheduling import tell_groups
+
+        tell_groups(session.items)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -82,7 +87,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
     """Say how tests are spread over processes: starting the app takes longer than most of them."""
     from support.scheduling import Sharing
 
-    return Sharing(config, log) if config.getvalue("dist") == "loadgroup" else None
+    return Sharing(config, log) if config.getvalue("dist") == "load" else None
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import tempfile
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pytest
-from xdist.scheduler import LoadGroupScheduling
+from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from support.needs import extras_of, names_in
@@ -75,7 +79,24 @@ def name_group(item: pytest.Item) -> str:
     return item.path.stem if is_shared else ""
 
 
-class Sharing(LoadGroupScheduling):
+GROUPS_FILE = "CIDERY_TEST_GROUPS"
+"""The environment variable that names the file with the groups of this run."""
+
+
+def expect_groups() -> None:
+    """Choose the file, before the processes of a run are started."""
+    descriptor, os.environ[GROUPS_FILE] = tempfile.mkstemp(suffix=".json")
+    os.close(descriptor)
+
+
+def tell_groups(items: Iterable[pytest.Item]) -> None:
+    """Write which tests have a group, for the process that spreads them over others."""
+    if GROUPS_FILE in os.environ:
+        named = {item.nodeid: name_group(item) for item in items}
+        Path(os.environ[GROUPS_FILE]).write_text(json.dumps(named), encoding="utf-8")
+
+
+class Sharing(LoadScopeScheduling):
     """Sends a group of tests to one process, and all others to whichever is free.
 
     What takes longest goes first.
@@ -83,6 +104,14 @@ class Sharing(LoadGroupScheduling):
 
     workqueue: OrderedDict[str, dict[str, bool]]
     _is_ordered = False
+    _groups: Mapping[str, str] | None = None
+
+    def _split_scope(self, nodeid: str) -> str:
+        if self._groups is None:
+            file = Path(os.environ[GROUPS_FILE])
+            self._groups = json.loads(file.read_text(encoding="utf-8"))
+            file.unlink()
+        return self._groups.get(nodeid) or nodeid
 
     def _assign_work_unit(self, node: WorkerController) -> None:
         if not self._is_ordered:
@@ -98,6 +127,6 @@ def guess_seconds(group: str, tests: Mapping[str, bool]) -> float:
         return SECONDS[group]
     total = 0.0
     for test in tests:
-        name = test.rpartition("::")[2].rpartition("@")[0] or test.rpartition("::")[2]
+        name = test.rpartition("::")[2]
         total += SECONDS.get(name, SECONDS.get(name.partition("[")[0], USUAL_SECONDS))
     return total
