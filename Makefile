@@ -148,7 +148,8 @@ build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
 	@rm -rf $(@D)
 	@$(BIN)/$(PIP) --no-deps --target $(@D) --requirement tools/harnesses.txt && touch $@ || \
 	    echo "The harnesses cannot be fetched: tests that need them will be skipped"
-	@mkdir -p $(@D)/wordnet && cd $(@D)/wordnet && apt-get download -qq wordnet-base 2>/dev/null && dpkg -x *.deb . || \
+	@mkdir -p $(@D)/wordnet && cd $(@D)/wordnet && apt-get download -qq wordnet-base wordnet-sense-index 2>/dev/null && \
+	    for package in *.deb; do dpkg -x $$package .; done || \
 	    echo "WordNet 3.0 cannot be fetched: a test of CHAIR will be skipped"
 
 # axe-core, with which tests look for pages that some people cannot use. Where npm is not, or cannot fetch it, those

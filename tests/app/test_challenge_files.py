@@ -48,7 +48,7 @@ def test_toml_is_read_by_tomli_on_python_3_10(monkeypatch: pytest.MonkeyPatch) -
     text = 'slug = "orchard"\nper_day = 3\n'
     expected = {"slug": "orchard", "per_day": 3}
     assert definition.parse_toml(text) == expected
-    monkeypatch.setattr(definition.sys, "version_info", (3, 10, 13))
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
     monkeypatch.setitem(sys.modules, "tomli", None)
     with pytest.raises(MissingExtraError, match=r"tomli is needed .* 'cidery\[server\]'"):
         definition.parse_toml(text)

@@ -33,6 +33,7 @@ def test_of_processes():
     subprocess.Popen(["sh", "-c", "trap '' TERM; sleep 10000; sleep 10000"], start_new_session=True)
     wait_for_ever()
 
+@pytest.mark.both_databases
 def test_of_services(installation, request):
     if {chromium!r}:
         request.getfixturevalue("browser").new_page()

@@ -49,33 +49,28 @@ def make_material(tool: Any, rng: Any) -> Any:
     )
     first, second = np.arange(0, CAPTIONS, 2), np.arange(1, CAPTIONS, 2)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return tool.Material(
-        vectors=torch.tensor(vectors / lengths, dtype=torch.float32),
-        rated=judged,
-        ratings=torch.tensor(np.digitize(truth, [0.3, 0.6, 0.8]).astype(float)),
-        rated_images=images % 3,
-        rated_captions=images % 3,
-        paired=judged,
-        first=torch.tensor(first),
-        second=torch.tensor(second),
-        votes=torch.tensor(np.sign(truth[first] - truth[second])),
-        paired_images=images[first] % 3,
-    )
+    goals = torch.tensor(np.digitize(truth, [0.3, 0.6, 0.8]).astype(float))
+    votes = torch.tensor(np.sign(truth[first] - truth[second]))
+    thirds, sides = images % 3, (torch.tensor(first), torch.tensor(second))
+    rows = (torch.arange(CAPTIONS),)
+    lessons = [
+        tool.Lesson("flickr8k-cf", judged, rows, goals, thirds, thirds),
+        tool.Lesson("pascal-50s", judged, sides, votes, thirds[first], thirds[first]),
+    ]
+    return torch.tensor(vectors / lengths, dtype=torch.float32), lessons
 
 
 def test_a_lens_carries_over_to_other_images(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     monkeypatch.setattr(tool, "BATCH", 256)
-    material = make_material(tool, np.random.default_rng(0))
-    rows, pairs = (
-        np.flatnonzero(thirds != 0) for thirds in (material.rated_images, material.paired_images)
-    )
-    lens = tool.fit(material, rows, pairs)
-    raw, won_raw, _ = tool.judge(material, torch.zeros(2, WIDTH, 1), 0)
-    tau, won, pairs_in_all = tool.judge(material, lens, 0)
-    assert tau > raw + 0.1
-    assert won > won_raw + 0.03 * pairs_in_all
+    monkeypatch.setattr(tool, "BATCHES", {})
+    vectors, lessons = make_material(tool, np.random.default_rng(0))
+    lens = tool.fit(vectors, lessons, left_out=0)
+    for lesson, gain in zip(lessons, (0.1, 0.03), strict=True):
+        some = lesson.choose(lesson.images == 0)
+        raw, seen = (lesson.judge(some, vectors, a) for a in (torch.zeros(2, WIDTH, 1), lens))
+        assert seen > raw + gain
 
 
 def test_a_reference_that_is_not_there_counts_for_nothing(tool: Any) -> None:

@@ -140,7 +140,8 @@ def test_signature_and_settings(minilm: Encoder) -> None:
     table = cidery.score({"x": "a dog"}, {"x": ["a dog", "a puppy"]}, metrics=["irv"])
     assert table.signatures["irv"].startswith(
         "irv|encoder:minilm|device:cpu|layer:6|over:combine|remove:yes|idf:yes|seed:0|"
-        f"beta:{choose_beta(minilm):g}|weights:53aa51172d14|kernel:{minilm.kernel}|refs:2|"
+        f"beta:{choose_beta(minilm):g}|weights:53aa51172d14|kernel:{minilm.kernel}|"
+        "long:split-512|refs:2|"
     )
     with pytest.raises(SettingError, match=r"^beta must lie between 0 and 1, not 2$"):
         Irv(beta=2)

@@ -56,8 +56,8 @@ class CaptionScore(torchmetrics.Metric):
         """
         super().__init__(**settings)
         self.metrics = get_metrics(metrics, language=language)
-        lower = {metric.lower_is_better for metric in self.metrics.values()}
-        self.higher_is_better = lower == {False}
+        lower = any(metric.lower_is_better for metric in self.metrics.values())
+        object.__setattr__(self, "higher_is_better", not lower)  # torchmetrics has one per class
         self.tokenizer = choose_tokenizer(tokenizer, language)
         self.frequencies = frequencies
         self.lines: list[torch.Tensor] | torch.Tensor

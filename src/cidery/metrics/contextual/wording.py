@@ -127,7 +127,7 @@ def find_rarity(word: str) -> float:
     N is the number of images, n that of images whose captions have the word, at least 1.
 
     ```python
-    find_rarity("the"), find_rarity("dog"), find_rarity("qwx")   # (0.03, 0.29, 1.0)
+    [round(find_rarity(word), 2) for word in ("the", "dog", "qwx")]   # [0.03, 0.29, 1.0]
     ```
     """
     frequencies = load_shipped(COUNTED_ON, None)
