@@ -22,6 +22,7 @@ import cidery
 from cidery.metrics import METRICS
 from support.captions import at_most
 from support.example import Example
+from support.needs import MODELS
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -67,6 +68,8 @@ so that depends on the order of references where each caption's own score does n
 
 LONG = {"meteor": 2_000}
 """Words of very long captions: METEOR weighs every pair of equal words, as the original does."""
+SEVERAL_WINDOWS = 1_200
+"""Words of very long captions for language models, which see 512 tokens at once."""
 
 
 FEWER = {"claims": 16, "contextual": 24, "spice": 100}
@@ -194,7 +197,7 @@ def test_very_long_captions(name: Any, example: Example) -> None:
     candidates, references = example.many(FEWER.get(METRICS[name].extra, 120))
     rng = np.random.default_rng(0)
     first, second = list(candidates)[:2]
-    length = LONG.get(name, 10_000)
+    length = LONG.get(name, SEVERAL_WINDOWS if METRICS[name].extra in MODELS else 10_000)
     varied = " ".join(rng.choice(WORDS, length))
     candidates |= {first: varied, second: "dog " * length}
     references[first] = [*references[first], " ".join(rng.choice(WORDS, length))]

@@ -32,6 +32,8 @@ SECONDS = {
     "test_examples[server.md]": 12,
     "test_real_captions_through_every_scorer": 10,
     "test_a_dozen_judges_at_once": 20,
+    "test_faults": 60,
+    "test_equal_to_lmms_eval": 12,
     "test_services_end_with_an_interrupted_run": 20,
     "test_processes_live_and_die_together": 20,
     "test_nothing_is_lost_or_doubled": 15,
