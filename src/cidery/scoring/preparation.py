@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from cidery.captions.corpus import Corpus
-from cidery.captions.kinds import SURVIVORS, measure_gap
+from cidery.captions.kinds import SURVIVORS, may_differ, measure_gap
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.captions.writing import warn_of_writing
@@ -49,8 +49,7 @@ def warn_of_kinds(corpora: Mapping[str, Corpus], metrics: Mapping[str, Metric]) 
     if not punishing:
         return
     for name, corpus in corpora.items():
-        gap = measure_gap(corpus)
-        if gap.is_wide:
+        if may_differ(corpus) and (gap := measure_gap(corpus)).is_wide:
             warnings.warn(
                 f"{name}: {gap}; {' and '.join(punishing)} can hardly tell right from wrong ones "
                 f"then: take {SURVIVORS}, or cider-r",
