@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -140,6 +141,10 @@ def ledger(
     _show(found, format, references is not None, bool(image), resamples, seed)
 
 
+FILE_NAME = re.compile(r"\S+\.(json|jsonl|ndjson|csv|tsv|parquet|arrow)(\.gz)?", re.IGNORECASE)
+"""What is given as a caption by mistake."""
+
+
 def _check_inputs(
     candidate: str | None,
     reference: list[str] | None,
@@ -153,6 +158,12 @@ def _check_inputs(
             raise typer.BadParameter(
                 "give a caption and its references, or files: --results FILE --references FILE",
                 param_hint="CAPTION REFERENCE…",
+            )
+        if FILE_NAME.fullmatch(candidate):
+            raise typer.BadParameter(
+                f"{candidate} looks like a file, and this would be its caption: name files by "
+                "--results FILE --references FILE",
+                param_hint="CAPTION",
             )
         if image:
             raise typer.BadParameter(
