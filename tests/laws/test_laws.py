@@ -2,7 +2,8 @@
 
 BERTScore's precision and recall are columns of the rows that its F is made of (see
 tests/metrics/test_bertscore.py), and so are those of chair-open: they would run the same model on
-the same captions again.
+the same captions again. Metrics that need features of the images are held to the laws that can hold
+for them in tests/metrics/test_clip.py.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ SAME_ROWS = {
     *("claims-precision", "claims-recall"),
 }
 """Metrics that are columns of another one's rows."""
-NAMES = [name for name in METRICS if name not in SAME_ROWS]
+NAMES = [name for name in METRICS if name not in SAME_ROWS and METRICS[name].lacks is None]
 TIES_BY_ORDER = {"meteor"}
 """Of references with the same score it takes the first, whose statistics go into the corpus score;
 so that depends on the order of references where each caption's own score does not."""

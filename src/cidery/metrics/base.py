@@ -224,6 +224,11 @@ class Metric(ABC):
         return False
 
     @property
+    def lacks(self) -> str | None:
+        """What a user has to set before it can score, such as features of images; None: nothing."""
+        return None
+
+    @property
     def uses_frequencies(self) -> bool:
         """Whether scores depend on document frequencies."""
         return False

@@ -20,6 +20,8 @@ from cidery.metrics.contextual.bertscore import BertScore as BertScore
 from cidery.metrics.contextual.irv import Irv as Irv
 from cidery.metrics.contextual.consensus import Consensus as Consensus
 from cidery.metrics.contextual.fense import Fense as Fense
+from cidery.metrics.contextual.clip import ClipScore as ClipScore
+from cidery.metrics.contextual.clip import PacScore as PacScore
 from cidery.metrics.spice.metric import Spice as Spice
 from cidery.metrics.spice.metric import Spider as Spider
 from cidery.metrics.spice.fluent import SpiderFl as SpiderFl
