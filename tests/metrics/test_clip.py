@@ -197,7 +197,9 @@ class TestFiles:
             cidery.score({"z.jpg": "a dog"}, {"z.jpg": ["a dog"]}, [metric])
         with pytest.raises(DataError, match=r"1 of 1 captions, such as 'a cow'; pass the folder"):
             cidery.score({"a.jpg": "a cow"}, {"a.jpg": ["a dog"]}, [metric])
-        with pytest.raises(SettingError, match="needs features= .*clipscore:features=features.npz"):
+        with pytest.raises(
+            SettingError, match=r"needs features= .*clipscore:features=features.npz"
+        ):
             cidery.score(CANDIDATES, REFERENCES, "clipscore")
         with pytest.raises(SettingError, match="no file of features"):
             cidery.score(CANDIDATES, REFERENCES, "clipscore:features=none.npz")
@@ -263,7 +265,8 @@ class TestModel:
         assert "|long:cut-77|" in signature
         assert f"|weights:{open_clip(model).fingerprint}|" in signature
 
-    def test_older_layout_of_the_tokenizer(self, clip: Any, folder: Path, tmp_path: Path) -> None:
+    @pytest.mark.usefixtures("clip")
+    def test_older_layout_of_the_tokenizer(self, folder: Path, tmp_path: Path) -> None:
         for file in (folder / "model").iterdir():
             if file.name != "tokenizer.json":
                 (tmp_path / file.name).symlink_to(file)
@@ -296,7 +299,7 @@ class TestModel:
                 [cidery.ClipScore(model=model, images=str(folder / "images"))],
             )
         wide = cidery.ImageFeatures.build(["a.jpg"], [[1.0, 0.0, 0.0]])
-        with pytest.raises(DataError, match="3 numbers for each image, the model in .* gives 16"):
+        with pytest.raises(DataError, match=r"3 numbers for each image, the model in .* gives 16"):
             cidery.score(
                 {"a.jpg": "a dog"}, {"a.jpg": ["x"]}, [cidery.ClipScore(features=wide, model=model)]
             )

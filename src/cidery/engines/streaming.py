@@ -277,6 +277,10 @@ def score_stream(
 
 def _check_metrics(metrics: Mapping[str, Metric]) -> None:
     for label, metric in metrics.items():
+        if metric.describes_corpus:
+            raise SettingError(
+                f"{label} is of all captions together, of which a stream sees parts; leave it out"
+            )
         if metric.needs_all_references:
             raise SettingError(
                 f"{label} weighs words by all references together, of which a stream sees parts; "

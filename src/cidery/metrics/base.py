@@ -242,6 +242,14 @@ class Metric(ABC):
         return False
 
     @property
+    def describes_corpus(self) -> bool:
+        """Whether it describes all candidates together; a caption's score depends on the others.
+
+        Such a metric judges no caption, and it cannot score a part of them by itself.
+        """
+        return False
+
+    @property
     def row_key(self) -> Hashable:
         """Metrics with the same key have the same rows: they are measured once."""
         return self

@@ -26,6 +26,7 @@ from cidery.metrics.spice.metric import Spice as Spice
 from cidery.metrics.spice.metric import Spider as Spider
 from cidery.metrics.spice.fluent import SpiderFl as SpiderFl
 from cidery.metrics.claims.metric import Claims as Claims
+from cidery.metrics.vocabulary import Vocabulary as Vocabulary
 from cidery.metrics.chair.metric import Chair as Chair
 from cidery.metrics.chair.open import OpenChair as OpenChair
 # isort: on

@@ -25,8 +25,8 @@ VECTORS = ("features", "image_features", "vectors")
 CAPTIONS = ("captions", "texts")
 CAPTION_VECTORS = ("text_features", "caption_features")
 LAYOUT = (
-    "a file of features is .npz with the arrays `names` and `features`, or one array for each image "
-    "by its name; .npy with a row for each image; or a folder with a .npy for each image"
+    "features are a .npz with the arrays `names` and `features`, or an array for each image by "
+    "its name; .npy with a row for each image; or a folder with a .npy for each image"
 )
 
 
@@ -188,16 +188,17 @@ def _check(values: Any, names: Sequence[str], what: str, source: str) -> Floats:
 # The times and sizes of all files are in the key.
 @lru_cache(maxsize=4)
 def _read(
-    path: Path, files: tuple[Path, ...], status: tuple[tuple[int, int], ...]
-) -> ImageFeatures:  # noqa: ARG001
+    path: Path,
+    files: tuple[Path, ...],
+    status: tuple[tuple[int, int], ...],  # noqa: ARG001
+) -> ImageFeatures:
     opened = [_open(file) for file in files]
     name = path.name
     if path.is_dir():
         rows = [np.squeeze(array) for array in opened]
-        widths = {row.shape for row in rows}
-        if len(widths) > 1:
-            odd = next(file for file, row in zip(files, rows) if row.shape != rows[0].shape)
-            raise DataError(f"{odd}: another shape than {files[0].name}; {LAYOUT}")
+        for file, row in zip(files, rows, strict=True):
+            if row.shape != rows[0].shape:
+                raise DataError(f"{file}: another shape than {files[0].name}; {LAYOUT}")
         return ImageFeatures.build([file.stem for file in files], np.stack(rows), name=name)
     (content,) = opened
     if isinstance(content, np.ndarray):
