@@ -413,7 +413,11 @@ def _pool(
             label: str(sign(metric, references, looked.sizes)) for label, metric in metrics.items()
         },
         resampling={
-            label: Resampling(drawn[sources[label]], partial(pool_counted, metric))
+            label: Resampling(
+                drawn[sources[label]],
+                partial(pool_counted, metric),
+                lower_is_better=metric.lower_is_better,
+            )
             for label, metric in metrics.items()
         },
     )

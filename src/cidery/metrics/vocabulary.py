@@ -57,7 +57,8 @@ class _PreparedVocabulary(Prepared):
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
         """Return each caption's share of the vocabulary: float64[captions, 1]."""
         words = candidates.captions.captions
-        counts = np.diff(words.offsets().astype(np.int64))
+        ends = words.offsets().astype(np.int64)
+        counts = ends[1:] - ends[:-1]
         owners = np.repeat(np.arange(len(candidates)), counts)
         pairs = np.unique(np.stack([owners, words.words().astype(np.int64)]), axis=1)
         captions_with = np.bincount(pairs[1])

@@ -295,15 +295,19 @@ class ClipModel:
         defaults = {"text": (512, 12, 8), "vision": (768, 12, 12)}[kind]  # as CLIPConfig has them
         names = ("hidden_size", "num_hidden_layers", "num_attention_heads")
         found = config.get(f"{kind}_config") or {}
-        counts = [found.get(name, default) for name, default in zip(names, defaults, strict=True)]
-        for name, count in zip(names, counts, strict=True):
+        counts: list[int] = []
+        for name, default in zip(names, defaults, strict=True):
+            count = found.get(name, default)
             if not isinstance(count, int) or count < 1:
                 raise DataError(f"{self.folder}: {kind}_config has {name} {count!r}")
+            counts.append(count)
+        width, layers, heads = counts
         activation = found.get("hidden_act", "quick_gelu")
         if activation not in ("quick_gelu", "gelu"):
             raise DataError(f"{self.folder}: cannot run CLIP models with {activation!r}")
         epsilon = float(found.get("layer_norm_eps", 1e-5))
-        return _Tower(f"{kind}_model", *counts, epsilon, activation == "quick_gelu")
+        quick = activation == "quick_gelu"
+        return _Tower(f"{kind}_model", width, layers, heads, epsilon, quick)
 
 
 def open_clip(folder: str, device: str = "cpu") -> ClipModel:
@@ -353,13 +357,13 @@ def _read_preparation(folder: Path) -> Preparation:
         if found.get(name, True) is not True:
             raise DataError(f"{path}: cannot prepare images with {name} {found[name]!r}")
     size, crop = found.get("size", 224), found.get("crop_size", 224)
-    shortest = size.get("shortest_edge") if isinstance(size, dict) else size
-    height, width = (
-        (crop.get("height"), crop.get("width")) if isinstance(crop, dict) else (crop, crop)
-    )
-    for pixels in (shortest, height, width):
+    sizes: list[int] = []
+    for given, name in ((size, "shortest_edge"), (crop, "height"), (crop, "width")):
+        pixels = given.get(name) if isinstance(given, dict) else given
         if not isinstance(pixels, int) or pixels < 1:
             raise DataError(f"{path}: cannot prepare images of the size {size!r}, {crop!r}")
+        sizes.append(pixels)
+    shortest, height, width = sizes
     mean, spread = found.get("image_mean", _MEAN), found.get("image_std", _SPREAD)
     return Preparation(
         shortest, height, width, int(found.get("resample", 3)), tuple(mean), tuple(spread)
