@@ -126,8 +126,8 @@ def cross_validate(folder: Path) -> None:
         values = [np.corrcoef(found, human)[0, 1] for found in tried.values()]
         print(
             f"claims-{measure} with {question}: r {np.corrcoef(held_out, human)[0, 1]:.3f} held "
-            f"out, {np.corrcoef(tried[0.3, 0.8, 0.6], human)[0, 1]:.3f} as it is, {min(values):.3f} to "
-            f"{max(values):.3f} over {len(tried)} settings; chosen {chosen}",
+            f"out, {np.corrcoef(tried[0.3, 0.8, 0.6], human)[0, 1]:.3f} as it is, "
+            f"{min(values):.3f} to {max(values):.3f} over {len(tried)} settings; chosen {chosen}",
             flush=True,
         )
 
