@@ -19,6 +19,7 @@ from cidery.metrics.spice.pipeline import Parser, load_parser
 from cidery.store.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example
 from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
+from support.one_jar import write_java
 from support.reaper import Reaper
 
 if TYPE_CHECKING:
@@ -150,13 +151,19 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def java() -> str:
-    """The Java that runs the reference tools."""
+def java(cache: Path) -> Iterator[str]:
+    """The Java that runs the reference tools; all processes of a run share METEOR's jar."""
     found = shutil.which("java")
     if found is None:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":  # where the reaper ends what is shared
+            folder = cache.with_name("java")
+            folder.mkdir(parents=True, exist_ok=True)
+            write_java(folder, found)
+            patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield found
 
 
 @pytest.fixture(scope="session")
