@@ -22,6 +22,7 @@ from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
 from cidery.metrics.spice.pipeline import SHARE, Parser, find_graphs, load_parser, split_words
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
+from cidery.store import processes
 from cidery.store.disk_cache import DiskCache
 from support.shared_work import save_fifty
 
