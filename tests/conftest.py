@@ -16,6 +16,7 @@ import pytest
 from cidery.errors import DataError, MissingExtraError
 from cidery.metrics.contextual.encoders import Encoder, get_encoder
 from cidery.metrics.spice.pipeline import Parser, load_parser
+from cidery.store import processes
 from cidery.store.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example
 from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
@@ -45,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
         expect_groups()
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
+
+
+def pytest_sessionfinish() -> None:
+    """End helper processes: loky would complain if others did."""
+    for _, helpers in [*processes._pools]:
+        processes._close_pool(helpers)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
