@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from collections.abc import Mapping, Sequence
@@ -69,18 +70,44 @@ class Checkpoint:
         self.sums, self.seconds, self.reward_seconds = {}, 0.0, 0.0
 
 
-def save_checkpoint(
-    file: Path, progress: Checkpoint, card: ModelCard, data: LabData, stages: Sequence[Stage]
-) -> None:
+@dataclass(frozen=True)
+class Identity:
+    """What makes two runs the same."""
+
+    card: Mapping[str, Any]
+    data: str
+    data_name: str
+    vocabulary: str
+    stages: tuple[str, ...]
+    batches: tuple[int, ...]
+    start: str
+    """A digest of the weights that the run started from."""
+
+    @classmethod
+    def make(
+        cls, card: ModelCard, data: LabData, stages: Sequence[Stage], start: Captioner | None
+    ) -> Identity:
+        """Return the identity of a run."""
+        digest = hashlib.sha256()
+        for name, value in {} if start is None else start.state_dict().items():
+            digest.update(name.encode())
+            digest.update(value.cpu().contiguous().numpy().tobytes())
+        return cls(
+            card.as_dict(),
+            data.fingerprint,
+            data.name,
+            json.dumps([data.vocabulary.words, data.vocabulary.knows_unknown]),
+            tuple(stage.identify() for stage in stages),
+            tuple(stage.batch for stage in stages),
+            digest.hexdigest()[:16],
+        )
+
+
+def save_checkpoint(file: Path, progress: Checkpoint, identity: Identity) -> None:
     """Write a checkpoint; after a failure the one before is still there."""
     content = {
         "format": FORMAT,
-        "card": json.dumps(card.as_dict()),
-        "data": data.fingerprint,
-        "data name": data.name,
-        "vocabulary": json.dumps([data.vocabulary.words, data.vocabulary.knows_unknown]),
-        "stages": [stage.identify() for stage in stages],
-        "batches": [stage.batch for stage in stages],
+        "identity": json.dumps(vars(identity)),
         "progress": {**vars(progress), "rows": json.dumps(progress.rows)},
     }
     buffer = io.BytesIO()
@@ -88,43 +115,49 @@ def save_checkpoint(
     write_atomically(file, buffer.getvalue())
 
 
-def load_checkpoint(
-    file: Path, card: ModelCard, data: LabData, stages: Sequence[Stage], device: torch.device
-) -> Checkpoint | None:
+def load_checkpoint(file: Path, identity: Identity, device: torch.device) -> Checkpoint | None:
     """Return the checkpoint of this run, None if there is none; that of another is an error."""
     if not file.exists():
         return None
     content = _read(file, device)
-    known = json.loads(content["card"])
-    differing = [name for name, value in card.as_dict().items() if known.get(name) != value]
-    if differing:
-        name = differing[0]
-        raise MismatchError(
-            f"{file} is a checkpoint of another model: its {name} is {known.get(name)!r}, not "
-            f"{card.as_dict()[name]!r}; name another folder, or remove the file"
-        )
-    if content["data"] != data.fingerprint:
-        raise MismatchError(
-            f"{file} is a checkpoint of other data ({content['data name']}, "
-            f"{content['data']}; these are {data.name}, {data.fingerprint}); name another folder"
-        )
-    for number, (stage, before) in enumerate(zip(stages, content["stages"], strict=False)):
-        if stage.identify() != before and number <= content["progress"]["stage"]:
-            raise MismatchError(
-                f"{file} was trained with other settings in stage {number + 1} "
-                f"({_find_difference(stage, before)}); name another folder, or remove the file"
-            )
+    known = json.loads(content["identity"])
     progress = Checkpoint(
         **{**content["progress"], "rows": json.loads(content["progress"]["rows"])}
     )
-    if progress.stage >= len(stages):
-        raise MismatchError(
-            f"{file} is at stage {progress.stage + 1} of a run, and this run has {len(stages)}"
-        )
-    if content["batches"][progress.stage] != stages[progress.stage].batch:
+    _compare(file, identity, known, progress.stage)
+    if known["batches"][progress.stage] != identity.batches[progress.stage]:
         # Another size of batch cuts the epoch otherwise: it begins again.
         progress.step, progress.sums = 0, {}
     return progress
+
+
+def _compare(file: Path, identity: Identity, known: Mapping[str, Any], reached: int) -> None:
+    """Raise an error that says in what a checkpoint's run differs from this one."""
+    advice = "name another folder, or remove the file"
+    for name, value in identity.card.items():
+        if known["card"].get(name) != value:
+            raise MismatchError(
+                f"{file} is a checkpoint of another model: its {name} is "
+                f"{known['card'].get(name)!r}, not {value!r}; {advice}"
+            )
+    if known["data"] != identity.data:
+        raise MismatchError(
+            f"{file} is a checkpoint of other data ({known['data_name']}, {known['data']}; these "
+            f"are {identity.data_name}, {identity.data}); {advice}"
+        )
+    if known["start"] != identity.start:
+        raise MismatchError(f"{file} is a checkpoint of a run from other weights; {advice}")
+    if reached >= len(identity.stages):
+        raise MismatchError(
+            f"{file} is at stage {reached + 1} of a run, and this run has "
+            f"{len(identity.stages)}; {advice}"
+        )
+    for number, (ours, theirs) in enumerate(zip(identity.stages, known["stages"], strict=False)):
+        if ours != theirs and number <= reached:
+            raise MismatchError(
+                f"{file} was trained with other settings in stage {number + 1} "
+                f"({_find_difference(json.loads(ours), json.loads(theirs))}); {advice}"
+            )
 
 
 def load_model(
@@ -137,11 +170,12 @@ def load_model(
     ```
     """
     content = _read(Path(file), device or torch.device("cpu"))
-    model = build_model(ModelCard(**json.loads(content["card"])))
+    identity = json.loads(content["identity"])
+    model = build_model(ModelCard(**identity["card"]))
     progress = content["progress"]
     model.load_state_dict(progress["best"] or progress["model"])
     model.eval()
-    words, knows_unknown = json.loads(content["vocabulary"])
+    words, knows_unknown = json.loads(identity["vocabulary"])
     return model, Vocabulary(tuple(words), knows_unknown)
 
 
@@ -161,7 +195,6 @@ def _read(file: Path, device: torch.device) -> dict[str, Any]:
     return content
 
 
-def _find_difference(stage: Stage, before: str) -> str:
-    ours, theirs = json.loads(stage.identify()), json.loads(before)
+def _find_difference(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
     name = next(name for name in ours if ours[name] != theirs.get(name))
     return f"{name} was {theirs.get(name)!r}, and is {ours[name]!r}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 
 import torch
 from torch import Tensor
 
+from cidery.captions.corpus import FEW_IMAGES
+from cidery.errors import UnreliableWarning
 from cidery.lab.data import LabData, Split
 from cidery.lab.decoding import search_beams, write
 from cidery.lab.models.base import Captioner
@@ -59,20 +62,27 @@ def describe_images(
 
 
 def score_captions(
-    captions: Mapping[str, str], split: Split, metrics: Sequence[str]
+    captions: Mapping[str, str], split: Split, metrics: Sequence[str], data: LabData
 ) -> dict[str, float]:
-    """Return corpus scores as tables report them: frequencies counted on the same references."""
-    table = score(
-        dict(captions),
-        {image: split.references[image] for image in captions},
-        list(metrics),
-        tokenizer="whitespace",
-        frequencies="references",
-    )
+    """Return corpus scores.
+
+    Document frequencies are those of the split's references, as in published tables; where these
+    are too few to be reliable, those of the training captions.
+    """
+    with warnings.catch_warnings():
+        # A model that has learned little writes captions of any length; that is known here.
+        warnings.simplefilter("ignore", UnreliableWarning)
+        table = score(
+            dict(captions),
+            {image: split.references[image] for image in captions},
+            list(metrics),
+            tokenizer="whitespace",
+            frequencies="references" if len(captions) >= FEW_IMAGES else data.frequencies,
+        )
     return {name: float(value) for name, value in table.corpus.items()}
 
 
 def score_greedy(model: Captioner, data: LabData, split: Split, most_words: int) -> float:
     """Return the CIDEr-D of greedy captions."""
     captions = describe_images(model, data, split, most_words=most_words)
-    return score_captions(captions, split, ["cider-d"])["cider-d"]
+    return score_captions(captions, split, ["cider-d"], data)["cider-d"]

@@ -99,7 +99,7 @@ class Signals:
         table = measure_diversity(
             sets, "self-cider", frequencies=self.data.frequencies, tokenizer="whitespace"
         )
-        values = np.asarray(table.per_caption["self-cider"]).reshape(-1, samples + 1)
+        values = np.asarray(table.each["self-cider"]).reshape(-1, samples + 1)
         return (values[:, :1] - values[:, 1:]).ravel()
 
     def evaluator_loss(

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.errors import SettingError
-from cidery.lab.checkpoints import Checkpoint, load_checkpoint, save_checkpoint
+from cidery.lab.checkpoints import Checkpoint, Identity, load_checkpoint, save_checkpoint
 from cidery.lab.data import BOS, EOS, PAD, LabData
 from cidery.lab.decoding import log_probabilities, write
 from cidery.lab.evaluation import choose_device, score_greedy
@@ -86,10 +86,11 @@ def train(
         model.load_state_dict(start.state_dict())
     file = None if folder is None else Path(folder) / CHECKPOINT
     known = None
+    identity = Identity.make(card, data, stages, start)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        known = load_checkpoint(file, card, data, stages, place)
-    trainer = _Trainer(model, data, stages, place, file, watch, validate_with)
+        known = load_checkpoint(file, identity, place)
+    trainer = _Trainer(model, data, stages, place, file, watch, validate_with, identity)
     with torch.random.fork_rng(devices=[]):
         trainer.run(known)
     model.eval()
@@ -108,8 +109,10 @@ class _Trainer:
         file: Path | None,
         watch: Watch | None,
         validate_with: int | None,
+        identity: Identity,
     ) -> None:
         self.model, self.data, self.stages = model, data, stages
+        self.identity = identity
         self.device, self.file, self.watch = device, file, watch
         self.val = data.val.take(validate_with)
         self.features = torch.from_numpy(data.train.features)
@@ -231,7 +234,7 @@ class _Trainer:
         progress.optimizer = None if optimizer is None else optimizer.state_dict()
         progress.signals = {} if signals is None else signals.state_dict()
         progress.rows = self.rows
-        save_checkpoint(self.file, progress, self.model.card, self.data, self.stages)
+        save_checkpoint(self.file, progress, self.identity)
         write_log(self.file.parent, self.rows)
 
     def batches(self, stage: Stage, number: int, epoch: int) -> Iterator[list[tuple[int, int]]]:
