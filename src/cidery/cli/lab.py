@@ -121,16 +121,13 @@ def list_all() -> None:
 @app.command(
     epilog=parsing.examples(
         "cidery lab run repetition",
-        "cidery lab run repetition --data resnet50_global.npz --captions Flickr8k.token.txt "
-        "-o out",
+        "cidery lab run repetition --data resnet50_global.npz --captions Flickr8k.token.txt -o out",
         "cidery lab run balance --families lambda,beta --weights 0,1,5 --model att2in",
         "cidery lab run rewards --rewards cider-d,meteor,spice,consensus",
     )
 )
 def run(
-    name: Annotated[
-        str, typer.Argument(help="Experiment; see `cidery lab list`.", metavar="NAME")
-    ],
+    name: Annotated[str, typer.Argument(help="Experiment; see `cidery lab list`.", metavar="NAME")],
     data: Data = None,
     captions: Captions = None,
     array: Array = None,
@@ -171,9 +168,7 @@ def run(
     ] = None,
     rewards: Annotated[
         str | None,
-        typer.Option(
-            help="rewards: metrics to train with.", metavar="NAMES", show_default=False
-        ),
+        typer.Option(help="rewards: metrics to train with.", metavar="NAMES", show_default=False),
     ] = None,
     generators: Annotated[
         str | None,
@@ -183,7 +178,9 @@ def run(
             show_default=False,
         ),
     ] = None,
-    spice: Annotated[bool, typer.Option("--spice", help="Measure SPICE too (extra spice).")] = False,
+    spice: Annotated[
+        bool, typer.Option("--spice", help="Measure SPICE too (extra spice).")
+    ] = False,
     output: Output = "lab",
     device: Device = None,
     threads: Threads = None,
@@ -235,8 +232,7 @@ def run(
 @app.command(
     epilog=parsing.examples(
         "cidery lab train --model fc --reward cider-d -o runs/fc",
-        "cidery lab train --data resnet50_grid4x4.npz --captions Flickr8k.token.txt "
-        "--model att2in",
+        "cidery lab train --data resnet50_grid4x4.npz --captions Flickr8k.token.txt --model att2in",
     )
 )
 def train(
@@ -294,9 +290,7 @@ def train(
     scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
     read = _read_data(data, captions, array, splits, least, missing)
     _set_threads(threads)
-    card = ModelCard(
-        model, len(read.vocabulary), read.width, scale.hidden, scale.dropout, seed
-    )
+    card = ModelCard(model, len(read.vocabulary), read.width, scale.hidden, scale.dropout, seed)
     stages = [replace(scale.cross_entropy(), smoothing=smoothing, scheduled=scheduled)]
     if reward is not None:
         rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))

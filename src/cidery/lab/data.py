@@ -188,8 +188,9 @@ class LabData:
         seen = splits["train"].features
         axes = tuple(range(seen.ndim - 1))
         mean = seen.mean(axes)
-        # One number for all: columns that are nearly constant must not become noise.
-        scale = max(float(np.sqrt(seen.var(axes).mean())), 1e-6)
+        # Columns that are nearly constant must not become noise.
+        variance = seen.var(axes)
+        scale = np.sqrt(variance + max(0.1 * float(variance.mean()), 1e-12))
         scaled = {
             split: Split(
                 found.images,
@@ -434,7 +435,9 @@ def read_features(path: str | os.PathLike[str], array: str | None = None) -> Fea
             values = np.load(file, allow_pickle=False)
         except (ValueError, EOFError) as error:
             raise FormatError(f"{path}: cannot be read as .npy: {error}") from None
-        return Features(tuple(ids.read_text("utf-8").split("\n")[: len(values)]), values, None, str(path))
+        return Features(
+            tuple(ids.read_text("utf-8").split("\n")[: len(values)]), values, None, str(path)
+        )
     if file.suffix in (".h5", ".hdf5"):
         return _read_hdf5(file, array)
     raise FormatError(f"{path}: features are .npz, .npy, .h5 or .hdf5 files, not {file.suffix!r}")

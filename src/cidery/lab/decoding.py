@@ -110,9 +110,7 @@ def search_beams(
     begun = model.begin(images, latent)
     rows = torch.arange(count, device=device).repeat_interleave(each)
     states = [_pick(begun, rows) for _ in range(groups)]
-    written = [
-        torch.full((count, each, most), PAD, device=device) for _ in range(groups)
-    ]
+    written = [torch.full((count, each, most), PAD, device=device) for _ in range(groups)]
     sums = [torch.full((count, each), -torch.inf, device=device) for _ in range(groups)]
     for found in sums:
         found[:, 0] = 0  # the beams of an image are the same before the first word

@@ -162,9 +162,7 @@ def synonym_switch(task: Task) -> Sets:
     The first caption is left alone; of the others the first switches each word with a probability
     of 0.1, the last with 0.5.
     """
-    best = describe_images(
-        task.model, task.data, task.split, most_words=task.most_words, beams=3
-    )
+    best = describe_images(task.model, task.data, task.split, most_words=task.most_words, beams=3)
     synonyms = find_synonyms(task.data, task.option("synonyms", 10))
     rng = np.random.default_rng(task.seed)
     chances = np.linspace(0.1, 0.5, max(1, task.count - 1))[: task.count - 1]
@@ -189,9 +187,7 @@ def random_vectors(task: Task) -> Sets:
         latent = torch.randn(
             len(images), task.model.latent, generator=generator, device=images.device
         )
-        return write(
-            task.model, images, task.most_words, latent=step * (number + 1) * latent
-        )
+        return write(task.model, images, task.most_words, latent=step * (number + 1) * latent)
 
     return task.collect(describe)
 

@@ -82,7 +82,7 @@ class Embedding(nn.Module):
 
 
 def hardest(images: Tensor, captions: Tensor, margin: float = MARGIN) -> Tensor:
-    """Return the loss of each pair: how much nearer than the margin its hardest wrong partner is."""
+    """Return the loss of each pair: how much nearer its hardest wrong partner is."""
     likeness = captions @ images.T
     own = likeness.diagonal()
     wrong = likeness - 2 * torch.eye(len(likeness), device=likeness.device) - own[:, None]
@@ -125,9 +125,7 @@ def train_embedding(
 
 
 @torch.no_grad()
-def retrieval_rewards(
-    model: Embedding, images: Tensor, drawn: Tensor, samples: int
-) -> Floats:
+def retrieval_rewards(model: Embedding, images: Tensor, drawn: Tensor, samples: int) -> Floats:
     """Return minus the loss of each drawn caption against the images of the batch; at most 0."""
     seen, written = model.embed_images(images), model.embed_captions(drawn)
     likeness = written @ seen.T

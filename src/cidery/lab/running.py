@@ -80,9 +80,7 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     return Experiment(name, findings, target, results)
 
 
-def make_page(
-    results: Mapping[str, Any], findings: Findings, pictures: Sequence[Path]
-) -> str:
+def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence[Path]) -> str:
     """Return the page: verdicts, figures, plots, captions side by side, settings."""
     systems, names = findings.systems(), findings.figures()
     means = {name: mean_by_system(findings, name) for name in names}

@@ -122,6 +122,6 @@ def read_metric(name: str) -> MetricLike:
     if base != "cider-r":
         raise SettingError(f"{name!r}: only cider-r takes a number, its k_r")
     try:
-        return CiderR(k_r=float(setting))
+        return CiderR(repetition=float(setting))
     except ValueError as error:
         raise SettingError(f"{name!r}: {error}") from None

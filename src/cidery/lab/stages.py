@@ -52,7 +52,7 @@ class Losses:
     self_cider: float = 0.0
     """Weight of what a sample adds to the Self-CIDEr of its image's samples."""
     adversarial: float = 0.0
-    """Weight of an evaluator that learns beside the captioner to tell people's captions from its."""
+    """Weight of an evaluator that learns, beside the captioner, to tell people's captions."""
     entropy: float = 0.0
     """Weight of the mean entropy of the next word."""
 
@@ -131,9 +131,7 @@ class Stage:
         if self.losses.self_cider and self.samples < 3:
             raise SettingError(f"stage {self.name!r}: Self-CIDEr as a reward needs samples=3")
         if self.baseline not in ("others", "greedy", "group"):
-            raise SettingError(
-                f"baseline is others, greedy or group, not {self.baseline!r}"
-            )
+            raise SettingError(f"baseline is others, greedy or group, not {self.baseline!r}")
         if not self.rate > 0 or not 0 <= self.smoothing < 1 or not 0 <= self.scheduled <= 1:
             raise SettingError(
                 f"stage {self.name!r}: rate must be greater than 0, smoothing in [0, 1), "

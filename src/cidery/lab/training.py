@@ -218,6 +218,8 @@ class _Trainer:
         self.rows.append(row)
         progress.finish_epoch(found, self.model)
         self.save(progress, optimizer, signals)
+        if self.file is not None:
+            write_log(self.file.parent, self.rows)
         if self.watch is not None:
             self.watch(row)
 
@@ -235,7 +237,6 @@ class _Trainer:
         progress.signals = {} if signals is None else signals.state_dict()
         progress.rows = self.rows
         save_checkpoint(self.file, progress, self.identity)
-        write_log(self.file.parent, self.rows)
 
     def batches(self, stage: Stage, number: int, epoch: int) -> Iterator[list[tuple[int, int]]]:
         """Yield (image, caption) pairs; captions of a batch have nearly the same length."""
@@ -334,7 +335,10 @@ class _Trainer:
         scores = log_probabilities(self.model(repeated, read, latent))
         picked = scores.gather(2, sampled[:, :, None])[:, :, 0].masked_fill(~chosen, 0.0)
         loss = -(weights * picked).sum() / chosen.sum()
-        values = {"reward": float(np.mean(rewards)), "words": float(chosen.sum() / len(sampled)) - 1}
+        values = {
+            "reward": float(np.mean(rewards)),
+            "words": float(chosen.sum() / len(sampled)) - 1,
+        }
         if stage.losses.entropy:
             finite = scores.masked_fill(scores.isinf(), 0.0)
             entropy = -(finite * scores.exp()).sum(-1)[chosen].mean()
@@ -348,9 +352,7 @@ class _Trainer:
         """Return random vectors for models that start from them."""
         if not self.model.latent:
             return None
-        return torch.randn(
-            count, self.model.latent, generator=generator, device=self.device
-        )
+        return torch.randn(count, self.model.latent, generator=generator, device=self.device)
 
 
 def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:

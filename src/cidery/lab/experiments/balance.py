@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cidery.errors import SettingError
 from cidery.lab.experiments.base import Findings, Lab, Verdict, judge, show_captions
 from cidery.lab.experiments.drawing import draw_ranks, draw_tradeoff
 from cidery.lab.stages import FAMILIES, WEIGHTS, Losses
-from cidery.errors import SettingError
 
 ABOUT = "XE + λ · CIDEr and the other losses of figure 8: diversity against accuracy"
 SOURCE = "Wang and Chan 2019, section 5.3"
@@ -70,9 +70,7 @@ def run(lab: Lab) -> Findings:
     return findings
 
 
-def _judge_order(
-    findings: Findings, names: list[str], figure: str, claim: str, sign: int
-) -> None:
+def _judge_order(findings: Findings, names: list[str], figure: str, claim: str, sign: int) -> None:
     """Judge whether a figure follows the order of the weights: Kendall's τ, seed by seed."""
     if len(names) < 3:
         findings.notes.append(f"{claim}: not judged, there are fewer than three weights")

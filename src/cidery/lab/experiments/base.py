@@ -34,14 +34,14 @@ CONFIDENCE = 0.95
 class Scale:
     """How much is trained, and how large the models are."""
 
-    hidden: int = 512
-    dropout: float = 0.4
-    epochs: int = 8
+    hidden: int = 256
+    dropout: float = 0.5
+    epochs: int = 15
     """Of cross-entropy."""
     reward_epochs: int = 5
-    rate: float = 1e-3
-    reward_rate: float = 2e-4
-    batch: int = 100
+    rate: float = 2e-3
+    reward_rate: float = 3e-4
+    batch: int = 64
     samples: int = 5
     most_words: int = 20
     test_images: int | None = None
@@ -54,7 +54,7 @@ class Scale:
             "cross-entropy",
             epochs=self.epochs,
             rate=self.rate,
-            decay=0.8,
+            decay=0.85,
             batch=self.batch,
             most_words=self.most_words,
         )
@@ -246,9 +246,7 @@ class Lab:
         from cidery.lab.evaluation import score_captions
 
         words = [caption.split() for caption in captions.values()]
-        references = [
-            [text.split() for text in self.test.references[image]] for image in captions
-        ]
+        references = [[text.split() for text in self.test.references[image]] for image in captions]
         return {
             **score_captions(captions, self.test, self.scores, self.data),
             "words": statistics.fmean(map(len, words)),
@@ -268,7 +266,9 @@ class Lab:
         )
         return {name: float(value) for name, value in table.corpus.items()}
 
-    def measure_system(self, model: Captioner, seed: int) -> tuple[dict[str, float], dict[str, str]]:
+    def measure_system(
+        self, model: Captioner, seed: int
+    ) -> tuple[dict[str, float], dict[str, str]]:
         """Return all figures of a model, and its greedy captions; sets are drawn by RS."""
         from cidery.lab.generators import generate_sets
 

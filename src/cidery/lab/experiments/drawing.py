@@ -88,8 +88,10 @@ def draw_table(findings: Findings, systems: Sequence[str], figures: Sequence[str
     means = {name: mean_by_system(findings, name) for name in figures}
     change = np.array(
         [
-            [100 * (means[f][s] - means[f][systems[0]]) / max(abs(means[f][systems[0]]), 1e-9)
-             for f in figures]
+            [
+                100 * (means[f][s] - means[f][systems[0]]) / max(abs(means[f][systems[0]]), 1e-9)
+                for f in figures
+            ]
             for s in systems[1:]
         ]
     )

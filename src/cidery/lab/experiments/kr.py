@@ -29,9 +29,7 @@ def run(lab: Lab) -> Findings:
     low, high = f"k_r={weights[0]:g}", f"k_r={weights[-1]:g}"
     best = "k_r=0.8" if 0.8 in weights else high
     if best != low:
-        findings.expect_more(
-            f"{best} repeats less than {low}", SOURCE, "repetition", low, best
-        )
+        findings.expect_more(f"{best} repeats less than {low}", SOURCE, "repetition", low, best)
         findings.expect_more(
             f"{best} writes shorter captions than {low}", SOURCE, "words", low, best
         )

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.lab.models.attention import Attention
-from cidery.lab.models.base import Captioner, ModelCard, State, spread
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
 
 
 class AdaptiveAttention(Captioner):
@@ -17,7 +17,7 @@ class AdaptiveAttention(Captioner):
         size = card.hidden
         self.see = nn.Linear(card.width, size)
         self.keys = nn.Linear(size, size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.cell = nn.LSTMCell(2 * size, size)
         self.gate = nn.Linear(3 * size, size)
         self.sentinel_key = nn.Linear(size, size)
@@ -27,7 +27,7 @@ class AdaptiveAttention(Captioner):
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Nothing is known yet."""
-        regions = self.drop(torch.relu(self.see(spread(images))))
+        regions = self.drop(torch.relu(self.see(self.drop(spread(images)))))
         nothing = regions.new_zeros(len(images), self.card.hidden)
         return nothing, nothing, regions, self.keys(regions)
 

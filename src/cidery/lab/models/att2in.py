@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.lab.models.attention import Attention
-from cidery.lab.models.base import Captioner, ModelCard, State, spread
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
 from cidery.lab.models.fc import MaxoutCell
 
 
@@ -18,7 +18,7 @@ class Att2in(Captioner):
         size = card.hidden
         self.see = nn.Linear(card.width, size)
         self.keys = nn.Linear(size, size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.read = nn.Linear(size, 5 * size)
         self.attend = Attention(size)
         self.take_in = nn.Linear(size, 2 * size)
@@ -28,7 +28,7 @@ class Att2in(Captioner):
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Nothing is known yet."""
-        regions = self.drop(torch.relu(self.see(spread(images))))
+        regions = self.drop(torch.relu(self.see(self.drop(spread(images)))))
         nothing = regions.new_zeros(len(images), self.card.hidden)
         return nothing, nothing, regions, self.keys(regions)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, spread
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
 
 HEADS = 4
 
@@ -37,7 +37,7 @@ class AttentionOnAttention(Captioner):
         self.see = nn.Linear(card.width, size)
         self.refine = Refined(size)
         self.norm = nn.LayerNorm(size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.cell = nn.LSTMCell(2 * size, size)
         self.look = Refined(size)
         self.drop = nn.Dropout(card.dropout)
@@ -45,7 +45,7 @@ class AttentionOnAttention(Captioner):
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Refine the regions."""
-        regions = self.drop(torch.relu(self.see(spread(images))))
+        regions = self.drop(torch.relu(self.see(self.drop(spread(images)))))
         regions = self.norm(regions + self.drop(self.refine(regions, regions)))
         nothing = regions.new_zeros(len(images), self.card.hidden)
         return nothing, nothing, nothing, regions

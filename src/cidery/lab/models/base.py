@@ -83,6 +83,13 @@ def cross_entropy(scores: Tensor, expected: Tensor, smoothing: float) -> Tensor:
     )
 
 
+def embed_words(card: ModelCard) -> nn.Embedding:
+    """Return vectors of words that begin small, so that what is learned outweighs the draw soon."""
+    vectors = nn.Embedding(card.words, card.hidden)
+    nn.init.uniform_(vectors.weight, -0.1, 0.1)
+    return vectors
+
+
 def pool(images: Tensor) -> Tensor:
     """Return one vector per image: the mean of its regions."""
     return images.mean(1) if images.ndim == 3 else images

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, pool
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, pool
 
 
 class MaxoutCell(nn.Module):
@@ -41,7 +41,7 @@ class FC(Captioner):
         super().__init__(card)
         size = card.hidden
         self.see = nn.Linear(card.width, size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.read = nn.Linear(size, 5 * size)
         self.cell = MaxoutCell(size)
         self.drop = nn.Dropout(card.dropout)
@@ -49,7 +49,7 @@ class FC(Captioner):
 
     def look(self, images: Tensor, latent: Tensor | None) -> Tensor:  # noqa: ARG002
         """Return what the network reads before the first word."""
-        return self.drop(self.see(pool(images)))
+        return self.drop(self.see(self.drop(pool(images))))
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:
         """Read the image."""
@@ -80,14 +80,14 @@ class NIC(Captioner):
         super().__init__(card)
         size = card.hidden
         self.see = nn.Linear(card.width, size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.lstm = nn.LSTM(size, size, batch_first=True)
         self.drop = nn.Dropout(card.dropout)
         self.speak = nn.Linear(size, card.words)
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Read the image."""
-        _, (hidden, cell) = self.lstm(self.drop(self.see(pool(images)))[:, None])
+        _, (hidden, cell) = self.lstm(self.drop(self.see(self.drop(pool(images))))[:, None])
         return hidden[0], cell[0]
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

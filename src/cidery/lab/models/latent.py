@@ -32,7 +32,7 @@ class CGAN(FC):
 
     def look(self, images: Tensor, latent: Tensor | None) -> Tensor:
         """Return the image and the random vector, as one input; without one, the mean: 0."""
-        seen = self.see(pool(images))
+        seen = self.see(self.drop(pool(images)))
         return self.drop(seen if latent is None else seen + self.imagine(latent))
 
     def loss(self, images: Tensor, tokens: Tensor, expected: Tensor, smoothing: float) -> Tensor:

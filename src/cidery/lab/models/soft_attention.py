@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.lab.models.attention import Attention
-from cidery.lab.models.base import Captioner, ModelCard, State, spread
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
 
 
 class SoftAttention(Captioner):
@@ -18,7 +18,7 @@ class SoftAttention(Captioner):
         self.see = nn.Linear(card.width, size)
         self.keys = nn.Linear(size, size)
         self.start = nn.Linear(size, 2 * size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.attend = Attention(size)
         self.gate = nn.Linear(size, size)
         self.cell = nn.LSTMCell(2 * size, size)
@@ -27,7 +27,7 @@ class SoftAttention(Captioner):
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Start from the mean of the regions."""
-        regions = self.drop(torch.relu(self.see(spread(images))))
+        regions = self.drop(torch.relu(self.see(self.drop(spread(images)))))
         hidden, cell = torch.tanh(self.start(regions.mean(1))).chunk(2, 1)
         return hidden, cell, regions, self.keys(regions)
 

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, spread
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
 
 LAYERS = 2
 HEADS = 8
@@ -43,7 +43,7 @@ class Transformer(Captioner):
         super().__init__(card)
         size = card.hidden
         self.see = nn.Linear(card.width, size)
-        self.embed = nn.Embedding(card.words, size)
+        self.embed = embed_words(card)
         self.layers = nn.ModuleList(Layer(size, card.dropout) for _ in range(LAYERS))
         self.norm = nn.LayerNorm(size)
         self.drop = nn.Dropout(card.dropout)
@@ -51,7 +51,7 @@ class Transformer(Captioner):
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Remember the regions, and for each layer the words read so far: none."""
-        regions = self.drop(torch.relu(self.see(spread(images))))
+        regions = self.drop(torch.relu(self.see(self.drop(spread(images)))))
         nothing = regions.new_zeros(len(images), 0, self.card.hidden)
         return regions, *(nothing for _ in range(LAYERS))
 
