@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, combinations
 from pathlib import Path
@@ -20,7 +21,7 @@ from cidery.captions.formats import read_references
 from cidery.errors import SettingError
 from cidery.meta import evaluate, read_dataset
 from cidery.metrics.contextual.consensus import PARTS, measure_agreement, measure_cone
-from cidery.metrics.contextual.encoders import Encoder, find_lens, get_encoder
+from cidery.metrics.contextual.encoders import Encoder, TokenStates, find_lens, get_encoder
 from cidery.metrics.contextual.encoders.lens import FOLDER
 from cidery.metrics.contextual.wording import Wording, find_rarity, inform, is_odd
 from cidery.store import MODELS
@@ -232,6 +233,39 @@ def spell(captions: Any) -> Any:
         (group, np.asarray([[word.count(chr(n)) + 0.1 for n in range(97, 123)] for word in group]))
         for group in words
     ]
+
+
+class Layered(Encoder):
+    """Words as letters in every layer but the last, where all words of a caption are alike."""
+
+    name, fingerprint, kernel, layers = "mpnet", "0" * 12, "portable", 12
+
+    def embed(self, captions: Any, threads: int = 0) -> Any:
+        raise NotImplementedError
+
+    def tokens(self, captions: Any, layer: int | None = None, threads: int = 0) -> TokenStates:  # noqa: ARG002
+        found = get_encoder(spell).tokens(captions)
+        if layer != self.layers:
+            return found
+        states = found.states.copy()
+        for begin, end in zip(found.starts, found.ends, strict=True):
+            states[begin:end] = states[begin:end].mean(axis=0)
+        return replace(found, states=states)
+
+
+class TestLayers:
+    def test_words_of_mpnet_are_compared_below_its_last_layer(self) -> None:
+        """Where a caption's words are all alike, any part of it says everything that it says."""
+        encoder = Layered()
+        ours, last = Consensus(encoder=encoder), Consensus(encoder=encoder, layer=12)
+        found = [explain_one(metric, "a dog", ["a dog barks"]) for metric in (ours, last)]
+        words = [metric.data_settings().get("words") for metric in (ours, last)]
+        assert words == ["9", None]
+        parts, parts_of_last = (one.parts for one in found)
+        assert parts["cone"] == parts_of_last["cone"]
+        assert parts["precision"] == pytest.approx(1)
+        assert parts["precision"] > parts_of_last["precision"]
+        assert parts["recall"] < parts_of_last["recall"]
 
 
 class TestWording:
