@@ -16,7 +16,7 @@ from xdist.workermanage import WorkerController
 from support.needs import extras_of, names_in
 
 SECONDS = {
-    "sanitized_core address,undefined": 32,
+    "sanitized_core address,undefined": 30,
     "sanitized_core thread": 20,
     "test_unmodified_scripts_find_the_same_numbers[evaluate_files.py]": 25,
     "test_two_processes_find_what_one_finds": 25,
@@ -25,7 +25,7 @@ SECONDS = {
     "test_examples[studies.md]": 17,
     "test_live_on_many_segments": 12,
     "test_live_on_captions_of_coco": 8,
-    "test_live_through_lmms_eval": 14,
+    "test_live_through_lmms_eval": 10,
     "test_task_files_score_once_with_intervals_and_signatures": 10,
     "test_meteor_on_random_corpora": 15,
     "test_examples[server.md]": 12,
@@ -38,7 +38,7 @@ SECONDS = {
     "test_nothing_is_lost_or_doubled": 15,
     "test_reproduction": 15,
     "test_site": 15,
-    "test_with_people_on_pascal_50s": 14,
+    "test_with_people_on_pascal_50s": 9,
     "test_real_ratings_counted_by_a_study": 10,
     "test_submissions_survive_the_queue": 10,
     "test_many_captions_are_shared": 10,
