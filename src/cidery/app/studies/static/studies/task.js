@@ -32,6 +32,7 @@
     const watched = image;
     const seen = (there) => {
       if (watched !== image) return; // taken back meanwhile
+      watched.parentElement.style.minHeight = "";
       wait(false);
       if (!there) tell(task.dataset.missing);
     };
@@ -48,6 +49,7 @@
 
   const replaceImage = (address) => {
     const next = image.cloneNode();
+    image.parentElement.style.minHeight = `${image.offsetHeight}px`; // nothing jumps meanwhile
     next.src = address;
     image.replaceWith(next);
     image = next;
