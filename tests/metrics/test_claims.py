@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.faults import Faults, find_repeated, is_odd_triple
+from cidery.metrics.claims.faults import (
+    Faults,
+    find_faults,
+    find_repeated,
+    is_odd_triple,
+    read_wording,
+)
 from cidery.metrics.claims.judging import ReadCaption, Witnesses, combine
+from cidery.metrics.claims.metric import encode_sentences
 from cidery.metrics.claims.reading import (
     Description,
     Statement,
@@ -16,6 +25,7 @@ from cidery.metrics.claims.reading import (
     parse_sentences,
 )
 from cidery.metrics.claims.rules import RULES, Stated, states
+from cidery.metrics.contextual.encoders import get_encoder
 
 
 def same(one: str, other: str) -> bool:
@@ -90,6 +100,17 @@ def test_long_sentences_are_cut_into_pieces() -> None:
             "roles swapped",
         ),
         (claim("place", "hat", "on", "man"), claim("relation", "man", "wear", "hat"), None),
+        (
+            claim("place", "bed", "lie on", "woman"),
+            claim("place", "person", "sit on", "bed"),
+            "roles swapped",
+        ),
+        (
+            claim("place", "motorcycle", "on", "man"),
+            claim("relation", "people", "ride", "motorcycle"),
+            "roles swapped",
+        ),
+        (claim("place", "boy", "on", "man"), claim("place", "woman", "on", "man"), None),
         (claim("place", "man", "near", "dog"), claim("place", "dog", "near", "man"), None),
     ],
 )
@@ -214,6 +235,76 @@ def test_a_sentence_that_adds_nothing_is_repeated() -> None:
     assert found[-1].claim.kind == "nothing"
 
 
+def test_a_sentence_that_says_otherwise_adds_nothing() -> None:
+    two, five = claim("count", "dog", "two"), claim("count", "dog", "five")
+    dog, none = claim("object", "dog"), claim("object", "dog", negated=True)
+    cut = Description((("a",), ("b",), ("c",)), ((0, 1),) * 3)
+    found = join_sentences(cut, {("a",): (dog, two), ("b",): (dog, five), ("c",): (none,)})
+    assert [(str(s.claim), s.repeated, s.varied) for s in found] == [
+        ("dog", False, False),
+        ("two dog", False, False),
+        ("dog", True, False),
+        ("five dog", False, True),
+        ("not dog", False, True),
+    ]
+    witnesses = Witnesses([read("dog", Statement(dog))], same, lambda *_: 0.0)
+    finding = witnesses.judge(read("dog", Statement(dog, varied=True))).findings[0]
+    assert (finding.verdict, finding.reason) == ("contradicted", "said otherwise before")
+
+
+def test_a_wrong_number_is_worse_the_farther_it_is() -> None:
+    told = Statement(Claim("object", ("dog",), ((0,),), number=2))
+    witnesses = Witnesses([read("dog a", told)], same, lambda *_: 0.0)
+    supports = []
+    for numeral in ("three", "ten"):
+        said = Statement(Claim("count", ("dog", numeral), ((0,), (1,))))
+        (finding,) = witnesses.judge(read("dog a", said)).findings
+        assert finding.verdict == "contradicted"
+        supports.append(finding.support)
+    assert supports == [pytest.approx(0.2 * 2 / 3), pytest.approx(0.2 * 2 / 10)]
+
+
+def test_words_that_state_nothing_cover_nothing() -> None:
+    dog, cat = (Statement(Claim("object", (name,), ((0,),))) for name in ("dog", "cat"))
+    filler = Statement(Claim("nothing", ("",), ((0, 1),)))
+    witnesses = Witnesses([read("dog", dog)], same, lambda *_: 0.0)
+    assert witnesses.judge(read("dog", dog)).recall == 1.0
+    assert witnesses.judge(read("dog sits", filler)).recall == 0.0
+    assert witnesses.judge(read("cat dog", cat)).recall == 1.0
+
+
+def test_a_colour_covers_what_has_it() -> None:
+    told = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
+    witnesses = Witnesses([read("dog red", told)], same, lambda *_: 1.0)
+    dog, cat = (Statement(Claim("object", (n,), ((p,),))) for n, p in (("dog", 0), ("cat", 1)))
+    red = [
+        Statement(Claim("attribute", (n, "red"), ((p,), (2,)))) for n, p in (("dog", 0), ("cat", 1))
+    ]
+    assert witnesses.judge(read("dog cat red", dog, cat, red[0])).recall == 1.0
+    assert witnesses.judge(read("dog cat red", dog, cat, red[1])).recall == 0.0
+
+
+def test_any_sentence_may_dangle() -> None:
+    wording = read_wording([(("a", "dog", "on", "a", "sofa"),)])
+    whole = find_faults((("a", "dog", "in"), ("it", "sits")), wording)
+    assert whole.dangling == 2
+
+
+def test_colours_and_denials_leave_other_words_alone() -> None:
+    def encode(texts: list[str]) -> Any:
+        seen.extend(texts)
+        return [(text.split(), np.eye(4)[: len(text.split())]) for text in texts]
+
+    seen: list[str] = []
+    sentences = [("a", "red", "dog"), ("no", "blue", "dog"), ("two", "dogs", "not", "red")]
+    found = encode_sentences(get_encoder(encode), sentences, 1)
+    assert set(seen) == {"a dog", "dogs red"}
+    first, second, third = (found[sentence] for sentence in sentences)
+    assert (first[2] == second[2]).all()
+    assert abs(first[1] @ second[1]) < 1.0
+    assert not third[2].any()  # `not`
+
+
 @pytest.mark.model
 @pytest.mark.parametrize(
     ("text", "expected"),
@@ -228,6 +319,8 @@ def test_a_sentence_that_adds_nothing_is_repeated() -> None:
         ("A house. A man stands in front of it.", {"man stand in front of house"}),
         ('A sign says "STOP".', {'"stop"'}),
         ("The image shows a dog.", {"dog"}),
+        ("A black and white photo of a dog.", {"photo: black", "photo: white", "dog"}),
+        ("A orange teddy bear sits on a chair.", {"bear: orange"}),
     ],
 )
 def test_claims_are_read(text: str, expected: set[str]) -> None:

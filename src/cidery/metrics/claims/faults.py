@@ -105,7 +105,7 @@ def find_repeated(sentences: Sequence[Sentence]) -> tuple[int, ...]:
         # What is said again with another number, another colour or a denial is said again.
         kept = [place for place, word in enumerate(words) if word not in ("not", "never")]
         shapes = [_find_shape(words[place]) for place in kept]
-        own = set()
+        own: set[tuple[str, ...]] = set()
         for size, seen in ((AGAIN, set()), (AGAIN_LATER, earlier)):
             for start in range(len(kept) - size + 1):
                 gram = tuple(shapes[start : start + size])
