@@ -260,7 +260,7 @@ class TestLayers:
         ours, last = Consensus(encoder=encoder), Consensus(encoder=encoder, layer=12)
         found = [explain_one(metric, "a dog", ["a dog barks"]) for metric in (ours, last)]
         words = [metric.data_settings().get("words") for metric in (ours, last)]
-        assert words == ["9", None]
+        assert words == ["10", None]
         parts, parts_of_last = (one.parts for one in found)
         assert parts["cone"] == parts_of_last["cone"]
         assert parts["precision"] == pytest.approx(1)

@@ -16,7 +16,7 @@ LAYERS: Mapping[str, int] = MappingProxyType(
 )
 """By encoder. Those of BERT and RoBERTa are what the package bert_score takes."""
 
-WORD_LAYERS: Mapping[str, int] = MappingProxyType({"mpnet": 9})
+WORD_LAYERS: Mapping[str, int] = MappingProxyType({"mpnet": 10})
 """Where consensus compares words in another layer than embeddings. MPNet's last makes all words of
 a caption much alike."""
 
