@@ -166,6 +166,7 @@ def load_model(
     """Return the captioner of a checkpoint, and its vocabulary.
 
     ```python
+    train(card, data, stages, folder="runs/fc")
     model, vocabulary = load_model("runs/fc/checkpoint.pt")
     ```
     """

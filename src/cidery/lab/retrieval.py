@@ -94,7 +94,8 @@ def get_embedding(data: LabData, device: torch.device) -> Embedding:
     """Return the embedding of these data, which is trained once per process."""
     if data not in _KNOWN:
         _KNOWN[data] = train_embedding(data, device)
-    return _KNOWN[data].to(device)
+    found: Embedding = _KNOWN[data].to(device)
+    return found
 
 
 def train_embedding(
@@ -121,7 +122,8 @@ def train_embedding(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    return model.eval()
+    model.eval()
+    return model
 
 
 @torch.no_grad()
