@@ -104,7 +104,7 @@ def train_embedding(
     """Train an embedding on the training images; a caption of each image per epoch."""
     from cidery.lab.training import pad_captions
 
-    model = Embedding.make(data, seed).to(device)
+    model: Embedding = Embedding.make(data, seed).to(device)
     optimizer = torch.optim.Adam(model.parameters(), 2e-3)
     generator = torch.Generator().manual_seed(seed)
     captions = [[data.vocabulary.encode(w) for w in g if w] for g in data.train.captions]
