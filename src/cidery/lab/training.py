@@ -216,7 +216,7 @@ class _Trainer:
             "cider-d": found,
         }
         self.rows.append(row)
-        progress.finish_epoch(found, self.model)
+        progress.finish_epoch(found, self.model, keep_best=stage.patience > 0)
         self.save(progress, optimizer, signals)
         if self.file is not None:
             write_log(self.file.parent, self.rows)
