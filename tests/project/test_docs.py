@@ -38,6 +38,7 @@ NEEDS: dict[str, list[pytest.MarkDecorator]] = {
     "encoders.md": [pytest.mark.model],
     "irv.md": [pytest.mark.model],
     "judgments.md": [pytest.mark.app],
+    "lab.md": [pytest.mark.model],
     "ledger.md": [pytest.mark.model],
     "server.md": [pytest.mark.app],
     "spice.md": [pytest.mark.model],

@@ -104,9 +104,20 @@ Threads = Annotated[
 ]
 
 
-@app.command("list")
+@app.callback(
+    epilog=parsing.examples(
+        "cidery lab list",
+        "cidery lab train --model fc --reward cider-d -o runs/fc",
+        "cidery lab run repetition -o lab",
+    )
+)
+def lab() -> None:
+    """Train captioners and try the claims of papers (extra train)."""
+
+
+@app.command("list", epilog=parsing.examples("cidery lab list"))
 def list_all() -> None:
-    """List experiments, captioners and generators."""
+    """List experiments and captioners."""
     from cidery.lab.experiments import EXPERIMENTS, get_experiment
     from cidery.lab.models import MODELS
 
@@ -212,7 +223,7 @@ def run(
         "generators": _split(generators),
     }
     with LiveView() as watch:
-        lab = Lab(
+        settings = Lab(
             read,
             model,
             tuple(range(seeds)),
@@ -223,7 +234,7 @@ def run(
             watch,
             {key: value for key, value in options.items() if value},
         )
-        done = run_experiment(name, lab, folder)
+        done = run_experiment(name, settings, folder)
     for line in done.lines():
         typer.echo(line)
     typer.echo(f"\nwritten: {folder / 'index.html'}, {folder / 'results.json'}")

@@ -1,11 +1,12 @@
 """Train captioners on features of images, and try the claims of papers (extra `train`).
 
 ```python
-from cidery.lab import Lab, Losses, ModelCard, Stage, invented_scenes, run_experiment, train
+from cidery.lab import ModelCard, Stage, describe_images, invented_scenes, train
 
-data = invented_scenes()
-run = train(ModelCard("fc", len(data.vocabulary), data.width, hidden=64), data, [Stage("xe")])
-run_experiment("repetition", Lab(data), "out")
+data = invented_scenes(train=12, val=4, test=4)
+card = ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
+run = train(card, data, [Stage("cross-entropy", epochs=1)])
+describe_images(run.model, data, data.test, beams=3)
 ```
 """
 

@@ -59,9 +59,11 @@ class Checkpoint:
         """Return the means of this epoch so far."""
         return {name: value / max(1, self.step) for name, value in self.sums.items()}
 
-    def finish_epoch(self, score: float, model: Captioner) -> None:
+    def finish_epoch(self, score: float, model: Captioner, *, keep_best: bool) -> None:
         """Go on to the next epoch; keep the weights if they are the best so far."""
-        if score > self.best_score:
+        if not keep_best:
+            pass
+        elif score > self.best_score:
             self.best_score, self.worse = score, 0
             self.best = {name: value.clone() for name, value in model.state_dict().items()}
         else:
@@ -166,6 +168,7 @@ def load_model(
     """Return the captioner of a checkpoint, and its vocabulary.
 
     ```python
+    train(card, data, stages, folder="runs/fc")
     model, vocabulary = load_model("runs/fc/checkpoint.pt")
     ```
     """

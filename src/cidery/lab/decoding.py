@@ -60,17 +60,25 @@ def write(
     written = torch.full((len(images), most), PAD, device=images.device)
     for position in range(most):
         scores, state = model.step(token, state)
-        scores = log_probabilities(scores)
+        scores[:, NEVER] = -torch.inf
         if generator is None:
             token = scores.argmax(1)
         else:
-            kept = _narrow(scores / temperature, top_k, nucleus)
-            token = kept.softmax(1).multinomial(1, generator=generator)[:, 0]
+            token = _draw(_narrow(scores / temperature, top_k, nucleus).softmax(1), generator)
         written[:, position] = token.masked_fill(done, PAD)
         done |= token == EOS
         if done.all():
             break
     return written
+
+
+def _draw(chances: Tensor, generator: torch.Generator) -> Tensor:
+    """Draw a word for each row; `multinomial` would draw a number for every word."""
+    sums = chances.cumsum(1)
+    drawn = torch.rand(len(chances), 1, generator=generator, device=chances.device) * sums[:, -1:]
+    words = torch.searchsorted(sums, drawn, right=True)[:, 0]
+    # Rounding may lead beyond the last word, once in millions of draws.
+    return torch.where(words < chances.shape[1], words, chances.argmax(1))
 
 
 def _narrow(scores: Tensor, top_k: int, nucleus: float) -> Tensor:

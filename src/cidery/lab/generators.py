@@ -4,7 +4,8 @@
 from cidery.lab import generate_sets
 from cidery.diversity import measure_diversity
 
-measure_diversity(generate_sets("rs", model, data, data.test), references=data.test.references)
+sets = generate_sets("rs", model, data, data.test, count=3)
+measure_diversity(sets, "self-cider", frequencies=data.frequencies, tokenizer="whitespace")
 ```
 """
 

@@ -94,7 +94,8 @@ def get_embedding(data: LabData, device: torch.device) -> Embedding:
     """Return the embedding of these data, which is trained once per process."""
     if data not in _KNOWN:
         _KNOWN[data] = train_embedding(data, device)
-    return _KNOWN[data].to(device)
+    found: Embedding = _KNOWN[data].to(device)
+    return found
 
 
 def train_embedding(
@@ -103,7 +104,7 @@ def train_embedding(
     """Train an embedding on the training images; a caption of each image per epoch."""
     from cidery.lab.training import pad_captions
 
-    model = Embedding.make(data, seed).to(device)
+    model: Embedding = Embedding.make(data, seed).to(device)
     optimizer = torch.optim.Adam(model.parameters(), 2e-3)
     generator = torch.Generator().manual_seed(seed)
     captions = [[data.vocabulary.encode(w) for w in g if w] for g in data.train.captions]
@@ -121,7 +122,8 @@ def train_embedding(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    return model.eval()
+    model.eval()
+    return model
 
 
 @torch.no_grad()

@@ -48,7 +48,8 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     unless the lab has a folder of its own for these.
 
     ```python
-    run_experiment("repetition", Lab(invented_scenes(), seeds=(0, 1, 2)), "out")
+    scale = Scale(hidden=4, epochs=1, reward_epochs=1, most_words=5, set_size=2)
+    run_experiment("kr", Lab(data, seeds=(0,), scale=scale, options={"weights": (0.8,)}), "out")
     ```
     """
     target = Path(folder)

@@ -111,7 +111,8 @@ class Stage:
     """Scheduled sampling: the share of words read that the model chose itself, in the last epoch;
     it grows from 0 (Bengio et al. 2015, in two passes as in Mihaylova and Martins 2019)."""
     patience: int = 3
-    """Stop after so many epochs without a better CIDEr-D on the validation images; 0 never does."""
+    """Stop after so many epochs without a better CIDEr-D on the validation images, and keep
+    the weights of the best; 0 never stops and keeps the last, which favours no metric."""
     clip: float = 5.0
     """The largest norm of the gradient."""
     most_words: int = 20

@@ -216,7 +216,7 @@ class _Trainer:
             "cider-d": found,
         }
         self.rows.append(row)
-        progress.finish_epoch(found, self.model)
+        progress.finish_epoch(found, self.model, keep_best=stage.patience > 0)
         self.save(progress, optimizer, signals)
         if self.file is not None:
             write_log(self.file.parent, self.rows)
@@ -314,7 +314,7 @@ class _Trainer:
         repeated = images.repeat_interleave(stage.samples, 0)
         rows = [image for image, _ in batch]
         latent = self.draw_latent(len(repeated), generator)
-        self.model.eval()
+        _stop_dropout(self.model)  # captions and their gradient are those of one policy
         sampled = write(self.model, repeated, stage.most_words, generator, latent=latent)
         rewards = signals.reward(rows, images, sampled, stage.samples)
         if stage.baseline == "greedy":
@@ -324,7 +324,6 @@ class _Trainer:
             advantages = group_normalise(rewards, stage.samples)
         else:
             advantages = leave_one_out(rewards, stage.samples)
-        self.model.train()
         longest = int((sampled != PAD).any(0).sum())
         sampled = sampled[:, :longest]
         chosen = sampled != PAD
@@ -332,16 +331,16 @@ class _Trainer:
             per_token(advantages, chosen.cpu().numpy()), dtype=torch.float32, device=self.device
         )
         read = torch.cat([torch.full_like(sampled[:, :1], BOS), sampled[:, :-1]], 1)
-        scores = log_probabilities(self.model(repeated, read, latent))
-        picked = scores.gather(2, sampled[:, :, None])[:, :, 0].masked_fill(~chosen, 0.0)
-        loss = -(weights * picked).sum() / chosen.sum()
+        scores = log_probabilities(self.model(repeated, read, latent)[chosen])
+        picked = scores.gather(1, sampled[chosen][:, None])[:, 0]
+        loss = -(weights[chosen] * picked).mean()
         values = {
             "reward": float(np.mean(rewards)),
             "words": float(chosen.sum() / len(sampled)) - 1,
         }
         if stage.losses.entropy:
             finite = scores.masked_fill(scores.isinf(), 0.0)
-            entropy = -(finite * scores.exp()).sum(-1)[chosen].mean()
+            entropy = -(finite * scores.exp()).sum(1).mean()
             loss = loss - stage.losses.entropy * entropy
             values["entropy"] = float(entropy.detach())
         references = [self.captions[i][c] for i, c in batch]
@@ -362,6 +361,13 @@ def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:
     for row, words in zip(rows, captions, strict=True):
         row[: len(words) + 2] = torch.tensor([BOS, *words, EOS])
     return rows
+
+
+def _stop_dropout(model: Captioner) -> None:
+    """Let all pass; other parts stay as they are, since recurrent ones train in that mode only."""
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.eval()
 
 
 def _is_over(stage: Stage, progress: Checkpoint) -> bool:

@@ -46,7 +46,7 @@ def find_synonyms(data: LabData, count: int = 10) -> Synonyms:
     """Return the nearest words of each frequent word of the training captions.
 
     ```python
-    find_synonyms(data).switch("a dog runs", 0.3, np.random.default_rng(0))
+    find_synonyms(data).switch("a dog is waiting", 0.3, np.random.default_rng(0))
     ```
     """
     words = data.vocabulary.words[len(SPECIAL) :][:MOST_WORDS]

@@ -40,7 +40,7 @@ def draw_tradeoff(findings: Findings, curves: Mapping[str, Sequence[str]]) -> Fi
     diversity = mean_by_system(findings, "self-cider")
     with new_figure(5.5, 4.0) as figure:
         axes = figure.subplots()
-        drawn = set()
+        drawn: set[str] = set()
         for (label, names), style in zip(curves.items(), line_styles(len(curves)), strict=True):
             axes.plot(
                 [accuracy[name] for name in names],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cidery.lab.experiments.base import Findings, Lab, Verdict, judge, show_captions
+from cidery.lab.experiments.base import Findings, Lab, Outcome, Verdict, judge, show_captions
 from cidery.lab.experiments.drawing import draw_table
 from cidery.lab.stages import Losses
 
@@ -40,7 +40,7 @@ def run(lab: Lab) -> Findings:
 
 
 def _judge(findings: Findings, metric: str, others: list[str]) -> None:
-    """Judge whether a reward raises itself, and which other metrics it lowers: it games them."""
+    """Judge whether a reward raises itself, and the others too; those it lowers it games."""
     findings.expect_more(
         f"Training with {metric} raises {metric}",
         "self-critical training",
@@ -48,16 +48,17 @@ def _judge(findings: Findings, metric: str, others: list[str]) -> None:
         metric,
         "cross-entropy",
     )
-    lowered = []
+    found: dict[str, list[str]] = {"shows": [], "does not show": [], "opposite": []}
     for other in others:
         trained, plain = findings.values(metric, other), findings.values("cross-entropy", other)
-        if judge(np.subtract(trained, plain).tolist())[0] == "opposite":
-            lowered.append(other)
+        found[judge(np.subtract(trained, plain).tolist())[0]].append(other)
+    outcome: Outcome = "does not show" if found["does not show"] else "shows"
     findings.verdicts.append(
         Verdict(
-            f"Training with {metric} lowers no other metric",
+            f"Training with {metric} raises every other metric as well",
             "this experiment",
-            "opposite" if lowered else "shows",
-            f"lowered beyond the interval over seeds: {', '.join(lowered) or 'none'}",
+            "opposite" if found["opposite"] else outcome,
+            f"beyond the interval over seeds, raised: {', '.join(found['shows']) or 'none'}; "
+            f"lowered: {', '.join(found['opposite']) or 'none'}",
         )
     )

@@ -1,9 +1,9 @@
 """Captioners, one file each, by name.
 
 ```python
-from cidery.lab.models import MODELS, build_model
+from cidery.lab.models import build_model
 
-model = build_model(ModelCard("fc", words=len(data.vocabulary), width=data.width))
+model = build_model(ModelCard("fc", words=len(data.vocabulary), width=data.width, hidden=8))
 ```
 """
 

@@ -55,7 +55,8 @@ class FC(Captioner):
         """Read the image."""
         seen = self.look(images, latent)
         nothing = seen.new_zeros(len(images), self.card.hidden)
-        return self.cell(self.read(seen), nothing, nothing)
+        hidden, cell = self.cell(self.read(seen), nothing, nothing)
+        return hidden, cell
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Read a word."""
