@@ -53,10 +53,7 @@ class RewardPool:
             )
         parts = max(1, min(self._pool.size, len(captions) // LEAST))
         bounds = [len(captions) * part // parts for part in range(parts + 1)]
-        tasks = [
-            (image_ids[begin:end], captions[begin:end])
-            for begin, end in pairwise(bounds)
-        ]
+        tasks = [(image_ids[begin:end], captions[begin:end]) for begin, end in pairwise(bounds)]
         return np.concatenate(self._pool.map(tasks))
 
     def __enter__(self) -> RewardPool:
