@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import cidery
-from cidery.engines import Engine, count_frequencies, get_engine, streaming, use_engine
+from cidery.engines import Engine, Pool, count_frequencies, get_engine, streaming, use_engine
 from cidery.engines.ray import RayEngine
 from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
@@ -69,6 +69,9 @@ class Replaced(Engine):
         chosen = self.function if function is streaming.score_partition else function
         return self.engine.map(chosen, tasks)
 
+    def open_pool(self, function: Any, size: int = 0) -> Pool:
+        return self.engine.open_pool(function, size)
+
 
 def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     """Nothing is scored twice, nothing is missing, and every caption has the bits of memory."""
@@ -114,7 +117,7 @@ def share_slow_work(engine: Engine) -> None:
 def share_rewards(
     engine: Engine, candidates: dict[int, str], references: dict[int, list[str]]
 ) -> None:
-    """Actors give a reward's own bits, in the order of the batch; errors are those of the reward."""
+    """Actors give a reward's own bits, in the order of the batch, and its errors."""
     reward = cidery.Reward(references, {"cider-d": 1.0, "bleu-4": 0.5}, threads=1)
     ids, captions = 2 * list(candidates), 2 * list(candidates.values())
     with RewardPool(reward, engine, workers=2) as pool:
