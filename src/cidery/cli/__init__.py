@@ -40,6 +40,7 @@ COMMANDS = (
     "ledger",
     "objects",
     "dense-video",
+    "lab",
     "serve",
     "study",
     "challenge",
