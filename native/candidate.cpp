@@ -58,8 +58,7 @@ void CaptionTrie::start(std::span<const std::uint32_t> words) {
   item_at.resize(words.size());
   words_.reset(words.size());
   for (std::size_t at = 0; at < words.size(); ++at) {
-    const auto [item, fresh] =
-        words_.insert(words[at], static_cast<std::uint32_t>(items.size()));
+    const auto [item, fresh] = words_.insert(words[at], static_cast<std::uint32_t>(items.size()));
     if (fresh) {
       items.push_back({words[at], 1, kNone, kNone, kNone});
     } else {

@@ -92,6 +92,7 @@ class Tally {
     for (const std::uint32_t key : other) meet(map_.find(key));
     visit_met(visit);
   }
+
  private:
   void meet(std::uint32_t item) {
     if (item != kNone && hits_[item]++ == 0) met_.push_back(item);

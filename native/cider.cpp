@@ -37,8 +37,8 @@ std::vector<double> reference_norms(const Weights& weights, unsigned order, unsi
                     for (std::size_t caption = begin; caption < end; ++caption) {
                       for (unsigned n = 1; n <= order; ++n) {
                         const auto ids = index.ids(n, caption);
-                        norms[caption * order + n - 1] = norm(
-                            weights, n, ids, n == 1 ? repeats.start(ids) : repeats.count(ids));
+                        norms[caption * order + n - 1] =
+                            norm(weights, n, ids, n == 1 ? repeats.start(ids) : repeats.count(ids));
                       }
                     }
                   });
@@ -154,12 +154,11 @@ double Cider::similarity(Worker& worker, std::uint64_t reference) const {
     const auto items = worker.ngrams.items(n);
     const auto weights = worker.ngrams.weights(n);
     double dot = 0;
-    worker.ngrams.trie().match(
-        n, words, worker.places, [&](std::uint32_t i, std::uint32_t count) {
-          const double here = items[i].count * weights[i];
-          const double there = count * weights[i];
-          dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
-        });
+    worker.ngrams.trie().match(n, words, worker.places, [&](std::uint32_t i, std::uint32_t count) {
+      const double here = items[i].count * weights[i];
+      const double there = count * weights[i];
+      dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
+    });
     if (product != 0) similarity += settings_.order_weights[n - 1] * (dot / product);
     if (worker.places.empty()) break;
   }

@@ -76,14 +76,14 @@ void Cider::share_out(Worker& worker, unsigned n, std::uint64_t reference, doubl
   // u·s / (‖g‖ ‖s‖): u·s / (‖u‖ ‖s‖) is earned, and what g has beyond u costs the factor ‖u‖/‖g‖.
   std::vector<double> shared(items.size(), 0.0), products(items.size(), 0.0);
   double shared_square = 0;
-  worker.ngrams.trie().match(
-      n, index().captions()[reference], [&](std::uint32_t i, std::uint32_t count) {
-        const double here = items[i].count * weights[i];
-        const double there = count * weights[i];
-        shared[i] = settings_.clip ? std::min(here, there * ratio) : here;
-        products[i] = shared[i] * there;
-        shared_square += shared[i] * shared[i];
-      });
+  worker.ngrams.trie().match(n, index().captions()[reference],
+                             [&](std::uint32_t i, std::uint32_t count) {
+                               const double here = items[i].count * weights[i];
+                               const double there = count * weights[i];
+                               shared[i] = settings_.clip ? std::min(here, there * ratio) : here;
+                               products[i] = shared[i] * there;
+                               shared_square += shared[i] * shared[i];
+                             });
   const double shared_norm = std::sqrt(shared_square);
   if (shared_norm == 0) return;
   double earned = 0;
@@ -147,8 +147,8 @@ WordShares Cider::word_shares(const Captions& candidates, const Captions* parts,
           const std::uint64_t last = index().first_caption(images[i] + 1);
           std::vector<std::uint32_t> holders(worker.ngrams.items(1).size(), 0);
           for (std::uint64_t r = first; r < last; ++r) {
-            worker.ngrams.trie().match(
-                1, references[r], [&](std::uint32_t item, std::uint32_t) { ++holders[item]; });
+            worker.ngrams.trie().match(1, references[r],
+                                       [&](std::uint32_t item, std::uint32_t) { ++holders[item]; });
           }
           const auto item_at = worker.ngrams.trie().item_at(1);
           for (std::size_t at = 0; at < values.size(); ++at)
@@ -182,9 +182,10 @@ void Cider::share_lacks(Worker& worker, std::uint64_t reference, double share,
     left.resize(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) left[i] = items[i].count;
     for (std::size_t at = 0; at < ids.size(); ++at) {
-      const std::uint32_t item = n == 1                  ? trie.find(words[at])
-                                 : item_at[at] == kNone ? kNone
-                                                        : trie.find(n, item_at[at], words[at + n - 1]);
+      const std::uint32_t item = n == 1 ? trie.find(words[at])
+                                 : item_at[at] == kNone
+                                     ? kNone
+                                     : trie.find(n, item_at[at], words[at + n - 1]);
       item_at[at] = item;
       if (item != kNone && left[item] > 0) {
         --left[item];

@@ -247,7 +247,7 @@ NgramIndex::NgramIndex(std::shared_ptr<const Captions> captions,
   }
   if (captions_->words.size() >= kNone) throw std::invalid_argument("more than four billion words");
   constexpr std::size_t kWorthAThread = 4096;  // words
-  constexpr unsigned kMostWorkers = 4;  // each has its own numbers for all (n-1)-grams
+  constexpr unsigned kMostWorkers = 4;         // each has its own numbers for all (n-1)-grams
   const unsigned workers =
       std::min(kMostWorkers, worker_count(threads, captions_->words.size() / kWorthAThread));
   levels_.resize(order_);

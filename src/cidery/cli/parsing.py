@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -485,7 +486,9 @@ Stream: TypeAlias = Annotated[
 ]
 Engine: TypeAlias = Annotated[
     Literal["local", "ray"],
-    typer.Option(help="What runs a stream: processes of this machine, or a Ray cluster."),
+    typer.Option(
+        help="What runs streams and slow metrics: processes of this machine, or a Ray cluster."
+    ),
 ]
 Address: TypeAlias = Annotated[
     str | None,
@@ -516,6 +519,18 @@ def make_engine(engine: str, address: str | None, threads: int) -> Any:
     if address is not None:
         raise typer.BadParameter("it goes with --engine ray", param_hint="--address")
     return get_engine("local", processes=threads)
+
+
+@contextmanager
+def slow_work(engine: str, address: str | None) -> Iterator[None]:
+    """Have the engine that options name do the slow work of metrics inside the block."""
+    if engine == "local" and address is None:
+        yield
+        return
+    from cidery.engines import use_engine
+
+    with use_engine(make_engine(engine, address, 0)):
+        yield
 
 
 By: TypeAlias = Annotated[

@@ -15,12 +15,14 @@ from cidery.rewards.advantages import (
     self_critical,
 )
 from cidery.rewards.credit import Credit, NgramCredit
+from cidery.rewards.pool import RewardPool
 from cidery.rewards.reward import Reward
 
 __all__ = [
     "Credit",
     "NgramCredit",
     "Reward",
+    "RewardPool",
     "group_normalise",
     "leave_one_out",
     "mix_losses",
