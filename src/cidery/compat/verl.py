@@ -35,7 +35,9 @@ def compute_score(
     compute_score("coco", "a dog runs", ["a dog is running"], frequencies="coco-train2014")
     ```
     """
-    return compute_scores([data_source], [solution_str], [ground_truth], [extra_info], **settings)[0]
+    return compute_scores([data_source], [solution_str], [ground_truth], [extra_info], **settings)[
+        0
+    ]
 
 
 def compute_scores(
