@@ -53,7 +53,7 @@ def count_frequencies(folder: str) -> str:
     return path
 
 
-def run_trl(folder: str, steps: int = 30, rate: float = 0.01, seed: int = 0) -> dict[str, Any]:
+def run_trl(folder: str, steps: int = 40, rate: float = 0.01, seed: int = 0) -> dict[str, Any]:
     """Train a model of random weights by GRPOTrainer; its rewards, step by step."""
     import trl
     from datasets import Dataset

@@ -49,7 +49,7 @@ def score(metric: Any, **settings: Any) -> list[Any]:
 def test_a_model_learns_in_grpo_trainer(found: dict[str, Any]) -> None:
     rewards = found["trl"]["rewards"]
     assert found["trl"]["by name"] == rewards
-    assert np.mean(rewards[-5:]) > 1.5 * np.mean(rewards[:5]) > 0
+    assert np.mean(rewards[-10:]) > 1.3 * np.mean(rewards[:10]) > 0
 
 
 @pytest.mark.stack

@@ -1,0 +1,1 @@
+"""The lab: experiments on rewards and captioners."""
