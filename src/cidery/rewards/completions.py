@@ -203,14 +203,14 @@ def read_group(group: Any, row: int, column: str) -> tuple[str, ...] | None:
         return None
     listed = as_array(group).tolist() if is_array(group) else group
     texts = (listed,) if isinstance(listed, str) else listed
-    if isinstance(texts, Mapping) or not isinstance(texts, Collection) or not len(texts):
+    if not isinstance(texts, list | tuple) or not texts:
         raise InputError(
             f"completion {row} has no references: the column {column!r} holds {group!r}; give a "
             "text or a list of texts, or None for a completion that is not to be scored"
         )
-    odd = [text for text in texts if not isinstance(text, str)]
-    if odd:
-        raise InputError(f"completion {row} has a reference that is not text: {odd[0]!r}")
+    if not all(isinstance(text, str) for text in texts):
+        odd = next(text for text in texts if not isinstance(text, str))
+        raise InputError(f"completion {row} has a reference that is not text: {odd!r}")
     return tuple(texts)
 
 
@@ -224,6 +224,8 @@ def read_completion(completion: Any, row: int) -> str:
     ```
     """
     content = completion
+    if isinstance(content, str):
+        return content
     if isinstance(content, list | tuple) and content and _is_message(content[-1]):
         spoken = [message for message in content if message.get("role") != "tool"]
         content = (spoken or content)[-1]
