@@ -16,7 +16,7 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +27,16 @@ REFERENCES = {
     "boat": ["a boat on water", "the old boat"],
     "bus": ["a red bus", "the bus on a street"],
 }
+ALL_TEXTS = [text for group in REFERENCES.values() for text in group]
 SPECIAL = ["<pad>", "<eos>", "<unk>"]
 
 
-def make_tokenizer() -> Any:
+def make_tokenizer(texts: Collection[str] = ALL_TEXTS) -> Any:
     """Make a tokenizer of whole words."""
     from tokenizers import Tokenizer, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
-    words = {w for group in REFERENCES.values() for text in group for w in text.split()}
+    words = {word for text in texts for word in text.split()}
     vocabulary = {word: i for i, word in enumerate([*SPECIAL, *sorted(words)])}
     tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="<unk>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -53,19 +54,17 @@ def count_frequencies(folder: str) -> str:
     return path
 
 
-def run_trl(folder: str, steps: int = 40, rate: float = 0.01, seed: int = 0) -> dict[str, Any]:
-    """Train a model of random weights by GRPOTrainer; its rewards, step by step."""
+def train(folder: str, reward: Any, rows: list[dict[str, Any]], **settings: Any) -> Any:
+    """Train a tiny model of random weights by GRPOTrainer, and return the trainer."""
     import trl
     from datasets import Dataset
     from transformers import GPT2Config, GPT2LMHeadModel, set_seed
 
-    from cidery.rewards import CompletionReward
-
-    set_seed(seed)
-    tokenizer = make_tokenizer()
+    set_seed(settings.get("seed", 0))
+    tokenizer = make_tokenizer({text for row in rows for text in row["references"]})
     config = GPT2Config(
         vocab_size=len(tokenizer),
-        n_positions=16,
+        n_positions=32,
         n_embd=32,
         n_layer=1,
         n_head=2,
@@ -73,34 +72,47 @@ def run_trl(folder: str, steps: int = 40, rate: float = 0.01, seed: int = 0) -> 
         eos_token_id=1,
         pad_token_id=0,
     )
-    reward = CompletionReward(
-        "cider-d", frequencies=count_frequencies(folder), count_eos=True, eos=1, scale=0.1
-    )
-    rows = [{"prompt": name, "references": group} for name, group in REFERENCES.items()]
+    defaults = {
+        "per_device_train_batch_size": 32,
+        "num_generations": 8,
+        "max_completion_length": 6,
+        "max_steps": 40,
+        "learning_rate": 0.01,
+        "lr_scheduler_type": "constant",
+        "beta": 0.0,
+        "seed": 0,
+    }
     trainer = trl.GRPOTrainer(
         model=GPT2LMHeadModel(config),
         reward_funcs=[reward],
-        train_dataset=Dataset.from_list(rows * 8),
+        train_dataset=Dataset.from_list(rows),
         processing_class=tokenizer,
         args=trl.GRPOConfig(
             output_dir=folder,
-            per_device_train_batch_size=32,
-            num_generations=8,
-            max_completion_length=6,
-            max_steps=steps,
-            learning_rate=rate,
-            lr_scheduler_type="constant",
-            beta=0.0,
             logging_steps=1,
             report_to=[],
             save_strategy="no",
             disable_tqdm=True,
             use_cpu=True,
             bf16=False,
-            seed=seed,
+            **(defaults | settings),
         ),
     )
     trainer.train()
+    return trainer
+
+
+def run_trl(folder: str) -> dict[str, Any]:
+    """Train with CIDEr-D that counts ends; the rewards, step by step."""
+    import trl
+
+    from cidery.rewards import CompletionReward
+
+    reward = CompletionReward(
+        "cider-d", frequencies=count_frequencies(folder), count_eos=True, eos=1, scale=0.1
+    )
+    rows = [{"prompt": name, "references": group} for name, group in REFERENCES.items()]
+    trainer = train(folder, reward, rows * 8)
     log = [entry for entry in trainer.state.log_history if "reward" in entry]
     return {
         "version": trl.__version__,

@@ -28,7 +28,11 @@ def found(example: Example) -> RedTeam:
 
 @pytest.fixture(scope="module")
 def nonsense() -> Nonsense:
-    groups = [["a man walks a dog", "a man with a dog"], ["the cat sleeps", "a cat on a bed bed"]]
+    groups = [
+        ["a man walks a dog", "a man with a dog"],
+        ["the cat sleeps", "a cat on a bed bed"],
+        ["people looking on"],
+    ]
     return Nonsense([[text.split() for text in group] for group in groups])
 
 
@@ -37,6 +41,7 @@ def nonsense() -> Nonsense:
     [
         ("broken", 0, "a man walks a dog in front of a", True),
         ("broken", 0, "a man walks a dog", False),
+        ("broken", 0, "two men with people looking on", False),  # as somebody wrote
         ("repeated", 0, "a man man walks walks", True),
         ("repeated", 0, "a man walks a dog", False),
         ("repeated", 1, "a cat on a bed bed", False),  # people said that
@@ -99,7 +104,7 @@ def test_changes_use_the_pieces_only() -> None:
     rng = Random(0)
     pieces = list_pieces([("a", "b"), ("b", "c")])
     assert pieces == [("a",), ("b",), ("a", "b"), ("c",), ("b", "c")]
-    words = ("a", "b", "c")
+    words: tuple[str, ...] = ("a", "b", "c")
     for _ in range(500):
         words = change(words, rng.choice(pieces), rng)[:8]
         assert set(words) <= {"a", "b", "c"}

@@ -21,7 +21,7 @@ from cidery.frequencies import DocumentFrequencies
 from cidery.lab.redteam_nonsense import KINDS, Kind, Nonsense
 from cidery.lab.redteam_search import BlindPolicy, Climb, Words, list_common
 from cidery.markup import escape, html_page, html_table
-from cidery.metrics.base import find_frequencies
+from cidery.metrics.base import Metric, find_frequencies
 from cidery.rewards import Reward
 from cidery.rewards.reward import RewardMetric
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
@@ -269,7 +269,7 @@ def red_team(
     references: References,
     rewards: RewardMetric | Mapping[str, RewardMetric] | Sequence[RewardMetric] = "cider-d",
     *,
-    attacks: Sequence[AttackName] = ATTACKS,
+    attacks: Sequence[str] = ATTACKS,
     images: int = 50,
     rounds: int = 100,
     tries: int = 16,
@@ -296,7 +296,7 @@ def red_team(
     Ctrl-C ends the search; what was found until then is returned, with `stopped` set.
 
     ```py
-    print(cidery.lab.red_team(references, ["cider-d", {"cider-d": 1.0, "bleu-4": 0.5}]))
+    print(red_team(references, ["cider-d", {"cider-d": 1.0, "bleu-4": 0.5}]))
     ```
 
     Args:
@@ -530,14 +530,12 @@ def _choose_target(
 
 def _name_rewards(rewards: Any) -> dict[str, RewardMetric]:
     """Return rewards by the names that the table shows."""
+    listed: list[Any] = [rewards]
     if isinstance(rewards, Mapping):
-        is_mix = all(isinstance(weight, int | float | np.floating) for weight in rewards.values())
-        listed = [rewards] if is_mix else None
-        if listed is None:
+        if not all(isinstance(weight, int | float | np.floating) for weight in rewards.values()):
             return dict(rewards)
-    else:
-        is_one = isinstance(rewards, str) or not isinstance(rewards, Sequence)
-        listed = [rewards] if is_one else list(rewards)
+    elif isinstance(rewards, list | tuple):
+        listed = list(rewards)
     if not listed:
         raise SettingError("name at least one reward")
     named = {_name(metric): metric for metric in listed}
@@ -555,7 +553,9 @@ def _name(metric: RewardMetric) -> str:
         return " + ".join(terms)
     if isinstance(metric, str):
         return metric
-    name: str = getattr(metric, "name", None) or getattr(metric, "__name__", type(metric).__name__)
+    if isinstance(metric, Metric):
+        return metric.name
+    name: str = getattr(metric, "__name__", type(metric).__name__)
     return name
 
 

@@ -28,7 +28,8 @@ NEVER = 1.0
 class Nonsense:
     """The rules, for one collection of references.
 
-    - *broken*: the last word is one after which an English caption has to go on: "in front of a".
+    - *broken*: the last word is one after which an English caption has to go on, as in "in front of
+      a", and no reference of any image ends in the same two words.
     - *repeated*: at least a third of its words of content were said before in it, and more than in
       any reference of the image.
     - *scrambled*: at least half of its pairs of neighbouring words stand side by side in no
@@ -40,6 +41,7 @@ class Nonsense:
     frequencies: DocumentFrequencies | None = None
     """More captions that say which pairs people write."""
     _pairs: frozenset[tuple[str, str]] = field(init=False)
+    _ends: frozenset[tuple[str, ...]] = field(init=False)
     _forgiven: Sequence[float] = field(init=False)
     _known: dict[tuple[str, str], bool] = field(init=False, default_factory=dict)
 
@@ -48,6 +50,7 @@ class Nonsense:
         pairs = frozenset(pair for text in texts for pair in pairwise(text))
         forgiven = [max(map(share_repeated, group), default=0.0) for group in self.references]
         object.__setattr__(self, "_pairs", pairs)
+        object.__setattr__(self, "_ends", frozenset(tuple(text[-2:]) for text in texts))
         object.__setattr__(self, "_forgiven", forgiven)
 
     @property
@@ -55,6 +58,10 @@ class Nonsense:
         """The kinds that these references can have: broken ends are known of English only."""
         words = {word for group in self.references for text in group for word in text}
         return KINDS if words & OPENING_WORDS else KINDS[1:]
+
+    def is_broken(self, words: Sequence[str]) -> bool:
+        """Tell whether a caption ends where it has to go on; "people looking on" need not."""
+        return is_broken(words) and tuple(words[-2:]) not in self._ends
 
     def share_unseen(self, words: Sequence[str]) -> float:
         """Return the share of pairs of neighbouring words that nobody ever wrote."""
@@ -73,7 +80,7 @@ class Nonsense:
         if kind is None:
             return 0.0
         if kind == "broken":
-            return 0.0 if is_broken(words) else NEVER
+            return 0.0 if self.is_broken(words) else NEVER
         if kind == "repeated":
             share = share_repeated(words)
             allowed = self._forgiven[image]
@@ -89,7 +96,7 @@ class Nonsense:
     ) -> Mapping[str, Floats]:
         """Return each caption's faults, by name: three rules, and whether it is nonsense at all."""
         faults = {
-            "broken": [float(is_broken(words)) for words in captions],
+            "broken": [float(self.is_broken(words)) for words in captions],
             "repeated": [share_repeated(words) for words in captions],
             "unseen": [self.share_unseen(words) for words in captions],
             "nonsense": [
