@@ -3,8 +3,8 @@
     make stacks
     python benchmarks/completions.py
 
-A step scores 64 completions of 8 prompts, 5 references each, from the bundled example. Also: what
-four worker processes that map one file of frequencies add to memory.
+A step scores 64 completions of 8 prompts, 5 references each, from the bundled example. Also
+shown: four worker processes map one file of frequencies.
 """
 
 from __future__ import annotations
@@ -26,22 +26,15 @@ ROOT = Path(__file__).parents[1]
 PROMPTS, SAMPLES, WORKERS = 8, 8, 4
 
 
-def read_private(process: str = "self") -> dict[str, int]:
-    """Return the kilobytes of all mappings of .df files, as they are shared or private."""
-    found = {"Shared_Clean": 0, "Private_Clean": 0, "Private_Dirty": 0, "Rss": 0}
-    inside = False
-    for line in Path(f"/proc/{process}/smaps").read_text().splitlines():
-        first = line.split()[0]
-        if not first.endswith(":"):
-            inside = line.endswith(".df")
-        elif inside and first[:-1] in found:
-            found[first[:-1]] += int(line.split()[1])
-    return found
+def find_mapped(process: str = "self") -> list[str]:
+    """Return the mappings of .df files: `r--p … train.df`, whose pages the kernel shares."""
+    lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+    return [line for line in lines if line.endswith(".df")]
 
 
 def work(reward: CompletionReward, ready: Any, done: Any) -> None:
     reward(["a dog runs"], references=["a dog is running on the grass"])
-    ready.put(read_private())
+    ready.put(find_mapped())
     done.wait()
 
 
@@ -57,11 +50,10 @@ def measure_sharing() -> None:
         workers = [context.Process(target=work, args=(reward, ready, done)) for _ in range(WORKERS)]
         for worker in workers:
             worker.start()
-        for _ in workers:
-            ready.get()
-        print(f"\n{file.stat().st_size / 1e6:.1f} MB of frequencies in {WORKERS} processes, kB:")
-        for worker in workers:
-            print("  ", read_private(str(worker.pid)))
+        mapped = [ready.get() for _ in workers]
+        print(f"{file.stat().st_size / 1e6:.1f} MB of frequencies, mapped by {WORKERS} processes:")
+        for lines in mapped:
+            print("  ", *lines)
         done.set()
         for worker in workers:
             worker.join()
