@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cidery.frequencies import DocumentFrequencies as DocumentFrequencies
     from cidery.metrics.base import Metric as Metric
     from cidery.metrics.builtin import *  # noqa: F403
+    from cidery.metrics.contextual.features import ImageFeatures as ImageFeatures
     from cidery.metrics.explanations import Explanation as Explanation
     from cidery.metrics.explanations import Span as Span
     from cidery.reports import write_report as write_report
@@ -67,6 +68,7 @@ _MODULES = {
     "DocumentFrequencies": "frequencies",
     "Explanation": "metrics.explanations",
     "Explanations": "scoring.explaining",
+    "ImageFeatures": "metrics.contextual.features",
     "Ledger": "scoring.ledger",
     "Metric": "metrics.base",
     "Reward": "rewards",

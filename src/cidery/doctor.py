@@ -323,12 +323,17 @@ def _check_claims(metric: Any) -> str:
     return f"{_check_spice(metric)}; {_check_contextual(metric)}"
 
 
+def _check_clip(metric: Any) -> str:
+    return f"with {metric.lacks}; nothing else is needed for features"
+
+
 EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
     {
         "meteor": _check_meteor,
         "spice": _check_spice,
         "contextual": _check_contextual,
         "claims": _check_claims,
+        "clip": _check_clip,
     }
 )
 """What a metric of each extra needs beside its packages; a test compares it with the metrics."""

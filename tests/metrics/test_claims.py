@@ -114,13 +114,26 @@ def test_numerals_and_digits_state_the_same() -> None:
     [
         ("a man and a man and a dog", (3, 4, 5, 6)),
         ("a dog dog runs", (2,)),
-        ("the end of the road and the end of the day", (6, 7, 8, 9)),
+        ("the end of the road and the end of the day", ()),
+        ("a red dog runs home and a blue dog runs off", (6, 7, 8, 9)),
         ("a dog on the grass near the house", ()),
         ("", ()),
     ],
 )
 def test_repetition(text: str, places: tuple[int, ...]) -> None:
-    assert find_repeated(text.split()) == places
+    assert find_repeated([tuple(text.split())]) == places
+
+
+def test_repetition_in_later_sentences() -> None:
+    def find(*texts: str) -> tuple[int, ...]:
+        return find_repeated([tuple(text.split()) for text in texts])
+
+    first = "two men ride on red horses"
+    assert find(first, first) == tuple(range(6, 12))
+    assert find(first, "five men ride on blue horses") == tuple(range(6, 12))
+    assert find(first, "two men do not ride on red horses") == ()
+    assert find(first, "two men not ride on red horses") == (6, 7, 9, 10, 11, 12)
+    assert find("a dog on top of a car", "a cat on top of a tree") == ()
 
 
 def test_faults_cost_fluency() -> None:

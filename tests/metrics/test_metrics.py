@@ -18,6 +18,7 @@ import cidery
 from cidery.errors import SettingError
 from cidery.metrics import FAMILIES, METRICS, builtin, get_metrics
 from support import oracle
+from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -312,3 +313,14 @@ def test_every_metric_has_a_page() -> None:
         in_range = name in ("bleu-2", "bleu-3")  # bleu-1 … bleu-4
         assert in_range or f"`{name}`" in index, name
         assert re.search(rf"\b{name}\b", pages), name
+
+
+def test_vocabulary_is_the_number_of_different_words(example: Example) -> None:
+    candidates, references = example.many(30)
+    table = cidery.score(candidates, references, "vocab")
+    words = {word for words in cidery.tokenize(list(candidates.values())) for word in words}
+    assert table.corpus["vocab"] == len(words)
+    assert table.each["vocab"].sum() == pytest.approx(len(words))
+    few = cidery.score(["a dog", "a a cat", ""], [["x"], ["x"], ["x"]], "vocab")
+    assert few.corpus["vocab"] == 3
+    assert few.each["vocab"].tolist() == [1.5, 1.5, 0.0]

@@ -15,12 +15,13 @@ import pytest
 import yaml
 
 import cidery
+from cidery.captions.image_files import match_files
 from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
 from cidery.reports import citing, writing
 from cidery.reports.colours import colour
 from cidery.reports.page import escape_json
-from cidery.reports.thumbnails import find_thumbnails, match_files
+from cidery.reports.thumbnails import find_thumbnails
 from cidery.reports.words import contrast_words, gather_references
 from support.example import BUNDLED, ROOT, Example
 from support.reading_reports import ReportReader, read_report

@@ -20,8 +20,7 @@ SECONDS = {
     "sanitized_core thread": 20,
     "test_unmodified_scripts_find_the_same_numbers[evaluate_files.py]": 25,
     "test_two_processes_find_what_one_finds": 25,
-    "test_examples[command-line.md]": 19,
-    "test_examples[spice.md]": 18,
+    "pages with models": 45,
     "test_live_on_val2014": 18,
     "test_examples[studies.md]": 17,
     "test_live_on_many_segments": 12,
@@ -76,6 +75,8 @@ def name_group(item: pytest.Item) -> str:
         return f"{GROUPS[fixture]} {kind}" if kind else GROUPS[fixture]
     if "spice" in extras_of(item):
         return GROUPS["parser"]
+    if item.path.name == "test_docs.py" and item.get_closest_marker("model"):
+        return "pages with models"
     known = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
     is_shared = any(definitions[-1].scope == "module" for definitions in known.values())
     return item.path.stem if is_shared else ""

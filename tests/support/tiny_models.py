@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 SIZES = {
@@ -108,3 +111,68 @@ def list_pieces() -> list[tuple[str, float]]:
     single = [(text, -9.0 - place / 50) for place, text in enumerate(["▁", *letters])]
     first = [(text, 0.0) for text in ("<s>", "<pad>", "</s>", "<unk>")]
     return [*first, *single, *pieces, ("<mask>", 0.0)]
+
+
+@dataclass(frozen=True)
+class Clip:
+    """A small random CLIP as transformers has it."""
+
+    model: Any
+    tokenizer: Any
+    processor: Any
+
+
+def make_clip(folder: Path) -> Clip:
+    """Write a random CLIP model with both layouts of its tokenizer."""
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    pytest.importorskip("PIL", reason="Pillow is not installed")
+    from tokenizers import pre_tokenizers
+
+    folder.mkdir(parents=True)
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    merges = [("d", "o"), ("do", "g</w>"), ("c", "a"), ("ca", "t"), ("o", "f")]
+    merged = [one + other for one, other in merges]
+    pieces = [*letters, *(f"{letter}</w>" for letter in letters), *merged]
+    pieces += ["<|startoftext|>", "<|endoftext|>"]
+    known = {text: place for place, text in enumerate(dict.fromkeys(pieces))}
+    (folder / "vocab.json").write_text(json.dumps(known))
+    lines = ["#version: 0.2", *(f"{one} {other}" for one, other in merges)]
+    (folder / "merges.txt").write_text("\n".join(lines) + "\n")
+    tokenizer = transformers.CLIPTokenizerFast(
+        vocab_file=str(folder / "vocab.json"), merges_file=str(folder / "merges.txt")
+    )
+    tokenizer.save_pretrained(folder)
+    sizes = {
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "projection_dim": 16,
+    }
+    ends = {"bos_token_id": known["<|startoftext|>"], "eos_token_id": known["<|endoftext|>"]}
+    config = transformers.CLIPConfig(
+        text_config=sizes | ends | {"vocab_size": len(known), "max_position_embeddings": 77},
+        vision_config=sizes | {"image_size": 32, "patch_size": 8},
+        projection_dim=16,
+        initializer_factor=4.0,  # so that layers do something
+    )
+    torch.manual_seed(0)
+    model = transformers.CLIPModel(config).eval()
+    model.save_pretrained(folder)
+    processor = transformers.CLIPImageProcessor(
+        size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}
+    )
+    processor.save_pretrained(folder)
+    return Clip(model, tokenizer, processor)
+
+
+def make_pictures(folder: Path, sizes: Mapping[str, tuple[int, int]]) -> None:
+    """Write images of noise, of that many pixels."""
+    from PIL import Image
+
+    folder.mkdir(parents=True)
+    rng = np.random.default_rng(0)
+    for name, (width, height) in sizes.items():
+        pixels = rng.integers(0, 256, (height, width, 3), dtype=np.uint8)
+        Image.fromarray(pixels).save(folder / name, quality=95)

@@ -41,6 +41,7 @@ COMMANDS = (
     "ledger",
     "objects",
     "dense-video",
+    "lab",
     "serve",
     "study",
     "challenge",

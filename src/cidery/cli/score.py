@@ -244,6 +244,7 @@ class _Shown:
         else:
             left = (0, 1) if sliced else (0,)
             show_table(rows.header(intervals), rows.lines(intervals=intervals), left=left)
-            if table.slices is not None:
-                show_notes(table.slices.note)
+            notes = [*table.notes, *([] if table.slices is None else [table.slices.note])]
+            if notes:
+                show_notes(*notes)
             show_signatures(table.signatures.values())

@@ -1,4 +1,4 @@
-"""cidery where people live: Hugging Face `evaluate`, torchmetrics, data frames, harnesses, trainers.
+"""cidery where people live: Hugging Face `evaluate`, torchmetrics, data frames, harnesses, RL.
 
 Each adapter is one file, imported by its own name, so that nothing unused is loaded:
 

@@ -81,7 +81,9 @@ def score_references(
         signatures={label: signatures[label] for label in chosen},
         resampling={
             label: Resampling(
-                sum_images(rows[label], owners, len(sets.images)), partial(pool_counted, metric)
+                sum_images(rows[label], owners, len(sets.images)),
+                partial(pool_counted, metric),
+                lower_is_better=metric.lower_is_better,
             )
             for label, metric in chosen.items()
         },

@@ -277,6 +277,10 @@ def score_stream(
 
 def _check_metrics(metrics: Mapping[str, Metric]) -> None:
     for label, metric in metrics.items():
+        if metric.describes_corpus:
+            raise SettingError(
+                f"{label} is of all captions together, of which a stream sees parts; leave it out"
+            )
         if metric.needs_all_references:
             raise SettingError(
                 f"{label} weighs words by all references together, of which a stream sees parts; "
@@ -409,7 +413,11 @@ def _pool(
             label: str(sign(metric, references, looked.sizes)) for label, metric in metrics.items()
         },
         resampling={
-            label: Resampling(drawn[sources[label]], partial(pool_counted, metric))
+            label: Resampling(
+                drawn[sources[label]],
+                partial(pool_counted, metric),
+                lower_is_better=metric.lower_is_better,
+            )
             for label, metric in metrics.items()
         },
     )

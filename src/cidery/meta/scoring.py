@@ -137,7 +137,7 @@ class CaptionScorer:
         count = judged.fewest_references
         offsets = judged.documents * count
         singles = [[text] for group in judged.references for text in group[:count]]
-        corpus = Corpus.from_references(singles)
+        corpus = replace(Corpus.from_references(singles), images=_name_images(judged, count))
         frequencies = self.fix_frequencies(judged, metric).frequencies
         references = tokenize_references(corpus, self.tokenizer, frequencies, self.threads)
         captions = references.tokenizer(list(judged.captions), self.threads)
@@ -173,13 +173,21 @@ class CaptionScorer:
         )
 
     def _build(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> Scorer:
+        corpus = Corpus.from_references([list(group) for group in judged.references])
         return Scorer.build(
-            Corpus.from_references([list(group) for group in judged.references]),
+            replace(corpus, images=_name_images(judged)),
             metrics,
             tokenizer=self.tokenizer,
             frequencies=self.frequencies,
             threads=self.threads,
         )
+
+
+def _name_images(judged: JudgedCaptions, times: int = 1) -> tuple[str, ...]:
+    """Return the name of each document's image, that many times; nothing where they have none."""
+    if not judged.names:
+        return ()
+    return tuple(name for i in judged.images.tolist() for name in [judged.names[i]] * times)
 
 
 def _orient(each: Mapping[str, Floats], metrics: Mapping[str, Metric]) -> dict[str, Floats]:

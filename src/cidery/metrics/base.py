@@ -224,6 +224,11 @@ class Metric(ABC):
         return False
 
     @property
+    def lacks(self) -> str | None:
+        """What a user has to set before it can score, such as features of images; None: nothing."""
+        return None
+
+    @property
     def uses_frequencies(self) -> bool:
         """Whether scores depend on document frequencies."""
         return False
@@ -233,6 +238,14 @@ class Metric(ABC):
         """Whether scores depend on other images' references beyond document frequencies.
 
         Such a metric cannot score a part of the images by itself, as streams do.
+        """
+        return False
+
+    @property
+    def describes_corpus(self) -> bool:
+        """Whether it describes all candidates together; a caption's score depends on the others.
+
+        Such a metric judges no caption, and it cannot score a part of them by itself.
         """
         return False
 

@@ -20,10 +20,13 @@ from cidery.metrics.contextual.bertscore import BertScore as BertScore
 from cidery.metrics.contextual.irv import Irv as Irv
 from cidery.metrics.contextual.consensus import Consensus as Consensus
 from cidery.metrics.contextual.fense import Fense as Fense
+from cidery.metrics.contextual.clip import ClipScore as ClipScore
+from cidery.metrics.contextual.clip import PacScore as PacScore
 from cidery.metrics.spice.metric import Spice as Spice
 from cidery.metrics.spice.metric import Spider as Spider
 from cidery.metrics.spice.fluent import SpiderFl as SpiderFl
 from cidery.metrics.claims.metric import Claims as Claims
+from cidery.metrics.vocabulary import Vocabulary as Vocabulary
 from cidery.metrics.chair.metric import Chair as Chair
 from cidery.metrics.chair.open import OpenChair as OpenChair
 # isort: on

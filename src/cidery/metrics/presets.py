@@ -40,8 +40,8 @@ PRESETS = _list(
     ),
     Preset(
         "dcase",
-        ("meteor", "cider-d", "spice", "spider", "spider-fl", "fense"),
-        "captions of sounds, DCASE; its vocabulary is what `cidery stats` prints of the captions",
+        ("meteor", "cider-d", "spice", "spider", "spider-fl", "fense", "vocab"),
+        "captions of sounds, DCASE",
     ),
     Preset(
         "dense-video",

@@ -14,14 +14,13 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from cidery.captions.ids import ImageId
+from cidery.captions.image_files import list_images, match_files
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.store import current_report
 
-SUFFIXES = frozenset({".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 WIDTH = 200
 """Pixels of the longer side of a picture inside the page."""
 _PLACE = re.compile(r"\{image(?::0?(\d{1,2})d?)?\}")
-_DIGITS = re.compile(r"(\d+)$")
 
 
 def is_template(images: str) -> bool:
@@ -65,7 +64,7 @@ def find_thumbnails(
     text = os.fspath(images)
     if is_template(text):
         return {"template": text}
-    found = match_files(_list_files(Path(text)), ids)
+    found = match_files(list_images(Path(text)), ids)
     missing = sum(file is None for file in found)
     if missing == len(ids):
         raise InputError(
@@ -79,46 +78,6 @@ def find_thumbnails(
             stacklevel=3,
         )
     return {"files": list(_embed(found)) if embed else [_link(file, page) for file in found]}
-
-
-def match_files(files: Sequence[Path], ids: Sequence[ImageId]) -> list[Path | None]:
-    """Find the file of each image, by its name or by the number at the end of its name.
-
-    ```python
-    match_files([Path("COCO_val2014_000000000042.jpg")], [42])
-    ```
-    """
-    by_name: dict[str, Path] = {}
-    by_number: dict[int, Path] = {}
-    for file in files:
-        for name in (file.name, file.stem):
-            by_name.setdefault(name, file)
-        if match := _DIGITS.search(file.stem):
-            by_number.setdefault(int(match[1]), file)
-    return [_find(image, by_name, by_number) for image in ids]
-
-
-def _find(
-    image: ImageId, by_name: Mapping[str, Path], by_number: Mapping[int, Path]
-) -> Path | None:
-    text = str(image)
-    for name in (text, text.rpartition("/")[2]):
-        if name in by_name:
-            return by_name[name]
-    number = text.lstrip("0") or "0"
-    if number.isascii() and number.isdigit() and len(number) < 20:
-        return by_number.get(int(number))
-    return None
-
-
-def _list_files(folder: Path) -> list[Path]:
-    """Return the pictures of a folder and the folders in it, in the order of their names."""
-    return sorted(
-        Path(root, name)
-        for root, _, names in os.walk(folder)
-        for name in names
-        if Path(name).suffix.lower() in SUFFIXES
-    )
 
 
 def _link(file: Path | None, page: Path) -> str | None:

@@ -75,7 +75,8 @@ class Comparison:
             )
         if self.flips is not None:
             holm_note += f". {self._describe_flips()}"
-        return (
+        marks = "".join(f"{note}. " for note in next(iter(self.tables.values())).notes)
+        return marks + (
             f"paired permutation test and paired bootstrap, {self.resamples} samples, seed "
             f"{self.seed}; {holm_note}. A large p means that no difference was found, not that "
             "there is none."
@@ -167,7 +168,8 @@ class Comparison:
             for name, (tables, tests) in self._parts().items():
                 scores = [f"{table.corpus[metric]:.{digits}f}" for table in tables.values()]
                 slice_cells = [name, str(_count(tables))] if self.slices is not None else []
-                head = [metric if name == ALL else "", *slice_cells, *scores]
+                marked = next(iter(tables.values())).mark(metric)
+                head = [marked if name == ALL else "", *slice_cells, *scores]
                 for number, ((one, other), test) in enumerate(tests[metric].items()):
                     verdict = f"{test.difference:+.{digits}f}"
                     interval = f"[{test.low:+.{digits}f}, {test.high:+.{digits}f}]"
@@ -402,6 +404,8 @@ def compare_rows(
         seed=seed,
         sums=drawn,
     )
+    if first.lower_is_better:
+        test = replace(test, wins=1 - test.wins)
     return replace(test, low=np.nan, high=np.nan, p_bootstrap=1.0) if first.is_alone else test
 
 

@@ -119,7 +119,11 @@ class Scorer:
         shared = {id(measured): measured for measured in rows.values()}
         summed = {key: sum_images(measured, images, count) for key, measured in shared.items()}
         resampling = {
-            label: Resampling(summed[id(rows[label])], partial(pool_counted, metric))
+            label: Resampling(
+                summed[id(rows[label])],
+                partial(pool_counted, metric),
+                lower_is_better=metric.lower_is_better,
+            )
             for label, metric in self.metrics.items()
         }
         return ScoreTable(

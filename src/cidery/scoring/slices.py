@@ -123,7 +123,7 @@ class SliceTables(Mapping[str, ScoreTable]):
         }
         return [
             [
-                label if name == ALL else "",
+                self.whole.mark(label) if name == ALL else "",
                 name,
                 str(table.image_count),
                 *cells[name][number][1:],
@@ -277,7 +277,7 @@ def slice_resampling(
     """Return what the scores of some images are pooled from; metrics that share rows still do."""
     shared = {id(source.rows): source.rows[places] for source in resampling.values()}
     return {
-        label: Resampling(shared[id(source.rows)], source.pool, places, len(source.rows))
+        label: replace(source, rows=shared[id(source.rows)], places=places, height=len(source.rows))
         for label, source in resampling.items()
     }
 

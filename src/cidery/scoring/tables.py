@@ -57,6 +57,7 @@ class Resampling:
     """Of a slice: where its images stand among all."""
     height: int = 0
     """Of a slice: how many images there are in all."""
+    lower_is_better: bool = False
 
     @property
     def is_alone(self) -> bool:
@@ -213,17 +214,29 @@ class ScoreTable:
         self, digits: int = 4, intervals: Mapping[str, Interval] | None = None
     ) -> list[list[str]]:
         """Return the corpus scores as text cells, a row per metric."""
-        lines = [[name, f"{value:.{digits}f}"] for name, value in self.corpus.items()]
-        if intervals:
-            for line in lines:
-                found = intervals.get(line[0])  # a vocabulary's size has none
+        lines = []
+        for name, value in self.corpus.items():
+            line = [self.mark(name), f"{value:.{digits}f}"]
+            if intervals:
+                found = intervals.get(name)  # a vocabulary's size has none
                 cell = f"[{found.low:.{digits}f}, {found.high:.{digits}f}]" if found else ""
                 line.append(cell)
-        if self.by_segmenter is not None:
-            for line in lines:
-                low, high = self.find_spread(line[0])
+            if self.by_segmenter is not None:
+                low, high = self.find_spread(name)
                 line.append(f"[{low:.{digits}f}, {high:.{digits}f}]")
+            lines.append(line)
         return lines
+
+    def mark(self, metric: str) -> str:
+        """Return a metric's label, with an arrow where a lower score is better."""
+        source = self.resampling.get(metric)
+        return f"{metric} ↓" if source is not None and source.lower_is_better else metric
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What marks in the table mean."""
+        marked = any(source.lower_is_better for source in self.resampling.values())
+        return ("↓ lower is better",) if marked else ()
 
     def to_columns(self) -> dict[str, Sequence[Any]]:
         """Return one column of ids and one per metric, a row per caption."""
@@ -256,13 +269,14 @@ class ScoreTable:
         return html_table(
             self.header(intervals),
             self.lines(intervals=intervals),
-            notes=[f"{self.image_count} images"],
+            notes=[f"{self.image_count} images", *self.notes],
             details=[*self.signatures.values()],
         )
 
     def __str__(self) -> str:
-        width = max(map(len, self.corpus), default=0)
-        return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in self.corpus.items())
+        marked = {self.mark(name): value for name, value in self.corpus.items()}
+        width = max(map(len, marked), default=0)
+        return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in marked.items())
 
 
 def without_nan(content: Any) -> Any:

@@ -114,10 +114,11 @@ def _group(captions: dict[tuple[str, str], str]) -> dict[str, list[str]]:
 def _judge(
     rows: list[_Row], captions: dict[tuple[str, str], str], references: list[list[str]]
 ) -> JudgedCaptions:
-    images = np.unique([row.image for row in rows], return_inverse=True)[1]
+    names, images = np.unique([row.image for row in rows], return_inverse=True)
     return JudgedCaptions(
         [captions[row.caption_image, row.caption_number] for row in rows],
         np.arange(len(rows)),
         references,
         images.astype(np.int64),
+        names.tolist(),
     )

@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
+from cidery.captions.tokenizers import STOP_WORDS
 from cidery.frequencies import load_shipped
-from cidery.metrics.claims.reading import Sentence
+from cidery.metrics.claims.reading import PLAIN_COLOURS, Sentence
+from cidery.metrics.claims.words import NUMERALS
 from cidery.metrics.contextual.wording import COUNTED_ON, EXPECTED, Wording
 
-AGAIN = 4
-"""So many words in a row that were said before are a repetition."""
+AGAIN, AGAIN_LATER = 4, 6
+"""So many words in a row are said again: those of the same sentence, those of an earlier one."""
+TELLING = 2
+"""So many of them must say something: `on top of a` may be said twice."""
 RARELY = 0.05
 """Three words are odd that occur in less than this share of the images that chance puts them in."""
 DANGLING, ODDITY = 0.2, 0.5
@@ -27,7 +31,7 @@ class Faults:
     repeated: tuple[int, ...]
     """Those said before, in the same order, or twice in a row."""
     dangling: int | None
-    """The last word, where a caption cannot end on it."""
+    """The last word of a sentence, where none can end on it."""
     odd: tuple[int, ...]
     """The first of two neighbours that hardly ever stand side by side."""
     length: int
@@ -53,15 +57,17 @@ def find_faults(sentences: Sequence[Sentence], wording: Wording) -> Faults:
     """Return the faults of a caption."""
     words = [word for sentence in sentences for word in sentence]
     odd: list[int] = []
-    first = 0
+    first, dangling = 0, None
     for sentence in sentences:
-        pairs = set(wording.find_faults(sentence).odd)
+        found = wording.find_faults(sentence)
+        pairs = set(found.odd)
         for place, pair in enumerate(pairwise(sentence)):
             if pair in pairs or is_odd_triple(*pair, *sentence[place + 2 : place + 3]):
                 odd.append(first + place)
         first += len(sentence)
-    ends = bool(sentences) and wording.find_faults(sentences[-1]).dangling is not None
-    return Faults(find_repeated(words), len(words) - 1 if ends else None, tuple(odd), len(words))
+        if found.dangling is not None:
+            dangling = first - 1
+    return Faults(find_repeated(sentences), dangling, tuple(odd), len(words))
 
 
 # It depends on the words and on shipped frequencies, which are part of the package.
@@ -80,22 +86,41 @@ def is_odd_triple(word: str, middle: str, last: str = "") -> bool:
     return expected >= EXPECTED and count([word, middle, last]) < RARELY * expected
 
 
-def find_repeated(words: Sequence[str]) -> tuple[int, ...]:
+def find_repeated(sentences: Sequence[Sentence]) -> tuple[int, ...]:
     """Return the words that are said again.
 
     ```python
-    find_repeated("a man and a man and a dog".split())   # (3, 4, 5, 6)
+    find_repeated(["a man and a man and a dog".split()])   # (3, 4, 5, 6)
     ```
     """
     again: set[int] = set()
-    seen: set[tuple[str, ...]] = set()
-    for place in range(len(words)):
-        for size in (1, 2, 3):  # `a man a man`
-            before = words[max(0, place - size + 1) : place + 1]
-            if len(before) == size and list(words[place + 1 : place + 1 + size]) == list(before):
-                again.update(range(place + 1, place + 1 + size))
-        gram = tuple(words[place : place + AGAIN])
-        if len(gram) == AGAIN and gram in seen:
-            again.update(range(place, place + AGAIN))
-        seen.add(gram)
+    earlier: set[tuple[str, ...]] = set()
+    first = 0
+    for words in sentences:
+        for place in range(len(words)):
+            for size in (1, 2, 3):  # `a man a man`
+                before = words[max(0, place - size + 1) : place + 1]
+                if len(before) == size and words[place + 1 : place + 1 + size] == before:
+                    again.update(range(first + place + 1, first + place + 1 + size))
+        # What is said again with another number, another colour or a denial is said again.
+        kept = [place for place, word in enumerate(words) if word not in ("not", "never")]
+        shapes = [_find_shape(words[place]) for place in kept]
+        own = set()
+        for size, seen in ((AGAIN, set()), (AGAIN_LATER, earlier)):
+            for start in range(len(kept) - size + 1):
+                gram = tuple(shapes[start : start + size])
+                telling = sum(word not in STOP_WORDS["english"] for word in gram)
+                if gram in seen and telling >= TELLING:
+                    again.update(first + place for place in kept[start : start + size])
+                (seen if size == AGAIN else own).add(gram)
+        earlier |= own
+        first += len(words)
     return tuple(sorted(again))
+
+
+def _find_shape(word: str) -> str:
+    if word in NUMERALS or word.isdecimal():
+        return "#"
+    if word in PLAIN_COLOURS:
+        return "@"
+    return "a" if word in ("no", "an", "the") else word

@@ -14,7 +14,7 @@ from cidery.captions.tokenizers import STOP_WORDS
 from cidery.metrics.claims.claim import Claim
 from cidery.metrics.claims.faults import Faults, find_faults, read_wording
 from cidery.metrics.claims.reading import Description, Statement
-from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states
+from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states, to_number
 from cidery.statistics import Floats
 
 Usual: TypeAlias = Callable[[str, str], float]
@@ -29,6 +29,10 @@ UNTOLD, USUAL = 0.6, 0.02
 COCO's captions that must have it for that; rarer ones earn less."""
 SUPPORTED = 0.5
 """The least support of a claim that is called supported."""
+EXCUSED = 0.2
+"""What a wrong number earns at most, the nearer it is, and a wrong colour, the more usual it is."""
+DOUBT = 0.5
+"""What is left of the support of a relation that is told in words that hardly go together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,12 +212,12 @@ class Witnesses:
         """Compare a caption's claims with those of the references."""
         cosines = caption.directions("all") @ self.vectors.T
         backed = self._find_backed(caption)
+        faults = find_faults(caption.description.sentences, self.wording)
         findings = [
-            self._find(statement, row, caption, backed)
+            _doubt(self._find(statement, row, caption, backed), faults)
             for statement, row in zip(caption.statements, cosines, strict=True)
         ]
         omissions = self._find_omissions(caption, findings)
-        faults = find_faults(caption.description.sentences, self.wording)
         return Judgment(findings, omissions, self._recall(omissions), faults)
 
     def _find_backed(self, caption: ReadCaption) -> set[int]:
@@ -231,6 +235,8 @@ class Witnesses:
         claim = statement.claim
         if statement.repeated:
             return Finding(claim, "repeated", 0.0, "said before")
+        if statement.varied:
+            return Finding(claim, "contradicted", 0.0, "said otherwise before")
         if claim.kind == "nothing" or not len(cosines):
             silent = "states nothing" if claim.kind == "nothing" else "references state nothing"
             return Finding(claim, "unsupported", 0.0, silent)
@@ -240,7 +246,8 @@ class Witnesses:
         for reason, rule in RULES.items():
             against = rule(claim, self.stated, self.same)
             if against is not None:
-                return _decide(claim, "contradicted", 0.0, reason, against)
+                left = self._excuse(claim, caption, against)
+                return _decide(claim, "contradicted", left, reason, against)
         if is_exact(claim) and not claim.negated:
             return Finding(claim, "unsupported", self._guess(claim, caption), "not told")
         nearest = int(cosines.argmax())
@@ -255,27 +262,41 @@ class Witnesses:
         verdict = "supported" if holds else "unsupported"
         return Finding(claim, verdict, support, text, number, (word,))
 
+    def _excuse(self, claim: Claim, caption: ReadCaption, against: Stated) -> float:
+        """Return what a wrong number earns that is near the right one, or a usual wrong colour."""
+        if not is_exact(claim) or claim.negated:
+            return 0.0
+        said, told = to_number(claim.parts[1]), against.claim.number
+        if claim.kind == "count":
+            return EXCUSED * min(said, told) / max(said, told) if said > 0 and told > 0 else 0.0
+        return EXCUSED * self._guess(claim, caption)
+
     def _guess(self, claim: Claim, caption: ReadCaption) -> float:
         noun, said = (caption.words[claim.words[part][-1]] for part in (0, 1))
         return UNTOLD * rate(self.usual(said, noun), USUAL)
 
     def _find_omissions(self, caption: ReadCaption, findings: Sequence[Finding]) -> list[Omission]:
-        """Return what references state; words that are contradicted or denied cover nothing."""
+        """Return what references state; words that are contradicted or denied cover nothing.
+
+        Nor do the words of sentences that state nothing.
+        """
         void = {
             word
             for found in findings
-            if found.verdict == "contradicted" or found.claim.negated
+            if found.verdict == "contradicted"
+            or found.claim.negated
+            or found.claim.kind == "nothing"
             for word in caption.own_words(found.claim)
         }
         kept = [word for word in caption.telling_words if word not in void]
-        said = {caption.words[word] for word in kept}
+        said = _ExactWords([found.claim for found in findings if found.support], self.same)
         omissions = []
         for number, (reference, own) in enumerate(zip(self.captions, self._own, strict=True)):
             cosines = own @ caption.vectors[kept].T
             covered = calibrate(cosines.max(axis=1)) if kept else np.zeros(len(own))
             for place, statement in enumerate(reference.statements):
                 if is_exact(statement.claim):
-                    covered[place] = float(statement.claim.parts[1] in said)
+                    covered[place] = float(said.cover(statement.claim))
             omissions += [
                 Omission(s.claim, number, share, weight)
                 for s, share, weight in zip(
@@ -296,6 +317,41 @@ class Witnesses:
             told[omission.reference] += omission.weight
         shares = [s / t for s, t in zip(said, told, strict=True) if t]
         return math.fsum(shares) / max(1, len(shares))  # in any order of references
+
+
+class _ExactWords:
+    """The colours and numbers that a caption tells, and of what."""
+
+    def __init__(self, claims: Sequence[Claim], same: Same) -> None:
+        self._same = same
+        self._told = [claim for claim in claims if is_exact(claim) and not claim.negated]
+        self._things = {claim.parts[0] for claim in claims}
+
+    def cover(self, claim: Claim) -> bool:
+        """Tell whether a colour or number of a reference is told, of that thing if it is named."""
+        named = any(self._same(claim.parts[0], thing) for thing in self._things)
+        return any(
+            _is_equal(told, claim) and (not named or self._same(told.parts[0], claim.parts[0]))
+            for told in self._told
+        )
+
+
+def _is_equal(one: Claim, other: Claim) -> bool:
+    if one.kind != other.kind:
+        return False
+    if one.kind == "count":
+        return to_number(one.parts[1]) == to_number(other.parts[1])
+    return one.parts[1] == other.parts[1]
+
+
+def _doubt(found: Finding, faults: Faults) -> Finding:
+    """Halve the support of a relation whose words hardly ever stand together, unless stated."""
+    if len(found.claim.parts) != 3 or found.reason == "stated":
+        return found
+    words = {word for part in found.claim.words for word in part}
+    if any(len(words.intersection((p, p + 1, p + 2))) > 1 for p in faults.odd):
+        return replace(found, support=DOUBT * found.support)
+    return found
 
 
 def _decide(claim: Claim, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:

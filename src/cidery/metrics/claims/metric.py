@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
 from cidery.captions.workspace import Workspace
 from cidery.frequencies import load_shipped
 from cidery.metrics.base import (
@@ -23,6 +24,7 @@ from cidery.metrics.base import (
 from cidery.metrics.claims.explaining import share_judgment
 from cidery.metrics.claims.judging import COLUMNS, JudgedCaption, ReadCaption, Witnesses, normalise
 from cidery.metrics.claims.reading import (
+    PLAIN_COLOURS,
     Description,
     Known,
     Sentence,
@@ -31,6 +33,7 @@ from cidery.metrics.claims.reading import (
     parse_sentences,
 )
 from cidery.metrics.claims.rules import Same
+from cidery.metrics.claims.words import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.contextual.encoders import Encoder
 from cidery.metrics.explanations import Shares
@@ -40,10 +43,16 @@ from cidery.store import current_report
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser
 
+T = TypeVar("T")
+R = TypeVar("R")
 Measure: TypeAlias = Literal["f", "precision", "recall"]
 MEASURES: tuple[Measure, ...] = ("f", "precision", "recall")
 COUNTED_ON = "coco-train2014"
 """The shipped document frequencies that tell how much a word says."""
+Batch: TypeAlias = list[tuple[int, list[int]]]
+"""Images, each with the numbers of its captions."""
+MENTIONS = 20
+"""So many mentions of a noun count as much as what is usual for all nouns."""
 BATCH = 256
 """About how many captions are encoded at a time: vectors of all would fill the memory."""
 _STEP = "judging claims"
@@ -143,7 +152,7 @@ class Claims(Contextual):
         return [share_judgment(found, self.measure) for found in judged]
 
 
-RULES_VERSION = 1
+RULES_VERSION = 2
 """Of reading and judging. Raise it when a rule changes."""
 
 
@@ -193,15 +202,16 @@ class PreparedClaims(Prepared):
         read = work.once(_read, self.parser, candidates.captions)
         same = make_same()
         report, done = current_report(), 0
-        for batch in self._batch(candidates):
+
+        def encode(batch: Batch) -> tuple[Batch, list[int], list[int], dict[Sentence, Floats]]:
             numbers = [number for _, members in batch for number in members]
             images = [image for image, _ in batch]
             told = [n for i in images for n in range(self.offsets[i], self.offsets[i + 1])]
-            vectors = self._encode(
-                [read.descriptions[n] for n in numbers]
-                + [self.references.descriptions[n] for n in told],
-                work.threads,
-            )
+            described = [read.descriptions[n] for n in numbers]
+            described += [self.references.descriptions[n] for n in told]
+            return batch, numbers, told, self._encode(described, work.threads)
+
+        for batch, numbers, told, vectors in run_ahead(encode, self._batch(candidates)):
             said = _join(read, numbers, vectors)
             known = _join(self.references, told, vectors)
             for image, members in batch:
@@ -212,8 +222,8 @@ class PreparedClaims(Prepared):
             done += len(numbers)
             report(_STEP, done / max(1, len(candidates)))
 
-    def _batch(self, candidates: TokenizedCandidates) -> Iterator[list[tuple[int, list[int]]]]:
-        batch: list[tuple[int, list[int]]] = []
+    def _batch(self, candidates: TokenizedCandidates) -> Iterator[Batch]:
+        batch: Batch = []
         for image, members in rows_by_image(candidates.images):
             batch.append((image, members.tolist()))
             if sum(len(found) for _, found in batch) >= BATCH:
@@ -226,6 +236,17 @@ class PreparedClaims(Prepared):
         """Return the vectors of words; each sentence is encoded once."""
         sentences = dict.fromkeys(s for found in descriptions for s in found.sentences)
         return encode_sentences(self.encoder, list(sentences), threads)
+
+
+def run_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """Yield the function of each item; the next one is computed while the last one is used."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting: list[Future[R]] = []
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > 1:
+                yield waiting.pop(0).result()
+        yield from (one.result() for one in waiting)
 
 
 def _join(
@@ -254,19 +275,60 @@ def _join(
 def encode_sentences(
     encoder: Encoder, sentences: Sequence[Sentence], threads: int
 ) -> dict[Sentence, Floats]:
-    """Return float64[words, width] for each sentence: the means of words' tokens, of length 1."""
-    texts = [" ".join(sentence) for sentence in sentences]
+    """Return float64[words, width] for each sentence: the means of words' tokens, of length 1.
+
+    Colours, numbers and denials are compared as words. They are left out of what the encoder reads,
+    so that they do not change the vectors of the other words, and have fixed vectors of their own.
+    """
+    kept = {sentence: [p for p in range(len(sentence)) if not _is_exact(sentence, p)]
+            for sentence in sentences}  # fmt: skip
+    texts = [
+        " ".join("a" if sentence[p] == "no" else sentence[p] for p in kept[sentence])
+        for sentence in sentences
+    ]
     encoded = encoder.tokens(texts, None, threads)
+    width = encoded.states.shape[1]
     found: dict[Sentence, Floats] = {}
     for number, (sentence, text) in enumerate(zip(sentences, texts, strict=True)):
         states = encoded.states[encoded.rows(number)].astype(np.float64)
-        ends = np.cumsum([len(word) + 1 for word in sentence])
-        sums = np.zeros((len(sentence), states.shape[1]))
-        for token, state in zip(encoded.cut(text), states, strict=False):
-            if token.word is not None and token.end > token.start and len(sentence):
-                sums[min(int(np.searchsorted(ends, token.end)), len(sentence) - 1)] += state
+        sums = np.zeros((len(sentence), width))
+        places = kept[sentence]
+        if places:
+            ends = np.cumsum([len(word) + 1 for word in text.split(" ")])
+            tokens = encoded.cut(text)[: len(states)]
+            chosen = [n for n, t in enumerate(tokens) if t.word is not None and t.end > t.start]
+            owners = np.searchsorted(ends, [tokens[n].end for n in chosen])
+            words = np.asarray(places)[np.minimum(owners, len(places) - 1)]
+            np.add.at(sums, words, states[chosen])
+        for place, word in enumerate(sentence):
+            if place not in places and word in EXACT:
+                sums[place] = fix_vector(word, width)
         found[sentence] = normalise(sums)
     return found
+
+
+EXACT = PLAIN_COLOURS | NUMERALS
+_DENIALS = ("not", "never")
+_JOINING = STOP_WORDS["english"] | {","}
+
+
+def _is_exact(sentence: Sentence, place: int) -> bool:
+    """Tell whether a word is a denial, or a colour or number of what follows: `a red bus`."""
+    word, following = sentence[place], sentence[place + 1 : place + 2]
+    if word in _DENIALS or word.isdecimal():
+        return True
+    if word not in EXACT or not following:
+        return False
+    joined = following[0] == "and" and sentence[place + 2 : place + 3]
+    return bool(joined and joined[0] in EXACT) or following[0] not in _JOINING
+
+
+@lru_cache(maxsize=1 << 10)
+def fix_vector(word: str, width: int) -> Floats:
+    """Return a vector of a word that is like no other: the same for the same number or colour."""
+    key = str(NUMBERS[word]) if word in NUMBERS else word
+    vector: Floats = np.random.default_rng([*key.encode()]).standard_normal(width)
+    return vector
 
 
 # It depends on the word and on shipped frequencies, which are part of the package.
@@ -279,9 +341,14 @@ def weigh(word: str) -> float:
 
 @lru_cache(maxsize=1 << 16)
 def find_usual(word: str, noun: str) -> float:
-    """Return the share of a noun's mentions in COCO's captions that have a word right before it."""
-    count = load_shipped(COUNTED_ON, None).count
-    return min(1.0, count([word, noun]) / max(1.0, count([noun])))
+    """Return the share of a noun's mentions in COCO's captions that have a word right before it.
+
+    Of nouns that are rare it is more and more the word's own share of all captions.
+    """
+    frequencies = load_shipped(COUNTED_ON, None)
+    own = frequencies.count([word]) / frequencies.image_count
+    told = frequencies.count([word, noun]) + MENTIONS * own
+    return min(1.0, told / (frequencies.count([noun]) + MENTIONS))
 
 
 def make_same() -> Same:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
@@ -18,11 +18,12 @@ from cidery.metrics.claims.words import (
     HUBS,
     MANY_WORDS,
     NUMBERS,
+    PICTURES,
     PLACES,
 )
 from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
-from cidery.metrics.spice.words import GROUPS, PEOPLE
+from cidery.metrics.spice.words import COLOURS, GROUPS, PEOPLE
 from cidery.store import current_report
 from cidery.store.processes import share_work
 
@@ -33,6 +34,8 @@ LONGEST = 120
 """Longer sentences are cut into pieces of so many words."""
 BATCH = 256
 """Sentences that a process is given at a time."""
+REACH = 5
+"""So many words after a colour may stand what has it."""
 TOPICS = 32
 """So many of the latest things may be what a pronoun stands for."""
 _STEP = "reading claims"
@@ -44,6 +47,8 @@ _SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"
 _STEMS = {"ca": "can", "wo": "will"}
 _REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
 _DENYING = ("no", "not", "never", "neither", "nor")
+VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
+PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
 
 Sentence: TypeAlias = tuple[str, ...]
 Known: TypeAlias = Mapping[Sentence, tuple[Claim, ...]]
@@ -129,6 +134,9 @@ def read_claims(tree: Tree) -> tuple[Claim, ...]:
     for rule in RULES:
         for claim in rule(scene):
             first.setdefault((claim.parts, claim.negated), claim)
+    used = {place for claim in first.values() for part in claim.words for place in part}
+    for claim in attach_colours(scene, used):
+        first.setdefault((claim.parts, claim.negated), claim)
     return tuple(first.values())
 
 
@@ -220,6 +228,11 @@ def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
             kind: Kind = "count" if scene.name(modifier) in NUMBERS else "attribute"
             if scene.name(modifier) not in EMPTY_MODIFIERS:
                 yield scene.claim(kind, noun, modifier)
+    for noun in range(len(scene.tree)):
+        if noun not in scene.objects and scene.name(noun) in PICTURES:
+            for modifier in scene.modifiers(noun, "amod", "compound", "nmod"):
+                if scene.name(modifier) in PLAIN_COLOURS:
+                    yield scene.claim("attribute", noun, modifier)
     for verb in scene.verbs:
         subjects, denied = scene.subjects(verb), scene.is_denied(verb)
         for first in scene.tree.children(verb, "acomp", "attr", "oprd"):
@@ -279,32 +292,52 @@ def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) 
                 yield scene.claim(kind, subject, (*label, preposition, *inner), thing, denied=out)
 
 
+def attach_colours(scene: _OpenScene, used: Collection[int]) -> Iterator[Claim]:
+    """`an orange teddy bear`: colours that the parser takes for things are of what follows."""
+    for place, token in enumerate(scene.tree.tokens):
+        if token.word not in PLAIN_COLOURS or place in used:
+            continue
+        following = (noun for noun in scene.objects if 0 < noun - place <= REACH)
+        for noun in following:
+            yield scene.claim("attribute", noun, place)
+            break
+
+
 RULES = (name_objects, count_objects, describe_objects, tell_acts, relate_objects)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim of a description, and whether it was made before in it."""
+    """A claim of a description, and what was said before it in it."""
 
     claim: Claim
     repeated: bool = False
+    """Whether it was made before, in a sentence that adds nothing."""
+    varied: bool = False
+    """Whether such a sentence says otherwise: another number, another colour, or the contrary."""
 
 
 def join_sentences(description: Description, known: Known) -> tuple[Statement, ...]:
     """Return what a description states: pronouns mean earlier things, nothing is counted twice.
 
     A sentence that states nothing is a claim of the kind `nothing`. What was stated before is left
-    out where a sentence adds to it; a sentence that adds nothing is `repeated`.
+    out where a sentence adds to it; a sentence that adds nothing is `repeated`. One that adds
+    nothing but says otherwise, `Two dogs run. Five dogs run.`, does not become better by that.
     """
     statements: list[Statement] = []
     stated: dict[tuple[tuple[str, ...], bool], None] = {}
+    topical: set[tuple[str, ...]] = set()
     topics: list[tuple[str, int]] = []  # names of objects and their numbers, the latest first
     first = 0
     for sentence in description.sentences:
         own = [_resolve(_shift(claim, first), topics) for claim in known[sentence]]
         fresh = [claim for claim in own if (claim.parts, claim.negated) not in stated]
-        statements += [Statement(claim, not fresh) for claim in fresh or own]
+        if all(_find_topical(claim) in topical for claim in own):
+            statements += [Statement(c, c not in fresh, c in fresh) for c in own]
+        else:
+            statements += [Statement(claim) for claim in fresh]
         stated |= dict.fromkeys((claim.parts, claim.negated) for claim in fresh)
+        topical.update(map(_find_topical, own))
         if not own and sentence:
             words = tuple(range(first, first + len(sentence)))
             statements.append(Statement(Claim("nothing", ("",), (words,))))
@@ -314,6 +347,13 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
     for text, words in description.quotes:
         statements.append(Statement(Claim("text", (text,), (words,))))
     return tuple(statements)
+
+
+def _find_topical(claim: Claim) -> tuple[str, ...]:
+    """Return what a claim is about, whatever number, colour or denial it says of it."""
+    if claim.kind == "count" or claim.parts[-1] in PLAIN_COLOURS:
+        return claim.parts[0], claim.kind
+    return claim.parts
 
 
 def _shift(claim: Claim, first: int) -> Claim:

@@ -11,14 +11,19 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.words import ANIMALS, NUMBERS, OPPOSITES, POSTURES, SYMMETRIC
-from cidery.metrics.spice.words import COLOURS, PEOPLE
+from cidery.metrics.claims.reading import PLAIN_COLOURS
+from cidery.metrics.claims.words import (
+    ANIMALS,
+    NUMBERS,
+    OPPOSITES,
+    POSTURES,
+    RESTING,
+    SYMMETRIC,
+)
+from cidery.metrics.spice.words import PEOPLE
 
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two words mean the same thing."""
-
-VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
-PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,9 @@ def count_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> State
         for known in about
         if known.claim.number not in (number, MANY) or (known.claim.number == MANY and number == 1)
     ]
-    return against[0] if number and 2 * len(against) > len(about) else None
+    if not number or 2 * len(against) <= len(about):
+        return None
+    return min(against, key=lambda k: abs(k.claim.number - number) if k.claim.number > 0 else 99)
 
 
 def colour_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
@@ -112,10 +119,18 @@ def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | N
         return None
     subject, relation, thing = claim.parts
     related = [k for k in stated if len(k.claim.parts) == 3 and not k.claim.negated]
+
+    def plays(one: str, other: str) -> bool:  # `a man` and `people` play the same role
+        return same(one, other) or (one in PEOPLE and other in PEOPLE)
+
+    rests = relation.split()[-1] in RESTING and not (subject in PEOPLE and thing in PEOPLE)
     for known in related:
         one, told, other = known.claim.parts
         alike = relation.split()[0] == told.split()[0] and told not in SYMMETRIC
         if alike and same(subject, other) and same(thing, one):
+            return known
+        at = told == "ride" or told.split()[-1] in RESTING
+        if rests and at and plays(subject, other) and plays(thing, one):
             return known
     if claim.has_verb:
         acting = [k for k in related if k.claim.has_verb]

@@ -21,6 +21,9 @@ FRAMES = _words(
 )
 """Nouns that name nothing that could be in an image or not: `the image shows a scene`."""
 
+PICTURES = _words("image picture photo photograph photography shot")
+"""Frames that have colours of their own: `a black and white photo`."""
+
 HUBS = _words("front top middle side center centre corner edge end bottom left right rest back")
 """Nouns that make a preposition: `in front of`, `on the left side of`."""
 
@@ -42,6 +45,7 @@ _COUNTED = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
     sixteen seventeen eighteen nineteen twenty
 """
+NUMERALS = frozenset(_COUNTED.split())
 NUMBERS = {word: number for number, word in enumerate(_COUNTED.split())} | {
     "single": 1,
     "both": 2,
@@ -134,6 +138,9 @@ OPPOSITES = _read_opposites(_OPPOSITES)
 
 POSTURES = _read_opposites("sit | stand walk run jump lie\nstand | lie sleep\nwalk run | sleep lie")
 """The same of beings; what a thing does on a table is sit as well as stand."""
+
+RESTING = _words("on onto upon atop in inside into at under underneath beneath")
+"""Prepositions that put one thing at another, which is not at the first then."""
 
 ANIMALS = _words(
     "animal bear bird calf cat cow dog duck elephant giraffe goat horse kitten monkey pony puppy "

@@ -1,0 +1,282 @@
+"""CLIPScore (Hessel et al. 2021) and PAC-S (Sarto et al. 2023): captions compared with images."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from itertools import pairwise
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from cidery.captions.ids import ImageId
+from cidery.captions.image_files import list_images, match_files
+from cidery.captions.tokenizers import TokenizedCaptions
+from cidery.captions.workspace import Workspace
+from cidery.errors import DataError, SettingError
+from cidery.metrics.base import (
+    Metric,
+    Prepared,
+    TokenizedCandidates,
+    TokenizedReferences,
+    require,
+)
+from cidery.metrics.contextual.encoders.clip import ClipModel, open_clip
+from cidery.metrics.contextual.features import ImageFeatures
+from cidery.statistics import Floats
+
+PARTS = ("image", "reference")
+"""The columns of the rows after the score: the cosines with the image and the best reference."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where vectors of images and captions come from."""
+
+    features: str | ImageFeatures | None
+    model: str | None
+    images: str | None
+    prompt: str
+    device: str
+    keep: bool
+
+    def open_features(self) -> ImageFeatures | None:
+        """Return the user's features, None without any."""
+        if self.features is None or isinstance(self.features, ImageFeatures):
+            return self.features
+        return ImageFeatures.read(self.features)
+
+    def open_model(self) -> ClipModel | None:
+        """Return the user's model, None without one."""
+        return None if self.model is None else open_clip(self.model, self.device)
+
+    def see(self, ids: Sequence[ImageId]) -> Floats:
+        """Return float64[ids, width], of length 1."""
+        features = self.open_features()
+        if features is not None:
+            return features.find_images(ids)
+        model = self.open_model()
+        assert model is not None
+        assert self.images is not None
+        if not Path(self.images).is_dir():
+            raise SettingError(f"no folder of images {self.images!r}")
+        files = match_files(list_images(Path(self.images)), ids)
+        missing = [image for image, file in zip(ids, files, strict=True) if file is None]
+        if missing:
+            raise DataError(
+                f"{self.images} holds no file of {len(missing)} of {len(ids)} images, such as "
+                f"{missing[0]!r}; a file may be {missing[0]}.jpg"
+            )
+        return _scale(model.embed_images([file for file in files if file is not None], self.keep))
+
+    def read(self, texts: Sequence[str]) -> Floats:
+        """Return float64[texts, width], of length 1."""
+        model, features = self.open_model(), self.open_features()
+        if model is None:
+            assert features is not None
+            return features.find_captions(texts)
+        vectors = _scale(model.embed_captions([self.prompt + text for text in texts], self.keep))
+        if features is not None and vectors.shape[1] != features.width:
+            raise DataError(
+                f"{features.name} has {features.width} numbers for each image, the model in "
+                f"{self.model} gives {vectors.shape[1]}: they are not of the same model"
+            )
+        return vectors
+
+
+def _scale(vectors: np.ndarray) -> Floats:
+    wide = vectors.astype(np.float64)
+    lengths = np.sqrt(np.square(wide).sum(axis=1, keepdims=True))
+    scaled: Floats = wide / np.maximum(lengths, 1e-12)
+    return scaled
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClipScore(Metric):
+    """CLIPScore: how well a caption fits its image, by CLIP; in [0, 2.5], mostly below 1.
+
+    `clipscore` = w·max(cos(caption, image), 0), w = 2.5; `refclipscore` = the harmonic mean of it
+    and max(max_r cos(caption, r), 0): Hessel et al., EMNLP 2021, equations 1 and 2. Vectors are
+    yours: an array of features, or the folder of a CLIP model with a folder of images.
+
+    ```python
+    features = ImageFeatures.build(images, vectors, captions, caption_vectors)
+    cidery.score(candidates, references, metrics=[ClipScore(features=features)])
+    ```
+    """
+
+    features: str | ImageFeatures | None = None
+    """Vectors of the images, of captions too if there is no model: a file, a folder, or arrays."""
+    model: str | None = None
+    """The folder of a CLIP model, as Hugging Face lays it out."""
+    images: str | None = None
+    """The folder of the images, for the model; not needed where their features are given."""
+    prompt: str = "A photo depicts "
+    """What the model reads before each caption; the authors' own."""
+    weight: float = 2.5
+    """w, which stretches cosines to a wider range."""
+    references: bool = False
+    """Whether the best reference counts too: `refclipscore`."""
+    device: str = "cpu"
+    """`cpu`, `torch` (a graphics card if there is one), or a device that torch knows."""
+    keep: bool = False
+    """Whether to keep vectors in the user's cache directory for the next time."""
+
+    paper: ClassVar[str] = "Hessel et al. 2021"
+    extra: ClassVar[str | None] = "clip"
+    data_language: ClassVar[str | None] = None
+
+    @classmethod
+    def variants(cls) -> Sequence[Metric]:
+        """Return the one without references and the one with them."""
+        return cls(), cls(references=True)
+
+    def __post_init__(self) -> None:
+        for name in ("features", "model", "images"):
+            if isinstance(value := getattr(self, name), os.PathLike):
+                object.__setattr__(self, name, os.fspath(value))
+        require(
+            self.images is None or self.features is None,
+            "pass features= or images=, not both: both say what the images look like",
+        )
+        if self.prompt and not self.prompt.endswith(" "):
+            object.__setattr__(self, "prompt", f"{self.prompt} ")
+        require(0 < self.weight < float("inf"), f"weight must be above 0, not {self.weight}")
+
+    @property
+    def name(self) -> str:
+        """`clipscore` or `refclipscore`."""
+        return "refclipscore" if self.references else "clipscore"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """From 0 to what a cosine of 1 gives."""
+        return 0.0, 2 * self.weight / (self.weight + 1) if self.references else self.weight
+
+    @property
+    def lacks(self) -> str | None:
+        """Features or a model with images, which are the user's."""
+        if self.features is not None or (self.model is not None and self.images is not None):
+            return None
+        return "features= (a file of features), or model= and images= (two folders)"
+
+    @property
+    def source(self) -> Source:
+        """Where vectors come from."""
+        if self.lacks is not None:
+            raise SettingError(
+                f"{self.name} compares captions with images: it needs {self.lacks}, such as "
+                f"{self.name}:features=features.npz"
+            )
+        return Source(self.features, self.model, self.images, self.prompt, self.device, self.keep)
+
+    def settings(self) -> dict[str, str]:
+        """Return what the signature says; files and folders go by their names."""
+        settings = super().settings()
+        for name in ("keep", "device"):
+            settings.pop(name)
+        if isinstance(self.features, ImageFeatures):
+            settings["features"] = self.features.name
+        elif self.features is not None:
+            settings["features"] = Path(self.features).name
+        for name in ("model", "images"):
+            if (folder := getattr(self, name)) is not None:
+                settings[name] = Path(folder).resolve().name
+        settings["prompt"] = self.prompt.strip() if self.model is not None else "none"
+        return settings
+
+    def data_settings(self) -> dict[str, str]:
+        """Return digests of the features and of the model's weights, and what computes."""
+        source = self.source
+        found = {}
+        features, model = source.open_features(), source.open_model()
+        if features is not None:
+            found["vectors"] = features.fingerprint
+        else:
+            found["pictures"] = _hash_folder(list_images(Path(source.images or "")))
+        if model is not None:
+            found |= {"weights": model.fingerprint, "kernel": model.kernel}
+            found["long"] = f"cut-{model.window}"
+        return found
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
+        """Find the vectors of the images and, if they count, of the references."""
+        source = self.source
+        seen = work.once(_see, source, references)
+        known = None
+        if self.references:
+            vectors = work.once(_read, source, references.captions)
+            spans = pairwise(references.image_offsets.tolist())
+            known = [vectors[start:end] for start, end in spans]
+        return _PreparedClip(self, seen, known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PacScore(ClipScore):
+    """PAC-S: CLIPScore with w = 2, for a CLIP trained to tell right captions from wrong ones.
+
+    `pac-s` and `ref-pac-s`: Sarto et al., CVPR 2023, equations 5 and 6; in [0, 2].
+
+    ```python
+    cidery.score(candidates, references, metrics=[PacScore(model="pac-clip", images="photos")])
+    ```
+    """
+
+    weight: float = 2.0
+    """w, which stretches cosines to a wider range."""
+
+    paper: ClassVar[str] = "Sarto et al. 2023"
+
+    @property
+    def name(self) -> str:
+        """`pac-s` or `ref-pac-s`."""
+        return "ref-pac-s" if self.references else "pac-s"
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedClip(Prepared):
+    metric: ClipScore
+    images: Floats
+    """float64[images, width]"""
+    references: list[Floats] | None
+    """By image: float64[references, width]"""
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return the score and its parts: float64[captions, 3]."""
+        vectors = work.once(_read, self.metric.source, candidates.captions)
+        if vectors.shape[1] != self.images.shape[1]:
+            raise DataError("images and captions have vectors of different models")
+        rows = np.zeros((len(candidates), 1 + len(PARTS)))
+        rows[:, 1] = (vectors * self.images[candidates.images]).sum(axis=1)
+        # A cosine is at most 1; rounding may give a little more.
+        rows[:, 0] = self.metric.weight * np.clip(rows[:, 1], 0, 1)
+        if self.references is not None:
+            for row, image in enumerate(candidates.images.tolist()):
+                rows[row, 2] = (self.references[image] * vectors[row]).sum(axis=1).max()
+            best = np.clip(rows[:, 2], 0, 1)
+            sums = rows[:, 0] + best
+            # Where both are 0, so is their mean; the authors' code divides by 0 there.
+            rows[:, 0] = np.where(sums > 0, 2 * rows[:, 0] * best / np.where(sums > 0, sums, 1), 0)
+        return rows
+
+
+def _hash_folder(files: Sequence[Path]) -> str:
+    """Return a digest of the files' names and sizes; reading all of them would take too long."""
+    listed = "\n".join(f"{file.name} {file.stat().st_size}" for file in files)
+    return sha256(listed.encode(errors="surrogateescape")).hexdigest()[:12]
+
+
+def _see(work: Workspace, source: Source, references: TokenizedReferences) -> Floats:  # noqa: ARG001
+    if not references.images:
+        raise SettingError(
+            "images are found by id, and these captions have none: leave out metrics that compare "
+            "captions with images"
+        )
+    return source.see(references.images)
+
+
+def _read(work: Workspace, source: Source, captions: TokenizedCaptions) -> Floats:  # noqa: ARG001
+    return source.read(captions.texts)

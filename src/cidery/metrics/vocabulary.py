@@ -1,0 +1,69 @@
+"""The number of different words in all candidates, as the DCASE challenge reports it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from cidery.captions.workspace import Workspace
+from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.statistics import Floats
+
+
+@dataclass(frozen=True)
+class Vocabulary(Metric):
+    """The number of different words that the candidates use together; 0 and above.
+
+    |∪_c words(c)|, as the DCASE challenge and aac-metrics report it. A word that n captions have
+    counts 1/n for each of them, so that a caption's score is its share of the vocabulary, and the
+    shares of all captions sum to it. It judges no caption, and it grows with their number.
+
+    ```python
+    cidery.score(["a dog", "a cat"], [["dogs"], ["cats"]], metrics=["vocab"]).corpus   # 3.0
+    ```
+    """
+
+    paper: ClassVar[str] = "DCASE; Labbé et al. 2022"
+
+    @property
+    def name(self) -> str:
+        """`vocab`."""
+        return "vocab"
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Any number of words."""
+        return 0.0, math.inf
+
+    @property
+    def describes_corpus(self) -> bool:
+        """Yes: what one caption adds depends on all others."""
+        return True
+
+    def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
+        """Take nothing of the references: they are not looked at."""
+        return _PreparedVocabulary()
+
+    def pool(self, sums: Floats, count: Floats) -> Floats:
+        """Return the sums of shares, rid of what rounding has added to them."""
+        return np.where(count > 0, np.round(sums[..., 0], 6), np.nan)
+
+
+@dataclass(frozen=True)
+class _PreparedVocabulary(Prepared):
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
+        """Return each caption's share of the vocabulary: float64[captions, 1]."""
+        words = candidates.captions.captions
+        ends = words.offsets().astype(np.int64)
+        counts = ends[1:] - ends[:-1]
+        owners = np.repeat(np.arange(len(candidates)), counts)
+        pairs = np.unique(np.stack([owners, words.words().astype(np.int64)]), axis=1)
+        captions_with = np.bincount(pairs[1])
+        # The same sum in any order of words, so that the order of captions does not matter.
+        order = np.lexsort((captions_with[pairs[1]], pairs[0]))
+        owners, found = pairs[0][order], pairs[1][order]
+        shares = np.bincount(owners, 1 / captions_with[found], len(candidates))
+        return np.ascontiguousarray(shares[:, None])
