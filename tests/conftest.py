@@ -195,6 +195,15 @@ def harnesses() -> Path:
 
 
 @pytest.fixture(scope="session")
+def stacks() -> Path:
+    """The folder of RL trainers, which the normal path does not have."""
+    folder = Path(__file__).parents[1] / "build" / "stacks"
+    if not (folder / ".installed").exists():
+        pytest.skip("the RL trainers are not installed: make stacks")
+    return folder
+
+
+@pytest.fixture(scope="session")
 def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Django in this process, on an SQLite of its own: for what needs no server."""
     from cidery.app.web.environment import Environment, set_up

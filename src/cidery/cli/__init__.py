@@ -30,6 +30,7 @@ COMMANDS = (
     "report",
     "audit",
     "diversity",
+    "redteam",
     "meta",
     "stats",
     "rank",
