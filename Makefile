@@ -25,11 +25,11 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends
 
 # What `make check` leaves out: tests that need more than Python packages.
-NEEDS := app or browser or build or docs or harness or java or model or ray or sanitizer or service or shared
+NEEDS := app or browser or build or docs or harness or java or model or ray or sanitizer or service or shared or stack
 QUICK := --ignore=tests/app -m "not ($(NEEDS))"
 FORMATTED := src tests tools benchmarks examples
 
-.PHONY: demo check test docs harnesses axe wheels coverage clean lint types quick-tests check-types check-tests FORCE
+.PHONY: demo check test docs harnesses stacks axe wheels coverage clean lint types quick-tests check-types check-tests FORCE
 
 demo: $(VENV)/.demo
 	@$(BIN)/cidery demo
@@ -49,7 +49,7 @@ check-tests:
 	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q $(QUICK)
 
 # Everything, what fails fast first.
-test: $(VENV)/.test $(VENV)/.services harnesses axe
+test: $(VENV)/.test $(VENV)/.services harnesses stacks axe
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
 # Five processes on two cores: tests of the app also wait for servers and browsers.
@@ -151,6 +151,13 @@ build/harnesses/.installed: $(VENV)/.pip tools/harnesses.txt
 	@mkdir -p $(@D)/wordnet && cd $(@D)/wordnet && apt-get download -qq wordnet-base wordnet-sense-index 2>/dev/null && \
 	    for package in *.deb; do dpkg -x $$package .; done || \
 	    echo "WordNet 3.0 cannot be fetched: a test of CHAIR will be skipped"
+
+# RL trainers as PyPI has them, in the same way; tests and benchmarks let them call our rewards.
+stacks: build/stacks/.installed
+build/stacks/.installed: $(VENV)/.pip tools/stacks.txt
+	@rm -rf $(@D)
+	@$(BIN)/$(PIP) --no-deps --target $(@D) --requirement tools/stacks.txt && touch $@ || \
+	    echo "The RL trainers cannot be fetched: tests that need them will be skipped"
 
 # axe-core, with which tests look for pages that some people cannot use. Where npm is not, or cannot fetch it, those
 # tests are skipped and say so.

@@ -5,7 +5,9 @@
 For each encoder, without a lens: Pearson's r with people's totals, without and with human captions,
 with 95 % intervals by image, and the systems' means. Then, for captions of systems, what a
 least-squares mix of the parts reaches on the judgments that it was fitted to, which no other
-weights of a sum can surpass, and on images that it was not fitted to; last with all encoders.
+weights of a sum can surpass, and on images that it was not fitted to; last with all encoders, and
+with what claims (-m claims-f) and n-gram metrics tell besides. Last, r by number of references: 1,
+2, … drawn at random, all, and all with the human caption of the image, which is no candidate then.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from cidery import Consensus
 from cidery.captions.corpus import Corpus
 from cidery.meta import Ratings, read_dataset
+from cidery.metrics import METRICS, Metric
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import Floats
 
@@ -28,15 +31,59 @@ FOLDS = 10
 RIDGE = 1e-2
 """Only so that parts that do not vary do no harm."""
 RESAMPLES = 1000
+CLAIMS = 4
+"""The columns of claims that are taken: F, precision, recall, contradictions."""
 
 
-def measure(thumb: Ratings, encoder: str) -> Floats:
-    """Return the score and its parts of each caption."""
+OTHERS = ("claims-f", "cider-d", "meteor", "spice", "rouge-l")
+DRAWS = 3
+
+
+def measure(
+    thumb: Ratings, metric: Metric, references: Sequence[Sequence[str]] | None = None
+) -> Floats:
+    """Return the metric's rows, of consensus the score and its parts, of each caption."""
     judged = thumb.judged
-    corpus = Corpus.from_references([list(group) for group in judged.references])
-    metric = Consensus(encoder=encoder, lens=False, keep=True)
-    scorer = Scorer.build(corpus, {"consensus": metric}, threads=1)
-    return scorer.measure(list(judged.captions), judged.documents)["consensus"]
+    corpus = Corpus.from_references([list(group) for group in references or judged.references])
+    scorer = Scorer.build(corpus, {"metric": metric}, threads=1, frequencies="coco-train2014")
+    return scorer.measure(list(judged.captions), judged.documents)["metric"]
+
+
+def read(encoder: str) -> Consensus:
+    return Consensus(encoder=encoder, lens=False, keep=True)
+
+
+def measure_others(thumb: Ratings) -> list[Floats]:
+    """Return what each claim metric and each n-gram metric gives."""
+    found: list[Floats] = []
+    for name in OTHERS:
+        rows = measure(thumb, METRICS[name])
+        found += [*rows.T[:CLAIMS]] if name == "claims-f" else [METRICS[name].each(rows)]
+    return [np.nan_to_num(column) for column in found]
+
+
+def show_counts(thumb: Ratings, encoder: str, written: NDArray[np.bool_]) -> None:
+    """Print r by number of references."""
+    judged = thumb.judged
+    groups = [list(group) for group in judged.references]
+    people = {
+        int(document): caption
+        for caption, document, kept in zip(judged.captions, judged.documents, written, strict=True)
+        if not kept
+    }
+    fewest = min(map(len, groups))
+    for count in range(1, fewest):
+        found = []
+        for seed in range(DRAWS):
+            rng = np.random.default_rng(seed)
+            drawn = [[str(c) for c in rng.choice(group, count, replace=False)] for group in groups]
+            scores = measure(thumb, read(encoder), drawn)[written, 0]
+            found.append(pearson(scores, thumb.ratings[written]))
+        print(f"{encoder:8} {count} references, mean of {DRAWS} draws: r {np.mean(found):.3f}")
+    more = [[*group, people[place]] for place, group in enumerate(groups)]
+    for label, references in ((f"{fewest} references", groups), ("and the human caption", more)):
+        scores = measure(thumb, read(encoder), references)[written, 0]
+        print(f"{encoder:8} {label}: r {pearson(scores, thumb.ratings[written]):.3f}")
 
 
 def pearson(one: Floats, other: Floats) -> float:
@@ -91,7 +138,7 @@ def main() -> None:
     written = systems != HUMAN
     everything: list[Floats] = []
     for encoder in given.encoder or ["minilm"]:
-        rows = measure(thumb, encoder)
+        rows = measure(thumb, read(encoder))
         for label, some in (("without", written), ("with", np.ones(len(totals), np.bool_))):
             r = pearson(rows[some, 0], totals[some])
             low, high = draw(rows[some, 0], totals[some], images[some])
@@ -104,6 +151,10 @@ def main() -> None:
         everything += parts
     if len(given.encoder or ()) > 1:
         show_mix("together", everything, totals[written], images[written])
+    others = [column[written] for column in measure_others(thumb)]
+    show_mix("others", everything + others, totals[written], images[written])
+    for encoder in given.encoder or ["minilm"]:
+        show_counts(thumb, encoder, written)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import cidery
 from cidery.metrics.spice import repairs
 from cidery.metrics.spice.edits import Repair
 from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
-from cidery.metrics.spice.metric import _load_table, _read_synsets
+from cidery.metrics.spice.metric import _read_synsets, load_synonyms
 from cidery.metrics.spice.misreadings import MISREADINGS
 from cidery.metrics.spice.pipeline import load_parser, split_words
 from cidery.metrics.spice.rules import read_graph
@@ -52,7 +52,7 @@ class Systems:
         self.held_out = np.array([int(digest, 16) % 2 == 1 for digest in digests])
         loaded = load_parser(parser)
         self.lemmatize, correct = cache(loaded.lemmatizer.find), cache(loaded.lemmatizer.correct)
-        self.synsets = _read_synsets(_load_table())
+        self.synsets = _read_synsets(load_synonyms())
         texts = {text for rows in self.rows for row in rows for text in _texts(row)}
         ordered = sorted(texts)
         self.words = dict(zip(ordered, map(split_words, cidery.tokenize(ordered)), strict=True))

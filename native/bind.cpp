@@ -46,6 +46,20 @@ std::vector<std::string_view> string_views(nb::handle strings) {
   return views;
 }
 
+/// Whether all strings of a list are plain ASCII: their characters are as many as their bytes.
+bool are_ascii(nb::list strings) {
+  for (nb::handle item : strings) {
+    Py_ssize_t size = 0;
+    if (PyUnicode_AsUTF8AndSize(item.ptr(), &size) == nullptr) {
+      if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
+      PyErr_Clear();  // half of a surrogate pair
+      return false;
+    }
+    if (PyUnicode_GetLength(item.ptr()) != size) return false;
+  }
+  return true;
+}
+
 nb::str as_str(std::string_view text) {
   return nb::str(text.data(), text.size());
 }
@@ -187,6 +201,8 @@ void bind_text(nb::module_& m) {
       .def("__len__", &Captions::size)
       .def("vocabulary", [](const Captions& self) { return word_list(*self.vocabulary); })
       .def("tokens", &token_lists)
+      .def("has_blank_words",
+           [](const Captions& self) { return has_blank_words(*self.vocabulary); })
       .def("words", [](const Captions& self) { return give(std::vector(self.words)); })
       .def("offsets", [](const Captions& self) { return give(std::vector(self.offsets)); })
       .def(
@@ -195,6 +211,8 @@ void bind_text(nb::module_& m) {
             return std::make_shared<Captions>(expansion.apply(self));
           },
           "expansion"_a, Release());
+
+  m.def("are_ascii", &are_ascii, "texts"_a);
 
   m.def(
       "tokenize",

@@ -49,24 +49,93 @@ void Tally::assign(std::span<const std::uint32_t> keys) {
   hits_.assign(items_.size(), 0);
 }
 
-void RepeatCounter::start(std::size_t words) {
-  all_places(words, suspects_);
+void CaptionTrie::start(std::span<const std::uint32_t> words) {
+  text_ = words;
+  if (levels_.empty()) levels_.resize(1);
+  auto& items = levels_[0].items;
+  auto& item_at = levels_[0].item_at;
+  items.clear();
+  item_at.resize(words.size());
+  words_.reset(words.size());
+  for (std::size_t at = 0; at < words.size(); ++at) {
+    const auto [item, fresh] = words_.insert(words[at], static_cast<std::uint32_t>(items.size()));
+    if (fresh) {
+      items.push_back({words[at], 1, kNone, kNone, kNone});
+    } else {
+      ++items[item].count;
+    }
+    item_at[at] = item;
+  }
+  if (hits_.size() < words.size()) hits_.resize(words.size(), 0);
+}
+
+void CaptionTrie::lengthen(unsigned n) {
+  if (levels_.size() < n) levels_.resize(n);
+  Level& shorter = levels_[n - 2];
+  auto& [items, item_at, map] = levels_[n - 1];
+  items.clear();
+  item_at.resize(text_.size() < n ? 0 : text_.size() - n + 1);
+  const bool is_long = text_.size() > kShort;
+  if (is_long) map.reset(item_at.size());
+  for (std::size_t at = 0; at < item_at.size(); ++at) {
+    const std::uint32_t parent = shorter.item_at[at];
+    const std::uint32_t word = text_[at + n - 1];
+    std::uint32_t item = find(n, parent, word);
+    if (item == kNone) {
+      item = static_cast<std::uint32_t>(items.size());
+      items.push_back({word, 1, parent, kNone, shorter.items[parent].child});
+      shorter.items[parent].child = item;
+      if (is_long) map.insert(std::uint64_t{parent} << 32 | word, item);
+    } else {
+      ++items[item].count;
+    }
+    item_at[at] = item;
+  }
+}
+
+RepeatCounter::RepeatCounter(std::size_t vocabulary) : first_of_word_(vocabulary, 0) {}
+
+std::span<const std::uint32_t> RepeatCounter::start(std::span<const std::uint32_t> words) {
+  if (words.size() > kNone - begin_ - 1) {
+    std::fill(first_of_word_.begin(), first_of_word_.end(), 0u);
+    begin_ = 0;
+  }
+  suspects_.clear();
+  for (std::uint32_t at = 0; at < words.size(); ++at) {
+    std::uint32_t& first = first_of_word_[words[at]];
+    if (first > begin_) {
+      repeat(first - begin_ - 1, at, words.size(), suspects_);
+    } else {
+      first = begin_ + at + 1;
+    }
+  }
+  begin_ += static_cast<std::uint32_t>(words.size());
+  return finish();
 }
 
 std::span<const std::uint32_t> RepeatCounter::count(std::span<const std::uint32_t> ids) {
+  if (suspects_.empty()) return {};
   still_.clear();
   first_.reset(suspects_.size());
   for (const std::uint32_t at : suspects_) {
     if (at >= ids.size()) continue;
     const auto [first, fresh] = first_.insert(ids[at], at);
-    if (fresh) continue;
-    if (still_.empty()) counts_.assign(ids.size(), 1);
-    if (counts_[first] == 1) still_.push_back(first);
-    ++counts_[first];
-    counts_[at] = 0;
-    still_.push_back(at);
+    if (!fresh) repeat(first, at, ids.size(), still_);
   }
   suspects_.swap(still_);
+  return finish();
+}
+
+void RepeatCounter::repeat(std::uint32_t first, std::uint32_t again, std::size_t size,
+                           std::vector<std::uint32_t>& found) {
+  if (found.empty()) counts_.assign(size, 1);
+  if (counts_[first] == 1) found.push_back(first);
+  ++counts_[first];
+  counts_[again] = 0;
+  found.push_back(again);
+}
+
+std::span<const std::uint32_t> RepeatCounter::finish() {
   if (suspects_.empty()) return {};
   std::sort(suspects_.begin(), suspects_.end());  // first occurrences must be met first
   return counts_;
@@ -76,70 +145,84 @@ void CandidateNgrams::assign(const NgramIndex& index, std::span<const std::uint3
                              unsigned order, const Weights* weights,
                              std::span<const std::uint32_t> frequency_words) {
   if (order > index.order()) throw std::invalid_argument("the references hold too short n-grams");
-  const bool walk = weights != nullptr && weights->trie() != nullptr;
   if (levels_.size() < order) levels_.resize(order);
+  trie_.start(words);
   for (unsigned n = 1; n <= order; ++n) {
-    Level& level = levels_[n - 1];
-    level.ids.clear();
-    level.entries.clear();
+    if (n > 1) trie_.lengthen(n);
+    look_up(index, n);
+    if (weights == nullptr) continue;
+    if (weights->trie() != nullptr) enter(*weights, n, frequency_words);
+    weigh(n, *weights);
+  }
+}
+
+void CandidateNgrams::look_up(const NgramIndex& index, unsigned n) {
+  const auto items = trie_.items(n);
+  std::vector<std::uint32_t>& ids = levels_[n - 1].ids;
+  ids.resize(items.size());
+  if (n == 1) {
+    for (std::size_t i = 0; i < items.size(); ++i) ids[i] = items[i].word;
+    return;
+  }
+  const std::vector<std::uint32_t>& shorter = levels_[n - 2].ids;
+  const std::uint32_t shorter_bound = index.id_bound(n - 1);
+  const std::uint32_t word_bound = index.id_bound(1);
+  // The tables are larger than the cache: what is looked up is asked for all at once.
+  for (const auto& item : items) {
+    if (shorter[item.parent] < shorter_bound) index.prefetch(n, shorter[item.parent]);
+  }
+  for (const auto& item : items) {
+    if (shorter[item.parent] < shorter_bound) index.prefetch_children(n, shorter[item.parent]);
+  }
+  std::uint32_t unseen = index.id_bound(n);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::uint32_t parent = shorter[items[i].parent];
+    const bool known = parent < shorter_bound && items[i].word < word_bound;
+    const std::uint32_t id = known ? index.find(n, parent, items[i].word) : kNone;
+    ids[i] = id == kNone ? unseen++ : id;
+  }
+}
+
+/// Finds the n-grams in the frequency set.
+void CandidateNgrams::enter(const Weights& weights, unsigned n,
+                            std::span<const std::uint32_t> frequency_words) {
+  const auto items = trie_.items(n);
+  const auto item_at = trie_.item_at(n);
+  Level& level = levels_[n - 1];
+  const std::uint32_t bound = weights.index().id_bound(n);
+  level.entries.resize(items.size());
+  std::size_t next = 0;
+  for (std::size_t at = 0; next < items.size(); ++at) {
+    if (item_at[at] != next) continue;  // items are in order of first occurrence
+    const std::uint32_t word = frequency_words[at + n - 1];
+    std::uint32_t& entry = level.entries[next];
     if (n == 1) {
-      level.ids.assign(words.begin(), words.end());
-      if (walk) level.entries.assign(frequency_words.begin(), frequency_words.end());
-    } else if (words.size() >= n) {
-      const Level& shorter = levels_[n - 2];
-      const std::uint32_t bound = index.id_bound(n);
-      std::uint32_t unseen = bound;
-      unseen_.reset(words.size());
-      const auto is_known = [&](std::size_t at) {
-        return shorter.ids[at] < index.id_bound(n - 1) && words[at + n - 1] < index.id_bound(1);
-      };
-      // The tables are larger than the cache: what is looked up is asked for all at once.
-      for (std::size_t at = 0; at + n <= words.size(); ++at) {
-        if (is_known(at)) index.prefetch(n, shorter.ids[at], words[at + n - 1]);
-      }
-      for (std::size_t at = 0; at + n <= words.size(); ++at) {
-        const std::uint32_t parent = shorter.ids[at];
-        const std::uint32_t last = words[at + n - 1];
-        std::uint32_t id = is_known(at) ? index.find(n, parent, last) : kNone;
-        if (id == kNone) {
-          const auto [temporary, fresh] =
-              unseen_.insert(std::uint64_t{parent} << 32 | last, unseen);
-          id = temporary;
-          unseen += fresh;
-        }
-        level.ids.push_back(id);
-        if (!walk) continue;
-        const std::uint32_t entry = shorter.entries[at];
-        const std::uint32_t word = frequency_words[at + n - 1];
-        level.entries.push_back(id < bound ? weights->entry(n, id)
-                                           : (entry == kNone || word == kNone
-                                                  ? kNone
-                                                  : weights->trie()->child(n, entry, word)));
-      }
+      entry = word;
+    } else if (level.ids[next] < bound) {
+      entry = weights.entry(n, level.ids[next]);
+    } else {
+      const std::uint32_t parent = levels_[n - 2].entries[items[next].parent];
+      entry = parent == kNone || word == kNone ? kNone : weights.trie()->child(n, parent, word);
     }
-    level.tally.assign(level.ids);
-    if (weights != nullptr) weigh(n, *weights);
+    ++next;
   }
 }
 
 void CandidateNgrams::weigh(unsigned n, const Weights& weights) {
   Level& level = levels_[n - 1];
-  const auto items = level.tally.items();
   const std::uint32_t bound = weights.index().id_bound(n);
-  level.weights.assign(items.size(), weights.of_count(0));
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].key < bound) level.weights[i] = weights.of_id(n, items[i].key);
-  }
-  if (weights.trie() == nullptr) return;
-  // An n-gram outside the references may still be known to the frequency set.
-  std::size_t next = 0;
-  for (std::size_t at = 0; at < level.ids.size() && next < items.size(); ++at) {
-    if (level.ids[at] != items[next].key) continue;  // items are in order of first occurrence
-    const std::uint32_t entry = level.entries[at];
-    if (items[next].key >= bound && entry != kNone) {
-      level.weights[next] = weights.of_count(weights.trie()->count(n, entry));
+  const auto known = weights.of_order(n);
+  const double unknown = weights.of_count(0);
+  level.weights.resize(level.ids.size());
+  for (std::size_t i = 0; i < level.ids.size(); ++i) {
+    if (level.ids[i] < bound) {
+      level.weights[i] = known(level.ids[i]);
+    } else if (weights.trie() != nullptr && level.entries[i] != kNone) {
+      // An n-gram outside the references may still be known to the frequency set.
+      level.weights[i] = weights.of_count(weights.trie()->count(n, level.entries[i]));
+    } else {
+      level.weights[i] = unknown;
     }
-    ++next;
   }
 }
 

@@ -92,24 +92,6 @@ class Tally {
     for (const std::uint32_t key : other) meet(map_.find(key));
     visit_met(visit);
   }
-  /// The same for the n-grams of a caption, order after order: only those at `places` are looked
-  /// at, and only the places of those that are here are kept. A longer n-gram cannot be here where
-  /// its first words are not.
-  template <class Visit>
-  void match(std::span<const std::uint32_t> other, std::vector<std::uint32_t>& places,
-             const Visit& visit) {
-    met_.clear();
-    std::size_t kept = 0;
-    for (const std::uint32_t at : places) {
-      if (at >= other.size()) break;
-      const std::uint32_t item = map_.find(other[at]);
-      places[kept] = at;
-      kept += item != kNone;
-      meet(item);
-    }
-    places.resize(kept);
-    visit_met(visit);
-  }
 
  private:
   void meet(std::uint32_t item) {
@@ -128,26 +110,127 @@ class Tally {
   std::vector<std::uint32_t> hits_, met_;
 };
 
-/// Sets `places` to 0, 1, …, words - 1, where `Tally::match` begins.
-inline void all_places(std::size_t words, std::vector<std::uint32_t>& places) {
-  places.resize(words);
-  for (std::size_t i = 0; i < words; ++i) places[i] = static_cast<std::uint32_t>(i);
-}
+/// The n-grams of one caption as a trie, and how often they stand in others. One object serves a
+/// worker for all its captions.
+class CaptionTrie {
+ public:
+  /// An n-gram of the caption: its last word, and the one that lacks it.
+  struct Item {
+    std::uint32_t word;
+    std::uint32_t count;
+    std::uint32_t parent;   ///< among the items of the order before; kNone for single words
+    std::uint32_t child;    ///< the last one found of the n-grams that are a word longer, or kNone
+    std::uint32_t sibling;  ///< the one found before it with the same parent, or kNone
+  };
+  /// A place in another caption where an n-gram of this one begins.
+  struct Place {
+    std::uint32_t at, item;
+  };
+
+  /// Takes a caption and finds its words.
+  void start(std::span<const std::uint32_t> words);
+  /// Finds the n-grams of the next order: 2, 3, … in turn.
+  void lengthen(unsigned n);
+  /// The different n-grams of order n, in order of first occurrence.
+  std::span<const Item> items(unsigned n) const { return levels_[n - 1].items; }
+  /// Which of items(n) stands where, by position.
+  std::span<const std::uint32_t> item_at(unsigned n) const { return levels_[n - 1].item_at; }
+
+  /// The item of a word, or kNone.
+  std::uint32_t find(std::uint32_t word) const { return words_.find(word); }
+  /// The item of order n that is `parent`, of the order before, and a word; or kNone.
+  std::uint32_t find(unsigned n, std::uint32_t parent, std::uint32_t word) const {
+    const Level& level = levels_[n - 1];
+    if (text_.size() > kShort) return level.map.find(std::uint64_t{parent} << 32 | word);
+    std::uint32_t item = levels_[n - 2].items[parent].child;
+    while (item != kNone && level.items[item].word != word) item = level.items[item].sibling;
+    return item;
+  }
+
+  /// Visits the n-grams that `other` shares, visit(item, count there), in order of first meeting.
+  /// Places are those of the order before, and become those of this one: a longer n-gram cannot
+  /// stand where its first words do not.
+  template <class Visit>
+  void match(unsigned n, std::span<const std::uint32_t> other, std::vector<Place>& places,
+             const Visit& visit) {
+    met_.clear();
+    if (n == 1) {
+      places.clear();
+      for (std::uint32_t at = 0; at < other.size(); ++at) {
+        const std::uint32_t item = find(other[at]);
+        if (item == kNone) continue;
+        places.push_back({at, item});
+        meet(item);
+      }
+    } else {
+      std::size_t kept = 0;
+      for (const Place place : places) {
+        const std::size_t end = place.at + std::size_t{n} - 1;
+        if (end >= other.size()) break;
+        const std::uint32_t item = find(n, place.item, other[end]);
+        if (item == kNone) continue;
+        places[kept++] = {place.at, item};
+        meet(item);
+      }
+      places.resize(kept);
+    }
+    for (const std::uint32_t item : met_) {
+      visit(item, hits_[item]);
+      hits_[item] = 0;
+    }
+  }
+  /// The same for one order by itself.
+  template <class Visit>
+  void match(unsigned n, std::span<const std::uint32_t> other, const Visit& visit) {
+    for (unsigned shorter = 1; shorter < n; ++shorter)
+      match(shorter, other, own_places_, [](std::uint32_t, std::uint32_t) {});
+    match(n, other, own_places_, visit);
+  }
+
+ private:
+  /// In captions of so few words, going through all that follow an n-gram is quicker than a hash.
+  static constexpr std::size_t kShort = 64;
+
+  struct Level {
+    std::vector<Item> items;
+    std::vector<std::uint32_t> item_at;
+    ScratchMap map;  // of long captions: (parent, word) to the item
+  };
+  void meet(std::uint32_t item) {
+    if (hits_[item]++ == 0) met_.push_back(item);
+  }
+
+  std::span<const std::uint32_t> text_;
+  ScratchMap words_;  // to items of order 1
+  std::vector<Level> levels_;
+  std::vector<std::uint32_t> hits_, met_;
+  std::vector<Place> own_places_;
+};
 
 /// Counts of a caption's n-grams, order by order, without a hash of every one: an n-gram can only
 /// stand twice where its first n-1 words do, so from order to order fewer positions need a look.
 class RepeatCounter {
  public:
-  /// Begins a caption of so many words.
-  void start(std::size_t words);
+  explicit RepeatCounter(std::size_t vocabulary);
+  /// Begins a caption and counts its words, as `count` does.
+  std::span<const std::uint32_t> start(std::span<const std::uint32_t> words);
   /// Counts by position for the next order: how often the n-gram occurs where it stands first, 0
-  /// where it stands again; empty where every n-gram stands once. To be called for orders 1, 2, 3,
-  /// … in turn.
+  /// where it stands again; empty where every n-gram stands once. To be called for orders 2, 3, …
+  /// in turn.
   std::span<const std::uint32_t> count(std::span<const std::uint32_t> ids);
 
  private:
+  /// Notes that what stands at `first` stands `again`.
+  void repeat(std::uint32_t first, std::uint32_t again, std::size_t size,
+              std::vector<std::uint32_t>& found);
+  std::span<const std::uint32_t> finish();
+
   std::vector<std::uint32_t> counts_;
   std::vector<std::uint32_t> suspects_, still_;  // positions whose n-gram may stand elsewhere too
+  // By word, where it was first seen in its last caption, counted over all captions from 1 on: what
+  // is not above begin_ was seen in an earlier one.
+  std::vector<std::uint32_t> first_of_word_;
+  std::uint32_t begin_ = 0;
   ScratchMap first_;
 };
 
@@ -160,23 +243,26 @@ class CandidateNgrams {
               const Weights* weights = nullptr,
               std::span<const std::uint32_t> frequency_words = {});
 
-  Tally& tally(unsigned n) { return levels_[n - 1].tally; }
-  /// The n-grams' ids, by position.
+  CaptionTrie& trie() { return trie_; }
+  /// The different n-grams, in order of first occurrence.
+  std::span<const CaptionTrie::Item> items(unsigned n) const { return trie_.items(n); }
+  /// The id of each of items(n).
   std::span<const std::uint32_t> ids(unsigned n) const { return levels_[n - 1].ids; }
-  /// The weight of each of tally(n)'s items.
+  /// The weight of each of items(n).
   std::span<const double> weights(unsigned n) const { return levels_[n - 1].weights; }
 
  private:
   struct Level {
-    Tally tally;
-    std::vector<std::uint32_t> ids;      // by position
-    std::vector<std::uint32_t> entries;  // of the trie, by position
-    std::vector<double> weights;         // by tally item
+    std::vector<std::uint32_t> ids;
+    std::vector<std::uint32_t> entries;  // of the frequency set
+    std::vector<double> weights;
   };
+  void look_up(const NgramIndex& index, unsigned n);
+  void enter(const Weights& weights, unsigned n, std::span<const std::uint32_t> frequency_words);
   void weigh(unsigned n, const Weights& weights);
 
+  CaptionTrie trie_;
   std::vector<Level> levels_;
-  ScratchMap unseen_;
 };
 
 }  // namespace cidery

@@ -62,6 +62,17 @@ void tokenize_share(std::span<const std::string_view> texts, Tokenizer tokenizer
 
 }  // namespace
 
+bool has_blank_words(const Vocabulary& vocabulary) {
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string_view word = vocabulary[id];
+    if (word.empty()) return true;
+    for (std::size_t at = 0; at < word.size(); ++at) {
+      if (space_length(word, at) != 0) return true;
+    }
+  }
+  return false;
+}
+
 void split_whitespace(std::string_view text, std::vector<std::string_view>& pieces) {
   std::size_t start = 0;
   std::size_t at = 0;

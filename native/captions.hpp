@@ -32,6 +32,10 @@ enum class Tokenizer {
 /// threads.
 Captions tokenize(std::span<const std::string_view> texts, Tokenizer tokenizer, unsigned threads);
 
+/// Whether a word has white space in it or is empty, so that str.split() of all words, with blanks
+/// between them, would give others.
+bool has_blank_words(const Vocabulary& vocabulary);
+
 /// Appends the pieces between Unicode white space, as Python's str.split() does.
 void split_whitespace(std::string_view text, std::vector<std::string_view>& pieces);
 

@@ -10,9 +10,9 @@
 namespace cidery {
 namespace {
 
+/// `counts` are those of RepeatCounter.
 double norm(const Weights& weights, unsigned n, std::span<const std::uint32_t> ids,
-            RepeatCounter& repeats) {
-  const auto counts = repeats.count(ids);
+            std::span<const std::uint32_t> counts) {
   const auto weight = weights.of_order(n);
   double sum = 0;
   if (counts.empty()) {  // no n-gram stands twice
@@ -33,12 +33,12 @@ std::vector<double> reference_norms(const Weights& weights, unsigned order, unsi
   constexpr std::size_t kWorthAThread = 512;
   parallel_shares(captions, worker_count(threads, captions / kWorthAThread),
                   [&](std::size_t begin, std::size_t end, unsigned) {
-                    RepeatCounter repeats;
+                    RepeatCounter repeats(index.captions().vocabulary->size());
                     for (std::size_t caption = begin; caption < end; ++caption) {
-                      repeats.start(index.captions()[caption].size());
                       for (unsigned n = 1; n <= order; ++n) {
+                        const auto ids = index.ids(n, caption);
                         norms[caption * order + n - 1] =
-                            norm(weights, n, index.ids(n, caption), repeats);
+                            norm(weights, n, ids, n == 1 ? repeats.start(ids) : repeats.count(ids));
                       }
                     }
                   });
@@ -127,7 +127,7 @@ void Cider::assign(Worker& worker, std::span<const std::uint32_t> candidate,
   worker.ngrams.assign(index(), worker.words, order(), &base_->weights, worker.frequency_words);
   worker.norms.assign(order(), 0.0);
   for (unsigned n = 1; n <= order(); ++n) {
-    const auto items = worker.ngrams.tally(n).items();
+    const auto items = worker.ngrams.items(n);
     const auto weights = worker.ngrams.weights(n);
     for (std::size_t i = 0; i < items.size(); ++i) {
       const double weight = items[i].count * weights[i];
@@ -148,20 +148,19 @@ double Cider::similarity(Worker& worker, std::uint64_t reference) const {
   const NgramIndex& references = index();
   const double ratio = clip_ratio(worker.words.size(), references.captions()[reference].size());
   double similarity = 0;
-  all_places(references.captions()[reference].size(), worker.places);
-  for (unsigned n = 1; n <= order() && !worker.places.empty(); ++n) {
+  const auto words = references.captions()[reference];
+  for (unsigned n = 1; n <= order(); ++n) {
     const double product = worker.norms[n - 1] * base_->norms[reference * order() + n - 1];
-    if (product == 0) continue;
-    const auto items = worker.ngrams.tally(n).items();
+    const auto items = worker.ngrams.items(n);
     const auto weights = worker.ngrams.weights(n);
     double dot = 0;
-    worker.ngrams.tally(n).match(
-        references.ids(n, reference), worker.places, [&](std::uint32_t i, std::uint32_t count) {
-          const double here = items[i].count * weights[i];
-          const double there = count * weights[i];
-          dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
-        });
-    similarity += settings_.order_weights[n - 1] * (dot / product);
+    worker.ngrams.trie().match(n, words, worker.places, [&](std::uint32_t i, std::uint32_t count) {
+      const double here = items[i].count * weights[i];
+      const double there = count * weights[i];
+      dot += (settings_.clip ? std::min(here, there * ratio) : here) * there;
+    });
+    if (product != 0) similarity += settings_.order_weights[n - 1] * (dot / product);
+    if (worker.places.empty()) break;
   }
   return similarity;
 }

@@ -47,11 +47,11 @@ std::vector<NgramCredit> Cider::credit_one(Worker& worker, ReferenceRange refere
   std::vector<NgramCredit> credits;
   for (unsigned n = 1; n <= order(); ++n) {
     const std::size_t begin = credits.size();
-    const auto items = worker.ngrams.tally(n).items();
-    const auto ids = worker.ngrams.ids(n);
-    for (std::uint32_t at = 0; at < ids.size() && credits.size() - begin < items.size(); ++at) {
-      const auto& item = items[credits.size() - begin];  // in order of first occurrence
-      if (ids[at] == item.key) credits.push_back({n, at, item.count, 0.0, 0.0});
+    const auto items = worker.ngrams.items(n);
+    const auto item_at = worker.ngrams.trie().item_at(n);
+    for (std::uint32_t at = 0; at < item_at.size(); ++at) {
+      const std::size_t next = credits.size() - begin;  // in order of first occurrence
+      if (item_at[at] == next) credits.push_back({n, at, items[next].count, 0.0, 0.0});
     }
     for (std::uint64_t r = first; r < last; ++r) {
       const double share = settings_.scale * settings_.order_weights[n - 1] /
@@ -65,7 +65,7 @@ std::vector<NgramCredit> Cider::credit_one(Worker& worker, ReferenceRange refere
 
 void Cider::share_out(Worker& worker, unsigned n, std::uint64_t reference, double share,
                       std::span<NgramCredit> credits) const {
-  const auto items = worker.ngrams.tally(n).items();
+  const auto items = worker.ngrams.items(n);
   const auto weights = worker.ngrams.weights(n);
   const double norm = worker.norms[n - 1];
   const double reference_norm = base_->norms[reference * order() + n - 1];
@@ -76,14 +76,14 @@ void Cider::share_out(Worker& worker, unsigned n, std::uint64_t reference, doubl
   // u·s / (‖g‖ ‖s‖): u·s / (‖u‖ ‖s‖) is earned, and what g has beyond u costs the factor ‖u‖/‖g‖.
   std::vector<double> shared(items.size(), 0.0), products(items.size(), 0.0);
   double shared_square = 0;
-  worker.ngrams.tally(n).match(index().ids(n, reference),
-                               [&](std::uint32_t i, std::uint32_t count) {
-                                 const double here = items[i].count * weights[i];
-                                 const double there = count * weights[i];
-                                 shared[i] = settings_.clip ? std::min(here, there * ratio) : here;
-                                 products[i] = shared[i] * there;
-                                 shared_square += shared[i] * shared[i];
-                               });
+  worker.ngrams.trie().match(n, index().captions()[reference],
+                             [&](std::uint32_t i, std::uint32_t count) {
+                               const double here = items[i].count * weights[i];
+                               const double there = count * weights[i];
+                               shared[i] = settings_.clip ? std::min(here, there * ratio) : here;
+                               products[i] = shared[i] * there;
+                               shared_square += shared[i] * shared[i];
+                             });
   const double shared_norm = std::sqrt(shared_square);
   if (shared_norm == 0) return;
   double earned = 0;
@@ -134,29 +134,25 @@ WordShares Cider::word_shares(const Captions& candidates, const Captions* parts,
                                  candidates[i].size());
           const ReferenceRange range = compared(worker, images[i]);
           for (const NgramCredit& credit : credit_one(worker, range)) {
-            const auto ids = worker.ngrams.ids(credit.order);
+            const auto item_at = worker.ngrams.trie().item_at(credit.order);
             const double part = (credit.earned + credit.cost) / (credit.count * credit.order);
             std::uint32_t left = credit.count;
             for (std::uint32_t at = credit.start; left > 0; ++at) {
-              if (ids[at] != ids[credit.start]) continue;
+              if (item_at[at] != item_at[credit.start]) continue;
               for (std::uint32_t k = 0; k < credit.order; ++k) values[at + k] += part;
               --left;
             }
           }
           const std::uint64_t first = index().first_caption(images[i]);
           const std::uint64_t last = index().first_caption(images[i] + 1);
-          const auto items = worker.ngrams.tally(1).items();
-          std::vector<std::uint32_t> holders(items.size(), 0);
+          std::vector<std::uint32_t> holders(worker.ngrams.items(1).size(), 0);
           for (std::uint64_t r = first; r < last; ++r) {
-            worker.ngrams.tally(1).match(
-                references[r], [&](std::uint32_t item, std::uint32_t) { ++holders[item]; });
+            worker.ngrams.trie().match(1, references[r],
+                                       [&](std::uint32_t item, std::uint32_t) { ++holders[item]; });
           }
-          for (std::size_t item = 0; item < items.size(); ++item) {
-            for (std::size_t at = 0; at < values.size(); ++at) {
-              if (worker.words[at] == items[item].key)
-                shares.holders[candidates.offsets[i] + at] = holders[item];
-            }
-          }
+          const auto item_at = worker.ngrams.trie().item_at(1);
+          for (std::size_t at = 0; at < values.size(); ++at)
+            shares.holders[candidates.offsets[i] + at] = holders[item_at[at]];
           const double share = settings_.scale / static_cast<double>(range.last - range.first);
           for (std::uint64_t r = range.first; r < range.last; ++r) {
             const std::size_t place =
@@ -175,15 +171,22 @@ void Cider::share_lacks(Worker& worker, std::uint64_t reference, double share,
   // What n-grams are to the vector of equation (1), squared and in parts of 1; those that the
   // candidate has less often than the reference are lacking, the last ones first.
   std::vector<std::uint32_t> left;
+  const CaptionTrie& trie = worker.ngrams.trie();
+  const auto words = index().captions()[reference];
+  std::vector<std::uint32_t> item_at(words.size());  // of the candidate, where the reference has it
   for (unsigned n = 1; n <= order(); ++n) {
     const auto ids = index().ids(n, reference);
-    const auto items = worker.ngrams.tally(n).items();
+    const auto items = worker.ngrams.items(n);
     const auto weight = base_->weights.of_order(n);
     const double norm = base_->norms[reference * order() + n - 1];
     left.resize(items.size());
     for (std::size_t i = 0; i < items.size(); ++i) left[i] = items[i].count;
     for (std::size_t at = 0; at < ids.size(); ++at) {
-      const std::uint32_t item = worker.ngrams.tally(n).find(ids[at]);
+      const std::uint32_t item = n == 1 ? trie.find(words[at])
+                                 : item_at[at] == kNone
+                                     ? kNone
+                                     : trie.find(n, item_at[at], words[at + n - 1]);
+      item_at[at] = item;
       if (item != kNone && left[item] > 0) {
         --left[item];
         continue;

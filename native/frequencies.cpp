@@ -15,6 +15,17 @@ void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(std::string("damaged document frequencies: ") + what);
 }
 
+/// log max(1, count) for small counts, computed once.
+std::span<const double> small_logarithms() {
+  static const std::vector<double> logarithms = [] {
+    std::vector<double> values(4096);
+    for (std::uint32_t count = 0; count < values.size(); ++count)
+      values[count] = std::log(std::max(1u, count));
+    return values;
+  }();
+  return logarithms;
+}
+
 }  // namespace
 
 FrequencyTrie::FrequencyTrie(std::span<const std::string_view> words, unsigned word_width,
@@ -92,11 +103,8 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
     : index_(std::move(index)),
       trie_(std::move(trie)),
       log_image_count_(log_image_count),
-      uniform_(uniform) {
-  constexpr std::uint32_t kSmall = 4096;
-  logarithms_.resize(kSmall);
-  for (std::uint32_t count = 0; count < kSmall; ++count)
-    logarithms_[count] = std::log(std::max(1u, count));
+      uniform_(uniform),
+      logarithms_(small_logarithms()) {
   if (order > index_->order()) throw std::invalid_argument("the references hold too short n-grams");
   if (trie_ == nullptr || uniform_) {
     trie_ = nullptr;

@@ -82,7 +82,7 @@ class Weights {
   std::shared_ptr<const FrequencyTrie> trie_;
   double log_image_count_;
   bool uniform_;
-  std::vector<double> logarithms_;  // of small counts
+  std::span<const double> logarithms_;  // of small counts
   std::vector<std::span<const std::uint32_t>> counts_;
   std::vector<std::vector<std::uint32_t>> looked_up_;  // what counts_ shows when a trie is used
   std::vector<std::vector<std::uint32_t>> entries_;

@@ -5,16 +5,16 @@
 #include <span>
 #include <vector>
 
-#include "arena.hpp"
 #include "captions.hpp"
+#include "compiler.hpp"
 
 namespace cidery {
 
 /// All n-grams (1 … order) of grouped captions with exact ids and document frequencies.
 ///
-/// An n-gram is its first n-1 words' id plus its last word, one 64-bit key: exact for any
-/// vocabulary, no hash is trusted. Ids of one order are dense up to the imbalance of the partitions
-/// that were filled in parallel; they and the counts do not depend on the number of threads.
+/// The n-grams are a trie: those of order n that begin with the same n-1 words lie side by side,
+/// sorted by their last word. No hash is needed to build it and none is trusted. Ids of one order
+/// are dense and do not depend on the number of threads.
 class NgramIndex {
  public:
   static constexpr unsigned kMaxOrder = 8;
@@ -33,9 +33,29 @@ class NgramIndex {
   /// Ids of caption's n-grams, by position.
   std::span<const std::uint32_t> ids(unsigned n, std::size_t caption) const;
   /// The id of `parent` (an n-1-gram) followed by `word`, or kNone; n >= 2.
-  std::uint32_t find(unsigned n, std::uint32_t parent, std::uint32_t word) const;
-  /// Brings to the processor's cache what `find` of the same arguments reads.
-  void prefetch(unsigned n, std::uint32_t parent, std::uint32_t word) const;
+  std::uint32_t find(unsigned n, std::uint32_t parent, std::uint32_t word) const {
+    const Level& level = levels_[n - 1];
+    const std::uint32_t begin = level.first_child[parent];
+    const std::uint32_t end = level.first_child[parent + 1];
+    if (begin == end) return kNone;
+    // Without branches: which half it is cannot be foretold. The words before `place` are smaller.
+    const std::uint32_t* place = &level.words[begin];
+    for (std::uint32_t length = end - begin; length > 1;) {
+      const std::uint32_t half = length / 2;
+      place += half & (0u - static_cast<std::uint32_t>(place[half - 1] < word));
+      length -= half;
+    }
+    return *place == word ? static_cast<std::uint32_t>(place - level.words.data()) : kNone;
+  }
+  /// Brings to the processor's cache where the n-grams that begin with `parent` are.
+  void prefetch(unsigned n, std::uint32_t parent) const {
+    prefetch_memory(&levels_[n - 1].first_child[parent]);
+  }
+  /// The same for those n-grams themselves, when that is there.
+  void prefetch_children(unsigned n, std::uint32_t parent) const {
+    const Level& level = levels_[n - 1];
+    prefetch_memory(level.words.data() + level.first_child[parent]);
+  }
   /// One past the largest id of order n.
   std::uint32_t id_bound(unsigned n) const {
     return static_cast<std::uint32_t>(levels_[n - 1].frequency.size());
@@ -46,45 +66,17 @@ class NgramIndex {
   struct Entry {
     std::uint32_t id, parent, word;
   };
-  /// Every n-gram of order n >= 2 with its prefix and last word.
+  /// Every n-gram of order n >= 2 with its prefix and last word, by id.
   std::vector<Entry> entries(unsigned n) const;
 
  private:
-  struct Slot {
-    std::uint64_t key;
-    std::uint32_t id;
-    std::uint32_t last_image;  // so that an image counts once
-  };
-  struct Partition {
-    Slot* slots = nullptr;  // open addressing; the arena's
-    std::size_t mask = 0;   // their number, a power of two, less 1
-    std::vector<std::uint32_t>
-        frequency;  // by id / partitions; moved into the level when all are filled
-
-    void allocate(std::size_t size, Arena& arena);
-  };
   struct Level {
     std::vector<std::uint32_t> ids;  // by word position
     std::vector<std::uint32_t> frequency;
-    std::vector<Partition> partitions;
-    std::unique_ptr<Arena> arena;
-    unsigned partition_bits = 0;
+    std::vector<std::uint32_t> words;        // the last one, by id
+    std::vector<std::uint32_t> first_child;  // by id of order n-1, and one more: its n-grams' ids
   };
-  struct Occurrence {
-    std::uint64_t key;
-    std::uint32_t position;
-    std::uint32_t image;
-  };
-
-  /// One worker's occurrences by partition; the orders use the same memory one after another.
-  using Batch = std::vector<Occurrence, ArenaAllocator<Occurrence>>;
-  using Batches = std::vector<Batch>;
-
-  void count_words();
-  void fill_level(unsigned n, unsigned workers, std::vector<Batches>& batches);
-  static void fill_partition(Partition& partition, unsigned number, unsigned bits, Arena& arena,
-                             std::span<const Batch* const> batches,
-                             std::vector<std::uint32_t>& ids);
+  class Builder;  // what is needed only while the levels are filled
 
   std::shared_ptr<const Captions> captions_;
   std::vector<std::uint64_t> image_offsets_;

@@ -86,8 +86,7 @@ double reference_length(const NgramIndex& index, std::size_t image, double candi
 }
 
 /// Clipped matches of a candidate with the references of its image, order by order. An n-gram can
-/// only match where its first n-1 words do, so from order to order fewer places need a look, in the
-/// candidate and in the references.
+/// only match where its first n-1 words do, so from order to order fewer places need a look.
 class ClippedMatches {
  public:
   /// Sets matches[n - 1] to Σ min(count in the candidate, most in a reference) over its n-grams.
@@ -95,56 +94,30 @@ class ClippedMatches {
     const std::uint64_t first = index.first_caption(image);
     const std::size_t references = index.first_caption(image + 1) - first;
     if (places_.size() < references) places_.resize(references);
-    for (std::size_t r = 0; r < references; ++r)
-      all_places(index.captions()[first + r].size(), places_[r]);
-    all_places(words.size(), mine_);
-    ids_.assign(words.begin(), words.end());
-    for (unsigned n = 1; n <= matches.size() && !mine_.empty(); ++n) {
-      if (n > 1) lengthen(index, words, n);
-      tally_.assign(ids_);
-      most_.assign(tally_.items().size(), 0);
+    trie_.start(words);
+    bool any = true;
+    for (unsigned n = 1; n <= matches.size() && any; ++n) {
+      if (n > 1) trie_.lengthen(n);
+      const auto items = trie_.items(n);
+      most_.assign(items.size(), 0);
+      any = false;
       for (std::size_t r = 0; r < references; ++r) {
-        if (places_[r].empty()) continue;
-        tally_.match(
-            index.ids(n, first + r), places_[r],
-            [&](std::uint32_t i, std::uint32_t count) { most_[i] = std::max(most_[i], count); });
+        if (n > 1 && places_[r].empty()) continue;
+        trie_.match(n, index.captions()[first + r], places_[r],
+                    [&](std::uint32_t i, std::uint32_t count) {
+                      most_[i] = std::max(most_[i], count);
+                      any = true;
+                    });
       }
       for (std::size_t i = 0; i < most_.size(); ++i)
-        matches[n - 1] += std::min(most_[i], tally_.items()[i].count);
-      keep_matched();
+        matches[n - 1] += std::min(most_[i], items[i].count);
     }
   }
 
  private:
-  /// Puts n-grams in place of the (n-1)-grams that they begin with; drops those no reference has.
-  void lengthen(const NgramIndex& index, Words words, unsigned n) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < mine_.size(); ++i) {
-      const std::size_t end = mine_[i] + std::size_t{n};
-      if (end > words.size() || words[end - 1] >= index.id_bound(1)) continue;
-      const std::uint32_t id = index.find(n, ids_[i], words[end - 1]);
-      if (id == kNone) continue;
-      mine_[kept] = mine_[i];
-      ids_[kept++] = id;
-    }
-    mine_.resize(kept);
-    ids_.resize(kept);
-  }
-  void keep_matched() {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < mine_.size(); ++i) {
-      if (most_[tally_.find(ids_[i])] == 0) continue;
-      mine_[kept] = mine_[i];
-      ids_[kept++] = ids_[i];
-    }
-    mine_.resize(kept);
-    ids_.resize(kept);
-  }
-
-  Tally tally_;
+  CaptionTrie trie_;
   std::vector<std::uint32_t> most_;
-  std::vector<std::uint32_t> mine_, ids_;           // places in the candidate, n-grams there
-  std::vector<std::vector<std::uint32_t>> places_;  // by reference
+  std::vector<std::vector<CaptionTrie::Place>> places_;  // by reference
 };
 
 }  // namespace
@@ -244,15 +217,17 @@ std::vector<double> Overlap::rouge_n(const Captions& candidates,
                                      const Translation& translation, unsigned n,
                                      unsigned threads) const {
   const NgramIndex& index = *index_;
-  return rows_of<CandidateNgrams>(
+  if (n < 1 || n > index.order())
+    throw std::invalid_argument("the references hold too short n-grams");
+  return rows_of<CaptionTrie>(
       index, candidates, images, translation, 3, threads,
-      [&](CandidateNgrams& ngrams, Words words, std::size_t image, std::span<double> row) {
-        ngrams.assign(index, words, n);
-        Tally& tally = ngrams.tally(n);
+      [&](CaptionTrie& trie, Words words, std::size_t image, std::span<double> row) {
+        trie.start(words);
+        for (unsigned longer = 2; longer <= n; ++longer) trie.lengthen(longer);
         for (std::uint64_t r = index.first_caption(image); r < index.first_caption(image + 1);
              ++r) {
-          tally.match(index.ids(n, r), [&](std::uint32_t i, std::uint32_t count) {
-            row[0] += std::min(count, tally.items()[i].count);
+          trie.match(n, index.captions()[r], [&](std::uint32_t i, std::uint32_t count) {
+            row[0] += std::min(count, trie.items(n)[i].count);
           });
           row[1] += ngram_count(index.captions()[r].size(), n);
           row[2] += ngram_count(words.size(), n);

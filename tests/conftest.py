@@ -16,16 +16,18 @@ import pytest
 from cidery.errors import DataError, MissingExtraError
 from cidery.metrics.contextual.encoders import Encoder, get_encoder
 from cidery.metrics.spice.pipeline import Parser, load_parser
+from cidery.store import processes
 from cidery.store.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example
 from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
+from support.one_jar import write_java
 from support.reaper import Reaper
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
-hypothesis.settings.register_profile("same", derandomize=True, deadline=None, max_examples=30)
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None, max_examples=20)
 hypothesis.settings.register_profile("few", derandomize=True, deadline=None, max_examples=5)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
@@ -44,6 +46,12 @@ def pytest_configure(config: pytest.Config) -> None:
         expect_groups()
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
+
+
+def pytest_sessionfinish() -> None:
+    """End helper processes: loky would complain if others did."""
+    for _, helpers in [*processes._pools]:
+        processes._close_pool(helpers)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -150,13 +158,19 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def java() -> str:
-    """The Java that runs the reference tools."""
+def java(cache: Path) -> Iterator[str]:
+    """The Java that runs the reference tools; all processes of a run share METEOR's jar."""
     found = shutil.which("java")
     if found is None:
         pytest.skip("Java, which the reference tools need, is not installed")
     pytest.importorskip("pycocoevalcap", reason="the reference tools are not installed")
-    return found
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.platform == "linux":  # where the reaper ends what is shared
+            folder = cache.with_name("java")
+            folder.mkdir(parents=True, exist_ok=True)
+            write_java(folder, found)
+            patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -177,6 +191,15 @@ def harnesses() -> Path:
     folder = Path(__file__).parents[1] / "build" / "harnesses"
     if not (folder / ".installed").exists():
         pytest.skip("the evaluation harnesses are not installed: make harnesses")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def stacks() -> Path:
+    """The folder of RL trainers, which the normal path does not have."""
+    folder = Path(__file__).parents[1] / "build" / "stacks"
+    if not (folder / ".installed").exists():
+        pytest.skip("the RL trainers are not installed: make stacks")
     return folder
 
 

@@ -24,6 +24,17 @@ def host(local_app: None) -> Iterator[Host]:
     made.close()
 
 
+@pytest.fixture(scope="module")
+def member(host: Host) -> str:
+    """The name of an account that belongs to the team that takes part."""
+    from cidery.app.challenges.members import find_invite, join_team, make_invite
+
+    invite = find_invite(make_invite(host.person("Readers").account))
+    assert invite
+    join_team(host.person("A member").account, invite)
+    return "A member"
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -141,18 +152,19 @@ def mail_server() -> Iterator[tuple[int, list[str]]]:
             thread.join()
 
 
-def test_mail_goes_to_teams_that_take_part(host: Host, caplog: pytest.LogCaptureFixture) -> None:
+def test_mail_goes_to_teams_that_take_part(
+    host: Host, member: str, caplog: pytest.LogCaptureFixture
+) -> None:
     from django.test import override_settings
 
     from cidery.app.challenges import tasks
     from cidery.app.challenges.management import find_challenge
-    from cidery.app.challenges.members import find_invite, join_team, make_invite
     from cidery.app.web.environment import Environment
 
     challenge = find_challenge("talk")
     contacts = {
         "Readers": "readers@example.org",
-        "A member": "member@example.org",
+        member: "member@example.org",
         "Refused": "refused@example.org",
         "Waiting": "waiting@example.org",
         "No address": "room 5",
@@ -164,9 +176,6 @@ def test_mail_goes_to_teams_that_take_part(host: Host, caplog: pytest.LogCapture
     host.approve("talk", "No address")
     for name, state in (("Refused", "refused"), ("Waiting", "asked")):
         challenge.teams.create(team=host.person(name).account, state=state)
-    invite = find_invite(make_invite(host.person("Readers").account))
-    assert invite
-    join_team(host.person("A member").account, invite)
     assert tasks.list_addresses(challenge) == ["readers@example.org", "member@example.org"]
     news = challenge.announcements.create(title="Soon\u00e9", text="It opens **soon**.")
     with mail_server() as (port, received):
@@ -186,6 +195,7 @@ def test_mail_goes_to_teams_that_take_part(host: Host, caplog: pytest.LogCapture
         tasks.mail_announcement.call_local(news.pk)
     assert "a message could not be sent: ConnectionRefusedError" in caplog.text
     assert "@example.org" not in caplog.text
+    news.delete()
 
 
 def test_mail_is_printed_by_default(host: Host, capsys: pytest.CaptureFixture[str]) -> None:
@@ -207,5 +217,5 @@ def test_mail_is_printed_by_default(host: Host, capsys: pytest.CaptureFixture[st
         Environment(mail="mail.example.org")
 
 
-def test_submitting_goes_on_with_all_of_this(host: Host) -> None:
-    assert host.submit("A member", "talk", captions(IMAGES))
+def test_submitting_goes_on_with_all_of_this(host: Host, member: str) -> None:
+    assert host.submit(member, "talk", captions(IMAGES))

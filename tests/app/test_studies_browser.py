@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 PHONE = {"width": 360, "height": 640}
+DRAWING = '<svg xmlns="http://www.w3.org/2000/svg" width="30" height="20"/>'
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +128,42 @@ def test_an_image_that_does_not_load(owner: Visitor, browser: Browser) -> None:
     page.get_by_role("alert").get_by_text("The image does not load.").wait_for()
     assert page.get_by_role("button", name="A: a ").count() == 1
     assert page.get_by_role("button", name="B: a ").count() == 1
+    page.close()
+
+
+def test_nobody_answers_before_the_image_is_there(owner: Visitor, browser: Browser) -> None:
+    pairs = [{"image": str(n), "pair": [f"a dog {n}", f"a cat {n}"]} for n in range(2)]
+    images = "https://images.example.org/{image}.svg"
+    study = make_study(owner, pairs, design="pairwise", judges_each=1, images=images)
+    (link,) = make_links(owner, study)
+    page = open_page(browser)
+    waiting: list[Any] = []
+    page.route("https://images.example.org/*", lambda one: waiting.append(one))  # a slow line
+
+    def bring(number: int) -> None:
+        while len(waiting) <= number:
+            page.wait_for_timeout(10)
+        waiting[number].fulfill(content_type="image/svg+xml", body=DRAWING)
+
+    page.goto(link, wait_until="commit")
+    page.get_by_label("I have read this and agree").check()
+    page.get_by_role("button", name="Begin").click(no_wait_after=True)
+    choice = page.locator(".choice").first
+    choice.and_(page.locator(":disabled")).wait_for()
+    page.keyboard.press("1")
+    bring(0)
+    choice.and_(page.locator(":enabled")).wait_for()
+    first = choice.inner_text()
+    choice.dblclick()  # answers one item, although the next is there before the second click
+    page.locator("#count").get_by_text("1 of 2").wait_for()
+    assert choice.inner_text() != first
+    assert choice.is_disabled()
+    # The last image is gone although the next is not here.
+    assert page.evaluate("document.getElementById('image').naturalWidth") == 0
+    page.keyboard.press("1")
+    bring(1)
+    choice.and_(page.locator(":enabled")).wait_for()
+    assert owner.get(f"/api/studies/{study}").json()["answered"] == 1
     page.close()
 
 

@@ -133,6 +133,8 @@ def test_unknown_fields_and_missing_files(command: Command) -> None:
     assert "study.json: unknown 'colour'; known: name, title," in said
     said = command.create(status=2, name="refused", items={"results": {"a": "no.json"}})
     assert "no.json: No such file" in said
+    said = command.create(status=2, name="refused", items={"result": {"a": "no.json"}})
+    assert "study.json, items: unknown 'result'; known: sets, " in said
 
 
 PREFERENCES = [

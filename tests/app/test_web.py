@@ -3,6 +3,7 @@ copies."""
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -259,6 +260,53 @@ def test_no_migration_is_missing(local_app: None) -> None:
     from django.core.management import call_command
 
     call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+
+
+def test_who_writes_waits_for_their_turn(local_app: None) -> None:
+    from django.db import connection
+
+    from cidery.app.web.turns import writing
+
+    path = Path(f"{connection.settings_dict['NAME']}-turn")
+    free = []
+
+    def is_free() -> bool:
+        with path.open("ab") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+        return True
+
+    with writing():
+        free.append(is_free())
+        assert path.stat().st_mode & 0o777 == 0o600
+        with writing():  # within one's turn there is no other to wait for
+            pass
+        free.append(is_free())
+    assert [*free, is_free()] == [False, False, True]
+    path.unlink()
+    path.mkdir()  # it cannot be made, as on a full disk
+    try:
+        with writing():
+            assert connection.in_atomic_block
+    finally:
+        path.rmdir()
+
+
+def test_labels_of_metrics_fit_their_column(local_app: None) -> None:
+    from rest_framework.serializers import ValidationError
+
+    from cidery.app.challenges.forms import MetricNames
+    from cidery.app.challenges.models import Score
+
+    column = Score._meta.get_field("metric").max_length
+    assert column is not None
+    name = "consensus:encoder="
+    fitting = name + "x" * (column - len(name))
+    assert MetricNames().run_validation(fitting) == [fitting]
+    with pytest.raises(ValidationError, match=f"longer than {column} characters"):
+        MetricNames().run_validation(f"{fitting}x")
 
 
 def test_every_route_names_its_role(local_app: None) -> None:

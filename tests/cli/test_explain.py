@@ -73,6 +73,8 @@ def test_captions_of_files(run: Run) -> None:
     [
         ((), "give a caption and its references, or files: --results FILE"),
         (("a dog",), "give a caption and its references"),
+        (("system_a.json", "a dog"), "system_a.json looks like a file"),
+        (("a dog", "references.json"), "references.json looks like a file"),
         ((*DOG, "--image", "3"), "add --results and --references"),
         ((*DOG, "--results", "x.json"), "a caption is given and files too"),
         (("--results", "x.json"), "both files are needed"),

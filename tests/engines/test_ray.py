@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -13,10 +14,13 @@ from typing import Any
 
 import pytest
 
-from cidery.engines import Engine, count_frequencies, get_engine, streaming
+import cidery
+from cidery.engines import Engine, Pool, count_frequencies, get_engine, streaming, use_engine
 from cidery.engines.ray import RayEngine
-from cidery.errors import InputError
+from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
+from cidery.rewards import RewardPool
+from cidery.store.processes import count_sharing, share_work
 from support import clusters
 from support.example import Example
 from support.streams import check_same, score_here, score_in_memory, write_streams
@@ -65,6 +69,9 @@ class Replaced(Engine):
         chosen = self.function if function is streaming.score_partition else function
         return self.engine.map(chosen, tasks)
 
+    def open_pool(self, function: Any, size: int = 0) -> Pool:
+        return self.engine.open_pool(function, size)
+
 
 def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     """Nothing is scored twice, nothing is missing, and every caption has the bits of memory."""
@@ -79,6 +86,9 @@ def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     counted = count_frequencies(sides[1], engine=engine, work=tmp_path / "df", partitions=4)
     assert counted.fingerprint == DocumentFrequencies.from_references(references).fingerprint
 
+    share_slow_work(engine)
+    share_rewards(engine, candidates, references)
+
     killed = tmp_path / "killed-worker"
     dying = Replaced(engine, clusters.score_and_die_once)
     check_same(score_here(killed, sides, METRICS, engine=dying, partitions=8), table)
@@ -91,6 +101,31 @@ def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     bad = write_streams(tmp_path / "bad", candidates, references, files=1)
     with pytest.raises(InputError, match=r"0\.parquet, row 18 \(image '17'\).*a bug"):
         score_here(tmp_path / "bad", bad, [clusters.refuse_one], engine=engine, partitions=4)
+
+
+def share_slow_work(engine: Engine) -> None:
+    """What metrics share with helper processes goes to the cluster, and comes back in order."""
+    chunks = [[number] for number in range(7)]
+    with use_engine(engine):
+        assert count_sharing(1) == 4
+        found = list(share_work(chunks, clusters.fail_here, clusters.name_process, 1))
+    assert [numbers for numbers, _ in found] == chunks
+    assert os.getpid() not in {process for _, process in found}
+    assert count_sharing(1) == 1
+
+
+def share_rewards(
+    engine: Engine, candidates: dict[int, str], references: dict[int, list[str]]
+) -> None:
+    """Actors give a reward's own bits, in the order of the batch, and its errors."""
+    reward = cidery.Reward(references, {"cider-d": 1.0, "bleu-4": 0.5}, threads=1)
+    ids, captions = 2 * list(candidates), 2 * list(candidates.values())
+    with RewardPool(reward, engine, workers=2) as pool:
+        assert pool(ids, captions).tobytes() == reward(ids, captions).tobytes()
+        with pytest.raises(MismatchError, match=r"image 'nowhere' .* has no references"):
+            pool(["nowhere"], ["a dog"])
+        with pytest.raises(MismatchError, match="1 image ids for 2 captions"):
+            pool(["nowhere"], ["a dog", "a cat"])
 
 
 def lose_a_node(cluster: Any, folder: Path, sides: tuple[str, str], table: Any) -> None:

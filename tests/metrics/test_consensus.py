@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, combinations
 from pathlib import Path
@@ -20,7 +21,7 @@ from cidery.captions.formats import read_references
 from cidery.errors import SettingError
 from cidery.meta import evaluate, read_dataset
 from cidery.metrics.contextual.consensus import PARTS, measure_agreement, measure_cone
-from cidery.metrics.contextual.encoders import Encoder, find_lens, get_encoder
+from cidery.metrics.contextual.encoders import Encoder, TokenStates, find_lens, get_encoder
 from cidery.metrics.contextual.encoders.lens import FOLDER
 from cidery.metrics.contextual.wording import Wording, find_rarity, inform, is_odd
 from cidery.store import MODELS
@@ -234,6 +235,39 @@ def spell(captions: Any) -> Any:
     ]
 
 
+class Layered(Encoder):
+    """Words as letters in every layer but the last, where all words of a caption are alike."""
+
+    name, fingerprint, kernel, layers = "mpnet", "0" * 12, "portable", 12
+
+    def embed(self, captions: Any, threads: int = 0) -> Any:
+        raise NotImplementedError
+
+    def tokens(self, captions: Any, layer: int | None = None, threads: int = 0) -> TokenStates:  # noqa: ARG002
+        found = get_encoder(spell).tokens(captions)
+        if layer != self.layers:
+            return found
+        states = found.states.copy()
+        for begin, end in zip(found.starts, found.ends, strict=True):
+            states[begin:end] = states[begin:end].mean(axis=0)
+        return replace(found, states=states)
+
+
+class TestLayers:
+    def test_words_of_mpnet_are_compared_below_its_last_layer(self) -> None:
+        """Where a caption's words are all alike, any part of it says everything that it says."""
+        encoder = Layered()
+        ours, last = Consensus(encoder=encoder), Consensus(encoder=encoder, layer=12)
+        found = [explain_one(metric, "a dog", ["a dog barks"]) for metric in (ours, last)]
+        words = [metric.data_settings().get("words") for metric in (ours, last)]
+        assert words == ["10", None]
+        parts, parts_of_last = (one.parts for one in found)
+        assert parts["cone"] == parts_of_last["cone"]
+        assert parts["precision"] == pytest.approx(1)
+        assert parts["precision"] > parts_of_last["precision"]
+        assert parts["recall"] < parts_of_last["recall"]
+
+
 class TestWording:
     WORDING = Wording.read([["a", "dog", "and", "a", "cat"], ["the", "dog", "is", "in"]])
 
@@ -335,19 +369,20 @@ class TestJudgments:
 
     @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
     def test_with_people_on_pascal_50s(self, minilm: Encoder) -> None:
-        """On every fourth pair of the half that the lens was not learnt from."""
+        """On the pairs of every fourth image of the half that the lens was not learnt from."""
         pairs = read_dataset("pascal-50s", SHARED)
         names = list(json.loads((SHARED / "pascal50s" / "refs50.json").read_text()))
         digests = [sha256(name.encode()).digest() for name in names]
         images = pairs.judged.image_of_caption[pairs.first]
-        unseen = np.flatnonzero([digests[image][-1] % 2 == 1 for image in images])[::4]
+        unseen = [image for image in np.unique(images) if digests[image][-1] % 2 == 1]
+        chosen = np.flatnonzero(np.isin(images, unseen[::4]))
         metrics = {
             "seen": Consensus(encoder=minilm),
             "raw": Consensus(encoder=minilm, lens=False),
         }
         found = evaluate(
-            pairs.take(unseen).with_own_references(), metrics, references=5, resamples=0
+            pairs.take(chosen).with_own_references(), metrics, references=5, resamples=0
         ).results
         assert found["seen"]["pairs"] > 450
-        assert found["seen"]["accuracy"] > 0.865
+        assert found["seen"]["accuracy"] > 0.85
         assert found["seen"]["accuracy"] >= found["raw"]["accuracy"]

@@ -18,7 +18,7 @@ import pytest
 
 from cidery.captions import bundled
 from support.available import skip_unless_available
-from support.commands import Finished, run_cidery
+from support.commands import Finished, preload_models, run_cidery
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -38,6 +38,7 @@ NEEDS: dict[str, list[pytest.MarkDecorator]] = {
     "encoders.md": [pytest.mark.model],
     "irv.md": [pytest.mark.model],
     "judgments.md": [pytest.mark.app],
+    "lab.md": [pytest.mark.model],
     "ledger.md": [pytest.mark.model],
     "server.md": [pytest.mark.app],
     "spice.md": [pytest.mark.model],
@@ -71,6 +72,7 @@ def test_examples(
     if pytest.mark.model in needs:
         skip_unless_available("spice")
         request.getfixturevalue("minilm")
+        preload_models()
     for name in bundled.NAMES:
         shutil.copy(bundled.path(name), tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -20,6 +20,7 @@ import sys
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ PUBLIC = (
 """Packages whose names an example may use as if it had imported them."""
 NEEDS = {
     "aac_metrics": "model",
+    "cidery/lab/": "model",
     "claims": "model",
     "app/": "app",
     "contextual": "model",
@@ -157,6 +159,8 @@ def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
         tables = {"ours": ours, "humans": ours}
         known |= tables | {"tables": tables, "metrics": ["cider-d", "bleu-4"]}
         known["dataset"] = read_dataset("judgments", folder / file)
+    if example.module.startswith("cidery.lab"):
+        known |= train_captioner()
     if example.owner == "Credit":
         known["reward"] = cidery.Reward({"a": ["a dog is running"]}, frequencies="coco-val2014")
     if "pandas" in example.code:
@@ -168,6 +172,20 @@ def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
             found = [getattr(place, node.id) for place in places if hasattr(place, node.id)]
             known |= {node.id: found[0]} if found else {}
     return known
+
+
+@cache
+def train_captioner() -> dict[str, Any]:
+    """Return what examples of the lab take for granted: a captioner that has learned nothing."""
+    pytest.importorskip("torch", reason="the extra `train` is not installed")
+    from cidery import lab
+
+    data = lab.invented_scenes(12, 4, 4)
+    card = lab.ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
+    stages = [lab.Stage("xe", epochs=1, most_words=5)]
+    run = lab.train(card, data, stages)
+    names = {name: getattr(lab, name) for name in lab.__all__}
+    return names | {"data": data, "card": card, "stages": stages, "run": run, "model": run.model}
 
 
 def find_comments(code: str) -> dict[int, str]:

@@ -140,8 +140,8 @@ def test_links_that_leave_the_folder_of_pages(site: Path) -> None:
     assert 'href="architecture.html"' in contributing
     architecture = (site / "architecture.html").read_text(encoding="utf-8")
     assert 'href="server.html#why-these-libraries"' in architecture
-    rewards = (site / "rewards.html").read_text(encoding="utf-8")
-    assert 'href="https://github.com/cidery/cidery/blob/main/examples/self_critical.py"' in rewards
+    scale = (site / "scale.html").read_text(encoding="utf-8")
+    assert 'href="https://github.com/cidery/cidery/blob/main/examples/clusters/slurm.sh"' in scale
 
 
 def test_equations_are_set(site: Path) -> None:

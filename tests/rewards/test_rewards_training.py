@@ -1,12 +1,8 @@
-"""What trainers make of rewards, and the example that trains."""
+"""What trainers make of rewards."""
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +20,6 @@ from cidery.rewards import (
     per_token,
     self_critical,
 )
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 groups = arrays.arrays(
     np.float64,
@@ -97,27 +91,3 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         call()
-
-
-@pytest.mark.model
-def test_the_example_trains(tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="the extra `train` is not installed")
-    ran = subprocess.run(
-        [sys.executable, "self_critical.py", "--quick", "--json", tmp_path / "figures.json"],
-        cwd=EXAMPLES,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 0, ran.stderr
-    results = json.loads((tmp_path / "figures.json").read_text())
-    assert len(results) == 3
-    for figures in results:
-        assert list(figures) == ["cross-entropy", "cider-d", "cider-r"]
-        for values in figures.values():
-            assert {"repetition", "length", "diversity", "cider-d", "cider-r"} <= set(values)
-            assert np.isfinite(list(values.values())).all()
-            assert 0 <= values["repetition"] <= 1
-        # Both rewards start from the same model and lead elsewhere.
-        assert figures["cider-d"] != figures["cross-entropy"] != figures["cider-r"]
-    assert "CIDEr-R repeats less than CIDEr-D in" in ran.stdout
-    assert "the paper's claim" in ran.stdout

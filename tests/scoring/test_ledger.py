@@ -164,8 +164,8 @@ def test_the_command(
         (["a dog", "a dog", "--image", "3"], "it names an image of a file"),
         (["a dog", "a dog", "--references", "r.json"], "a caption is given and files too"),
         (["x.json", "y.json"], "x.json looks like a file"),
-        (["--results", "x.json"], "both are needed"),
-        (["--references", "x.json"], "both are needed"),
+        (["--results", "x.json"], "both files are needed"),
+        (["--references", "x.json"], "both files are needed"),
     ],
 )
 def test_inputs_by_halves_are_refused(

@@ -38,6 +38,7 @@ PRELOADED = [
     "scipy.stats",
 ]
 """What does not read Django's settings, which differ from command to command."""
+MODELS = "support.loaded_models"
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,11 @@ def _fork_server() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(PRELOADED)
     return context
+
+
+def preload_models() -> None:
+    """Let commands find models loaded, unless some have been run in this process already."""
+    _fork_server().set_forkserver_preload([*PRELOADED, MODELS])
 
 
 def run_cidery(

@@ -23,6 +23,7 @@ MARKERS = {
     "sanitizer": "compiles the native core with a sanitizer and runs it",
     "service": "starts the web app, its workers or PostgreSQL",
     "shared": "needs the folder ../shared with real captions and judgments",
+    "stack": "needs RL trainers from PyPI, which `make stacks` installs",
 }
 NAMES = {
     "browser": "browser",
@@ -40,6 +41,7 @@ NAMES = {
     "sanitized_core": "sanitizer",
     "shared": "shared",
     "site": "docs",
+    "stacks": "stack",
     "torch": "model",
     "torchmetrics": "model",
     "world": "service",

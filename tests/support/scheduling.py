@@ -16,17 +16,16 @@ from xdist.workermanage import WorkerController
 from support.needs import extras_of, names_in
 
 SECONDS = {
-    "sanitized_core address,undefined": 32,
+    "sanitized_core address,undefined": 30,
     "sanitized_core thread": 20,
     "test_unmodified_scripts_find_the_same_numbers[evaluate_files.py]": 25,
     "test_two_processes_find_what_one_finds": 25,
-    "test_examples[command-line.md]": 19,
-    "test_examples[spice.md]": 18,
+    "pages with models": 45,
     "test_live_on_val2014": 18,
     "test_examples[studies.md]": 17,
     "test_live_on_many_segments": 12,
     "test_live_on_captions_of_coco": 8,
-    "test_live_through_lmms_eval": 14,
+    "test_live_through_lmms_eval": 10,
     "test_task_files_score_once_with_intervals_and_signatures": 10,
     "test_meteor_on_random_corpora": 15,
     "test_examples[server.md]": 12,
@@ -39,7 +38,7 @@ SECONDS = {
     "test_nothing_is_lost_or_doubled": 15,
     "test_reproduction": 15,
     "test_site": 15,
-    "test_with_people_on_pascal_50s": 14,
+    "test_with_people_on_pascal_50s": 9,
     "test_real_ratings_counted_by_a_study": 10,
     "test_submissions_survive_the_queue": 10,
     "test_many_captions_are_shared": 10,
@@ -76,6 +75,8 @@ def name_group(item: pytest.Item) -> str:
         return f"{GROUPS[fixture]} {kind}" if kind else GROUPS[fixture]
     if "spice" in extras_of(item):
         return GROUPS["parser"]
+    if item.path.name == "test_docs.py" and item.get_closest_marker("model"):
+        return "pages with models"
     known = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
     is_shared = any(definitions[-1].scope == "module" for definitions in known.values())
     return item.path.stem if is_shared else ""

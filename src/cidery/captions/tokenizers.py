@@ -299,8 +299,6 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
     """What each word becomes in that form; None where every word stays as it is."""
     if form == "split":
         # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
-        if " ".join(words).split() == words:
-            return None
         return [[word] if word.isalnum() else word.split() for word in words]
     if form == "unbarred":
         # pycocoevalcap takes out what separates captions in METEOR's protocol.
@@ -350,6 +348,8 @@ class TokenizedCaptions:
 
 
 def _expand_words(work: Workspace, source: TokenizedCaptions, form: str) -> Expansion | None:  # noqa: ARG001
+    if form == "split" and not source.captions.has_blank_words():
+        return None  # nearly always: nothing needs to be written out
     pieces = _expand(form, source.captions.vocabulary())
     return None if pieces is None else Expansion(pieces)
 

@@ -31,6 +31,7 @@ app = parsing.new_app()
         "cidery compare references.json ours.json theirs.json --format latex",
         "cidery compare nocaps_val.json ours.json theirs.json --by domain",
         "cidery compare references.json ours.json theirs.json -m cider-d --why",
+        "cidery compare references.json ours.json theirs.json -m spice --engine ray --address auto",
     )
 )
 def compare(
@@ -79,6 +80,8 @@ def compare(
     resamples: parsing.Resamples = parsing.RESAMPLES,
     seed: parsing.Seed = 0,
     threads: parsing.Threads = 0,
+    engine: parsing.Engine = "local",
+    address: parsing.Address = None,
 ) -> None:
     """Compare systems on the same images by paired tests.
 
@@ -88,7 +91,10 @@ def compare(
 
     files = parsing.name_systems(systems)
     parsing.check_plot(plot, by, references, *files.values())
-    with progress(len(files) + 2, references, *files.values()) as step:
+    with (
+        parsing.slow_work(engine, address),
+        progress(len(files) + 2, references, *files.values()) as step,
+    ):
         read = parsing.read_systems(
             step,
             references,

@@ -141,6 +141,8 @@ def diversity(
     id_field: parsing.IdField = None,
     reference_id_field: parsing.ReferenceIdField = None,
     threads: parsing.Threads = 0,
+    engine: parsing.Engine = "local",
+    address: parsing.Address = None,
 ) -> None:
     """Measure how varied an image's captions are, and how accurate."""
     from cidery.captions.formats import (
@@ -161,7 +163,10 @@ def diversity(
         "id_field": reference_id_field or id_field,
     }
     notes = []
-    with progress(2 * len(files) + 4, *files.values()) as step:
+    with (
+        parsing.slow_work(engine, address),
+        progress(2 * len(files) + 4, *files.values()) as step,
+    ):
         sets = {}
         for name, file in files.items():
             step(f"reading {name}")

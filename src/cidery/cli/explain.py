@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -35,18 +35,8 @@ app = parsing.new_app()
     )
 )
 def explain(
-    candidate: Annotated[
-        str | None,
-        typer.Argument(help="The caption to explain.", metavar="CAPTION", show_default=False),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="A reference caption of the same image; several may be given.",
-            metavar="REFERENCE…",
-            show_default=False,
-        ),
-    ] = None,
+    candidate: parsing.Caption = None,
+    reference: parsing.CaptionReferences = None,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -102,10 +92,7 @@ def explain(
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
     reference_id_field: parsing.ReferenceIdField = None,
-    format: Annotated[
-        Literal["table", "json", "html"],
-        typer.Option("--format", "-f", help="How to print the result."),
-    ] = "table",
+    format: parsing.TableJsonOrPage = "table",
     threads: parsing.Threads = 0,
 ) -> None:
     """Show what each word of a caption earned or cost in its scores.
@@ -115,7 +102,9 @@ def explain(
     """
     import cidery
 
-    _check_inputs(candidate, reference, results, references, image)
+    parsing.check_captions_or_files(candidate, reference, results is not None, references, image)
+    if results is not None and not image:
+        raise typer.BadParameter("name the image to explain: --image ID", param_hint="--image")
     metrics = parsing.read_metrics(metric)
     if results is None or references is None:
         with progress(1) as step:
@@ -159,37 +148,6 @@ def explain(
                 references_name=references,
             )
     _show(found, format)
-
-
-def _check_inputs(
-    candidate: str | None,
-    reference: list[str] | None,
-    results: str | None,
-    references: str | None,
-    image: list[str] | None,
-) -> None:
-    """Refuse captions and files together, and either by halves."""
-    if results is None and references is None:
-        if candidate is None or not reference:
-            raise typer.BadParameter(
-                "give a caption and its references, or files: --results FILE --references FILE "
-                "--image ID",
-                param_hint="CAPTION REFERENCE…",
-            )
-        if image:
-            raise typer.BadParameter(
-                "it names an image of a file: add --results and --references", param_hint="--image"
-            )
-        return
-    if candidate is not None:
-        raise typer.BadParameter(
-            "a caption is given and files too; leave one out", param_hint="CAPTION"
-        )
-    if results is None or references is None:
-        lacking = "--results" if results is None else "--references"
-        raise typer.BadParameter("both files are needed", param_hint=lacking)
-    if not image:
-        raise typer.BadParameter("name the image to explain: --image ID", param_hint="--image")
 
 
 def _show(found: Sequence[Explanations], format: str) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -36,18 +35,8 @@ app = parsing.new_app()
     )
 )
 def ledger(
-    candidate: Annotated[
-        str | None,
-        typer.Argument(help="A caption of any length.", metavar="CAPTION", show_default=False),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="A reference caption of the same image; several may be given.",
-            metavar="REFERENCE…",
-            show_default=False,
-        ),
-    ] = None,
+    candidate: parsing.Caption = None,
+    reference: parsing.CaptionReferences = None,
     results: Annotated[
         list[str] | None,
         typer.Option(
@@ -83,10 +72,7 @@ def ledger(
     reference_field: parsing.ReferenceField = None,
     id_field: parsing.IdField = None,
     reference_id_field: parsing.ReferenceIdField = None,
-    format: Annotated[
-        Literal["table", "json", "html"],
-        typer.Option("--format", "-f", help="How to print the result."),
-    ] = "table",
+    format: parsing.TableJsonOrPage = "table",
     resamples: parsing.Resamples = parsing.RESAMPLES,
     seed: parsing.Seed = 0,
     threads: parsing.Threads = 0,
@@ -99,7 +85,7 @@ def ledger(
     import cidery
 
     files = parsing.name_systems(results or [])
-    _check_inputs(candidate, reference, files, references, image)
+    parsing.check_captions_or_files(candidate, reference, bool(files), references, image)
     settings = cidery.Claims(encoder=encoder)
     found: dict[str, Ledger] = {}
     if references is None:
@@ -139,44 +125,6 @@ def ledger(
                     references_name=references,
                 )
     _show(found, format, references is not None, bool(image), resamples, seed)
-
-
-FILE_NAME = re.compile(r"\S+\.(json|jsonl|ndjson|csv|tsv|parquet|arrow)(\.gz)?", re.IGNORECASE)
-"""What is given as a caption by mistake."""
-
-
-def _check_inputs(
-    candidate: str | None,
-    reference: list[str] | None,
-    files: Mapping[str, str],
-    references: str | None,
-    image: list[str] | None,
-) -> None:
-    """Refuse captions and files together, and either by halves."""
-    if not files and references is None:
-        if candidate is None or not reference:
-            raise typer.BadParameter(
-                "give a caption and its references, or files: --results FILE --references FILE",
-                param_hint="CAPTION REFERENCE…",
-            )
-        if FILE_NAME.fullmatch(candidate):
-            raise typer.BadParameter(
-                f"{candidate} looks like a file, and this would be its caption: name files by "
-                "--results FILE --references FILE",
-                param_hint="CAPTION",
-            )
-        if image:
-            raise typer.BadParameter(
-                "it names an image of a file: add --results and --references", param_hint="--image"
-            )
-        return
-    if candidate is not None:
-        raise typer.BadParameter(
-            "a caption is given and files too; leave one out", param_hint="CAPTION"
-        )
-    if not files or references is None:
-        lacking = "--references" if files else "--results"
-        raise typer.BadParameter("both are needed", param_hint=lacking)
 
 
 def _show(

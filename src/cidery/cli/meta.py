@@ -104,6 +104,8 @@ def meta(
         typer.Option("--no-cache", help="Use nothing of earlier runs, and keep nothing."),
     ] = False,
     threads: parsing.Threads = 0,
+    engine: parsing.Engine = "local",
+    address: parsing.Address = None,
     **settings: Any,
 ) -> None:
     """Judge metrics by human judgments.
@@ -116,7 +118,7 @@ def meta(
     from cidery.meta import evaluate, read_dataset
 
     chosen = Settings().change(**list_given(settings))
-    with progress(1) as step:
+    with parsing.slow_work(engine, address), progress(1) as step:
         step("reading judgments")
         agreement = evaluate(
             read_dataset(dataset, path),

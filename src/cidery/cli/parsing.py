@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -167,6 +168,42 @@ def refuse_swapped(read: ReadSystems, references: str, files: Mapping[str, str])
             )
 
 
+_FILE_NAME = re.compile(r"\S+\.(json|jsonl|ndjson|csv|tsv|parquet|arrow)(\.gz)?", re.IGNORECASE)
+
+
+def check_captions_or_files(
+    caption: str | None,
+    reference: list[str] | None,
+    has_results: bool,
+    references: str | None,
+    image: list[str] | None,
+) -> None:
+    """Refuse captions and files together, either by halves, and a file's name as a caption."""
+    if not has_results and references is None:
+        if caption is None or not reference:
+            raise typer.BadParameter(
+                "give a caption and its references, or files: --results FILE --references FILE",
+                param_hint="CAPTION REFERENCE…",
+            )
+        for text in filter(_FILE_NAME.fullmatch, (caption, *reference)):
+            raise typer.BadParameter(
+                f"{text} looks like a file, and its name would be read as a caption: name files by "
+                "--results FILE --references FILE",
+                param_hint="CAPTION REFERENCE…",
+            )
+        if image:
+            raise typer.BadParameter(
+                "it names an image of a file: add --results and --references", param_hint="--image"
+            )
+    elif caption is not None:
+        raise typer.BadParameter(
+            "a caption is given and files too; leave one out", param_hint="CAPTION"
+        )
+    elif not has_results or references is None:
+        lacking = "--references" if has_results else "--results"
+        raise typer.BadParameter("both files are needed", param_hint=lacking)
+
+
 def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
     """Refuse, before long work, a figure that cannot be drawn or written."""
     if plot is None:
@@ -236,6 +273,18 @@ References: TypeAlias = Annotated[
         show_default=False,
     ),
 ]
+Caption: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(help="A caption of any length.", metavar="CAPTION", show_default=False),
+]
+CaptionReferences: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="A reference caption of the same image; several may be given.",
+        metavar="REFERENCE…",
+        show_default=False,
+    ),
+]
 Metrics: TypeAlias = Annotated[
     list[str] | None,
     typer.Option(
@@ -265,6 +314,10 @@ Format: TypeAlias = Annotated[
 ]
 TableOrJson: TypeAlias = Annotated[
     Literal["table", "json"], typer.Option("--format", "-f", help="How to print the result.")
+]
+TableJsonOrPage: TypeAlias = Annotated[
+    Literal["table", "json", "html"],
+    typer.Option("--format", "-f", help="How to print the result."),
 ]
 Tokenizer: TypeAlias = Annotated[
     str,
@@ -433,7 +486,9 @@ Stream: TypeAlias = Annotated[
 ]
 Engine: TypeAlias = Annotated[
     Literal["local", "ray"],
-    typer.Option(help="What runs a stream: processes of this machine, or a Ray cluster."),
+    typer.Option(
+        help="What runs streams and slow metrics: processes of this machine, or a Ray cluster."
+    ),
 ]
 Address: TypeAlias = Annotated[
     str | None,
@@ -464,6 +519,18 @@ def make_engine(engine: str, address: str | None, threads: int) -> Any:
     if address is not None:
         raise typer.BadParameter("it goes with --engine ray", param_hint="--address")
     return get_engine("local", processes=threads)
+
+
+@contextmanager
+def slow_work(engine: str, address: str | None) -> Iterator[None]:
+    """Have the engine that options name do the slow work of metrics inside the block."""
+    if engine == "local" and address is None:
+        yield
+        return
+    from cidery.engines import use_engine
+
+    with use_engine(make_engine(engine, address, 0)):
+        yield
 
 
 By: TypeAlias = Annotated[

@@ -19,6 +19,7 @@ app = parsing.new_app()
         "cidery serve",
         "cidery serve --data /srv/cidery --url https://captions.example.org --proxies 1",
         "cidery serve --database postgresql://cidery@db/cidery --processes 4 --workers 4",
+        "cidery serve --engine ray --address ray://head:10001",
         "cidery serve --data /srv/cidery --backup cidery-monday.sqlite3",
     )
 )
@@ -62,6 +63,14 @@ def serve(
             help="Number of workers, which score in the background; 0 runs no worker.", min=0
         ),
     ] = 1,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            help="local, or ray: a Ray cluster does the slow work of metrics for the workers.",
+            metavar="NAME",
+        ),
+    ] = None,
+    address: parsing.Address = None,
     backup: Annotated[
         Path | None,
         typer.Option(help="Copy the database to this new file and exit; the app may be running."),
@@ -100,17 +109,19 @@ def serve(
         queue=queue,
         mail=mail,
         mail_from=mail_from,
+        engine=engine,
+        engine_address=address,
     )
-    address = environment.url or f"http://{host}:{port}"
+    url = environment.url or f"http://{host}:{port}"
     from cidery.app.web.owners import make_owner_link, owner_exists
     from cidery.app.web.supervisor import serve as run
 
     if owner_link is not None or new_owner is not None:
         name = owner_link or new_owner or ""
-        typer.echo(make_owner_link(name, address, new=new_owner is not None))
+        typer.echo(make_owner_link(name, url, new=new_owner is not None))
         return
     if processes:
-        typer.echo(f"serving at {address} (data in {environment.data}); end with Ctrl-C")
+        typer.echo(f"serving at {url} (data in {environment.data}); end with Ctrl-C")
     if not owner_exists():
-        typer.echo(f"open this link once to become the owner: {make_owner_link('owner', address)}")
+        typer.echo(f"open this link once to become the owner: {make_owner_link('owner', url)}")
     run(host=host, port=port, processes=processes, workers=workers)

@@ -1,4 +1,4 @@
-"""cidery where people live: Hugging Face `evaluate`, torchmetrics, data frames, harnesses.
+"""cidery where people live: Hugging Face `evaluate`, torchmetrics, data frames, harnesses, RL.
 
 Each adapter is one file, imported by its own name, so that nothing unused is loaded:
 
@@ -9,5 +9,7 @@ from cidery.compat.frames import score_frame          # pip install 'cidery[pand
 from cidery.compat.aac_metrics import Evaluate        # pip install 'cidery[torch]'
 from cidery.compat.capevalkit import CaptionMetric
 from cidery.compat.vlmeval import CaptionScorer
+from cidery.compat.verl import compute_score
+from cidery.compat.ms_swift import make_orm
 ```
 """

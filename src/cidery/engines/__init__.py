@@ -4,7 +4,7 @@ A stream is scored by a plan of small steps that read and write files. An engine
 plan: processes of this machine (`local`), or a Ray cluster (`ray`). Scores do not depend on it.
 """
 
-from cidery.engines.base import ENGINES, Engine, EngineLike, get_engine
+from cidery.engines.base import ENGINES, Engine, EngineLike, Pool, get_engine, use_engine
 from cidery.engines.counting import count_frequencies
 from cidery.engines.results import StreamResult
 from cidery.engines.streaming import score_stream
@@ -13,8 +13,10 @@ __all__ = [
     "ENGINES",
     "Engine",
     "EngineLike",
+    "Pool",
     "StreamResult",
     "count_frequencies",
     "get_engine",
     "score_stream",
+    "use_engine",
 ]

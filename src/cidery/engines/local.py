@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from cidery.engines.base import Engine
+from cidery.engines.base import Engine, Pool
 from cidery.errors import SettingError
 from cidery.store.processes import can_start_processes, count_cores, share_work
 
@@ -36,3 +36,23 @@ class LocalEngine(Engine):
         """Yield the results in the order of the tasks."""
         helpers = min(self.workers, len(tasks)) - 1
         return share_work(tasks, function, function, max(0, helpers))
+
+    def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:  # noqa: ARG002
+        """Return this process, whose function uses threads."""
+        return LocalPool(function)
+
+
+class LocalPool(Pool):
+    """This process alone."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Keep the function."""
+        self._function = function
+        self.size = 1
+
+    def map(self, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the results in order."""
+        return [self._function(*task) for task in tasks]
+
+    def close(self) -> None:
+        """Nothing has to end."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from cidery.engines.base import Engine
+from cidery.engines.base import Engine, Pool
 from cidery.errors import CideryError, MissingExtraError, ProcessError, SettingError
 
 T = TypeVar("T")
@@ -71,35 +71,101 @@ class RayEngine(Engine):
             num_cpus=self.num_cpus,
             num_gpus=self.num_gpus,
             max_retries=RETRIES,
+            max_calls=0,  # processes stay, with GPUs too: what they have loaded is used again
             scheduling_strategy="SPREAD",
-        )(function)
+        )(_call)
+        # Sent once, and not with every task.
+        shared = ray.put(function)
         waiting = iter(tasks)
         running: list[Any] = []
         try:
             while True:
                 for task in waiting:
-                    running.append(remote.remote(task))
+                    running.append(remote.remote(shared, task))
                     if len(running) >= 2 * self.workers:
                         break
                 if not running:
                     return
                 done, running = ray.wait(running, num_returns=1)
-                yield self._take(ray, done[0])
+                yield _take(ray, done[0])
         finally:
             for reference in running:
                 ray.cancel(reference, force=False)
 
-    def _take(self, ray: Any, reference: Any) -> Any:
-        try:
-            return ray.get(reference)
-        except ray.exceptions.RayTaskError as error:
-            cause = getattr(error, "cause", None)
-            if isinstance(cause, CideryError | OSError):
-                raise cause from None
-            raise
-        except ray.exceptions.RayError as error:
-            first = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise ProcessError(
-                f"a task was lost {RETRIES + 1} times on the cluster ({first}); what is done is "
-                "kept: mend the cluster and give the same command again"
-            ) from error
+    def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:
+        """Return actors, each with a copy of the function; one that dies is started again."""
+        ray = self._connect()
+        actor = ray.remote(
+            num_cpus=self.num_cpus,
+            num_gpus=self.num_gpus,
+            max_restarts=RETRIES,
+            max_task_retries=RETRIES,
+            scheduling_strategy="SPREAD",
+        )(_Holder)
+        actors = [actor.remote() for _ in range(size or self.workers)]
+        return RayPool(ray, actors, ray.put(function))
+
+
+class RayPool(Pool):
+    """Actors of a cluster."""
+
+    def __init__(self, ray: Any, actors: list[Any], function: Any) -> None:
+        """Take the actors, and where the cluster keeps the function."""
+        self._ray, self._actors, self._function = ray, actors, function
+        self.size = len(actors)
+
+    def map(self, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Return the results in order; an actor has at most two tasks, so that none waits."""
+        results: dict[int, Any] = {}
+        running: dict[Any, tuple[int, Any]] = {}
+        free = [actor for _ in range(2) for actor in reversed(self._actors)]
+        waiting = iter(enumerate(tasks))
+        while True:
+            while free and (task := next(waiting, None)) is not None:
+                actor = free.pop()
+                running[actor.call.remote([self._function], *task[1])] = task[0], actor
+            if not running:
+                return [results[number] for number in range(len(tasks))]
+            done, _ = self._ray.wait(list(running), num_returns=1)
+            number, actor = running.pop(done[0])
+            results[number] = _take(self._ray, done[0])
+            free.append(actor)
+
+    def close(self) -> None:
+        """End the actors."""
+        for actor in self._actors:
+            self._ray.kill(actor)
+        self._actors = []
+
+
+class _Holder:
+    """What an actor is: a function, fetched once; again where the actor was started again."""
+
+    def __init__(self) -> None:
+        self.function: Callable[..., Any] | None = None
+
+    def call(self, kept: list[Any], *task: Any) -> Any:
+        if self.function is None:
+            self.function = import_ray().get(kept[0])
+        assert self.function is not None
+        return self.function(*task)
+
+
+def _call(function: Callable[[T], R], task: T) -> R:
+    return function(task)
+
+
+def _take(ray: Any, reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        cause = getattr(error, "cause", None)
+        if isinstance(cause, CideryError | OSError):
+            raise cause from None
+        raise
+    except ray.exceptions.RayError as error:
+        first = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise ProcessError(
+            f"a task was lost {RETRIES + 1} times on the cluster ({first}); what is done is "
+            "kept: mend the cluster and give the same command again"
+        ) from error

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         plot_tradeoff,
     )
     from cidery.plots.figures import FORMATS, new_figure, save_figures
+    from cidery.plots.hackability import plot_hackability
     from cidery.plots.lengths import plot_lengths
     from cidery.plots.measures import plot_ranks, plot_vocabulary
     from cidery.plots.overview import plot_overview
@@ -36,6 +37,7 @@ _MODULES = {
     "plot_counts": "diversity",
     "plot_diversity": "diversity",
     "plot_f_scores": "diversity",
+    "plot_hackability": "hackability",
     "plot_lengths": "lengths",
     "plot_map": "captions",
     "plot_radar": "captions",
@@ -59,6 +61,7 @@ __all__ = [
     "plot_counts",
     "plot_diversity",
     "plot_f_scores",
+    "plot_hackability",
     "plot_lengths",
     "plot_map",
     "plot_overview",

@@ -14,13 +14,19 @@ from cidery.rewards.advantages import (
     per_token,
     self_critical,
 )
+from cidery.rewards.completions import CompletionReward
 from cidery.rewards.credit import Credit, NgramCredit
+from cidery.rewards.pool import RewardPool
 from cidery.rewards.reward import Reward
+from cidery.rewards.tokens import count_ended_frequencies
 
 __all__ = [
+    "CompletionReward",
     "Credit",
     "NgramCredit",
     "Reward",
+    "RewardPool",
+    "count_ended_frequencies",
     "group_normalise",
     "leave_one_out",
     "mix_losses",

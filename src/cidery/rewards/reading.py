@@ -26,8 +26,24 @@ class CaptionReader:
     vocabulary: TokenVocabulary | None
     threads: int
 
-    def read(self, captions: Any) -> TokenizedCaptions:
-        """Return captions as words."""
+    def read(self, captions: Any, finished: Sequence[bool] | None = None) -> TokenizedCaptions:
+        """Return captions as words; those that are not finished get no end word."""
+        if finished is None:
+            return self._read(captions)
+        if not isinstance(self.tokenizer, EndingTokenizer):
+            raise SettingError("finished= says which captions have an end: it needs count_eos=True")
+        read = self._read(captions)
+        if len(finished) != len(read):
+            raise InputError(
+                f"{len(finished)} values of finished= for {len(read)} captions; one each is needed"
+            )
+        rows = read.captions.tokens()
+        for row, ended in zip(rows, finished, strict=True):
+            if not ended and row[-1:] == [self.tokenizer.end_word]:
+                row.pop()
+        return read if all(finished) else TokenizedCaptions(Captions.from_tokens(rows))
+
+    def _read(self, captions: Any) -> TokenizedCaptions:
         if is_array(captions):
             array = as_array(captions)
             if array.dtype.kind not in "OU":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -97,7 +97,7 @@ class Reward:
         corpus = Corpus.from_references(references)
         if not corpus.images:
             raise InputError("references: there are no images")
-        weights = _read_weights(metric, faithful, language)
+        weights = read_weights(metric, faithful, language)
         if count_eos and vocabulary is not None and eos is None:
             raise SettingError("count_eos=True needs eos=, the id that ends a caption")
         if vocabulary is None and (pad, bos, eos) != (None, None, None):
@@ -162,13 +162,16 @@ class Reward:
         mix = " + ".join(f"{weight:g} {label}" for label, weight in self.weights.items())
         return f"<Reward {mix} on {len(self._images)} images>"
 
-    def __call__(self, image_ids: Any, captions: Any) -> Floats:
+    def __call__(
+        self, image_ids: Any, captions: Any, *, finished: Sequence[bool] | None = None
+    ) -> Floats:
         """Return each caption's reward; `image_ids` has one id per caption.
 
         Captions are strings, token lists, or, with a vocabulary, token ids: a 2-D array or tensor,
-        or rows of their own lengths.
+        or rows of their own lengths. With `count_eos=True`, `finished` says which captions have an
+        end: by default all strings and token lists, and token ids with `eos`.
         """
-        candidates = self._read(image_ids, captions)
+        candidates = self._read(image_ids, captions, finished)
         return (
             self._measure(candidates, self._new_work()) if len(candidates.images) else np.zeros(0)
         )
@@ -208,8 +211,10 @@ class Reward:
     def _new_work(self) -> Workspace:
         return Workspace(self._threads, shared=self._of_vocabulary)
 
-    def _read(self, image_ids: Any, captions: Any) -> TokenizedCandidates:
-        tokenized = self._reader.read(captions)
+    def _read(
+        self, image_ids: Any, captions: Any, finished: Sequence[bool] | None = None
+    ) -> TokenizedCandidates:
+        tokenized = self._reader.read(captions, finished)
         return TokenizedCandidates(tokenized, self._find(image_ids, len(tokenized)))
 
     def _measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
@@ -244,7 +249,7 @@ class Reward:
             ) from None
 
 
-def _read_weights(
+def read_weights(
     metric: RewardMetric, faithful: Faithful | None, language: str | None
 ) -> dict[str, tuple[Metric, float]]:
     """Return label -> (metric, weight)."""

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery._native import Captions, TokenReader, Vocabulary, with_last_word
-from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
+from cidery.captions.corpus import References
+from cidery.captions.languages import choose_tokenizer
+from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer, TokenizerLike
 from cidery.errors import InputError, SettingError
+from cidery.frequencies import DocumentFrequencies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +56,27 @@ class EndingTokenizer(Tokenizer):
     def family(self) -> str:
         """What frequencies must share; that they know the end word is checked apart."""
         return self.plain.family
+
+
+def count_ended_frequencies(
+    references: References,
+    *,
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
+    name: str = "unnamed",
+) -> DocumentFrequencies:
+    """Count document frequencies of references that each end in `<eos>`, as `count_eos=True` asks.
+
+    Saved, they serve all processes of a training run.
+
+    ```python
+    counted = count_ended_frequencies({"a": ["a dog"], "b": ["a cat", "a tree"]})
+    counted.count(["<eos>"])          # 2
+    counted.count(["dog", "<eos>"])   # 1
+    ```
+    """
+    cutter = EndingTokenizer.extend(choose_tokenizer(tokenizer, language), END_WORD)
+    return DocumentFrequencies.from_references(references, tokenizer=cutter, name=name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,12 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
 from threading import Lock
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cidery.errors import ProcessError
 
@@ -31,6 +35,56 @@ IDLE = 20
 # must not use its pools) and the number of processes.
 _pools: dict[tuple[int, int], ProcessPoolExecutor] = {}
 _opening = Lock()
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Something other than helper processes that shares work: it runs a function on many tasks."""
+
+    run: Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+    """Yields results in any order."""
+    workers: int
+    """How many tasks run at a time."""
+
+
+_runner: ContextVar[Runner | None] = ContextVar("runner", default=None)
+
+
+@contextmanager
+def run_with(runner: Runner) -> Iterator[None]:
+    """Have what is shared inside the block run there, and not in helper processes."""
+    token = _runner.set(runner)
+    try:
+        yield
+    finally:
+        _runner.reset(token)
+
+
+def current_runner() -> Runner | None:
+    """Return what `run_with` set."""
+    return _runner.get()
+
+
+def count_sharing(wanted: int) -> int:
+    """Return among how many work can be shared: `wanted` processes, or a runner and this one."""
+    runner = current_runner()
+    if runner is not None:
+        return runner.workers + 1
+    return wanted if can_start_processes() else 1
+
+
+def _run_numbered(function: Callable[[T], R], task: tuple[int, T]) -> tuple[int, R]:
+    return task[0], function(task[1])
+
+
+def _run_in_order(runner: Runner, function: Callable[[T], R], chunks: Sequence[T]) -> Iterator[R]:
+    done: dict[int, R] = {}
+    number = 0
+    for place, result in runner.run(partial(_run_numbered, function), list(enumerate(chunks))):
+        done[place] = result
+        while number in done:
+            yield done.pop(number)
+            number += 1
 
 
 def can_start_processes() -> bool:
@@ -51,6 +105,8 @@ def share_work(
 ) -> Iterator[R]:
     """Yield the result of each chunk in order, computed by this process or by a helper process.
 
+    Inside `run_with`, the runner computes all of them.
+
     Args:
         chunks: What to work on.
         here: Computes a result in this process.
@@ -61,6 +117,10 @@ def share_work(
     """
     if not helpers:
         yield from map(here, chunks)
+        return
+    runner = current_runner()
+    if runner is not None:
+        yield from _run_in_order(runner, there, chunks)
         return
     from concurrent.futures.process import BrokenProcessPool
 

@@ -10,7 +10,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
-from cidery.app.challenges.models import LONGEST_SLICE, Challenge
+from cidery.app.challenges.models import LONGEST_METRIC, LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.challenges.wording import GROUPS, LABELS
 from cidery.app.web.models import NAME_LENGTH
@@ -50,6 +50,14 @@ class MetricNames(serializers.CharField):
                     "leaderboards put the largest score first, and of {metrics} a lower score is "
                     "better"
                 ).format(metrics=", ".join(lower))
+            )
+        long = next((label for label in chosen if len(label) > LONGEST_METRIC), None)
+        if long is not None:
+            raise serializers.ValidationError(
+                _(
+                    "{metric}… is longer than {longest} characters; leave out settings that are "
+                    "as by default"
+                ).format(metric=long[:40], longest=LONGEST_METRIC)
             )
         return names
 

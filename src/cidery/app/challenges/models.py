@@ -35,6 +35,8 @@ Packed: TypeAlias = bytes | memoryview
 
 LONGEST_SLICE = 80
 """Characters of the name of a slice."""
+LONGEST_METRIC = 300
+"""Of a metric's label, which names every setting that was asked for."""
 LONGEST_SLUG = 60
 LONGEST_PHASE = 30
 
@@ -497,13 +499,13 @@ class Score(models.Model):
 
     submission = models.ForeignKey(Submission, models.CASCADE, related_name="scores")
     reference_set = models.ForeignKey(HiddenReferences, models.CASCADE, related_name="+")
-    metric = models.CharField(max_length=80)
+    metric = models.CharField(max_length=LONGEST_METRIC)
     slice = models.CharField(max_length=LONGEST_SLICE, blank=True, default="")
     """Empty: all images."""
     value = models.FloatField()
     low = models.FloatField()
     high = models.FloatField()
-    signature = models.CharField(max_length=500)
+    signature = models.TextField()
     rows = models.ForeignKey(ImageRows, models.CASCADE, related_name="scores")
 
     class Meta:

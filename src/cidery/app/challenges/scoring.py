@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -26,6 +27,7 @@ from cidery.app.challenges.models import (
 from cidery.app.challenges.probes import Detector, Prints
 from cidery.app.challenges.scorers import Labelled, ScorerCache
 from cidery.captions.writing import find_problems
+from cidery.engines import use_engine
 from cidery.errors import CideryError
 from cidery.metrics import Metric
 from cidery.scoring.slices import take_slice
@@ -93,7 +95,8 @@ def score_submission(number: int, scorers: ScorerCache) -> None:
         return
     submission = Submission.objects.select_related("challenge__phase_of", "team").get(pk=number)
     try:
-        measured = _measure(submission, claim, scorers)
+        with _slow_work():
+            measured = _measure(submission, claim, scorers)
         told = _find_problems(submission, scorers)
         prints = Prints.of(submission.captions, _scores_of_images(measured))
         is_new = submission.packed_prints is None and not submission.team.is_owner
@@ -107,6 +110,13 @@ def score_submission(number: int, scorers: ScorerCache) -> None:
         # The message may quote captions, which may not be in logs.
         log.error("submission %d cannot be scored: %s", number, type(error).__name__)
         claim.finish(Submission.State.FAILED)
+
+
+def _slow_work() -> AbstractContextManager[None]:
+    """Have the installation's engine do the slow work of metrics."""
+    if settings.ENGINE == "local":
+        return nullcontext()
+    return use_engine(settings.ENGINE, address=settings.ENGINE_ADDRESS or None)
 
 
 @dataclass(frozen=True)

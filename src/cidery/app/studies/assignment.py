@@ -2,7 +2,7 @@
 
 Each function is one short transaction that begins by locking the judge, so that two windows of one
 judge wait for each other. Different judges meet only at free slots: PostgreSQL skips those that
-another transaction is looking at, SQLite lets one writer in at a time.
+another transaction is looking at, SQLite lets one writer in at a time, by turns.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import Exists, F, Max, OuterRef, QuerySet, Value
 from django.db.models.functions import Greatest
 from django.utils import timezone
@@ -34,6 +33,7 @@ from cidery.app.studies.queries import (
     read_vote,
 )
 from cidery.app.studies.slots import return_overdue, vacate
+from cidery.app.web.turns import writing
 from cidery.errors import CideryError
 
 GIVEN, ANSWERED = Assignment.State.GIVEN, Assignment.State.ANSWERED
@@ -71,7 +71,7 @@ class Task:
 
 def get_task(judge_key: int) -> Task:
     """Return what a judge has to do, giving them an item if they have none."""
-    with transaction.atomic():
+    with writing():
         return _get_task(lock_judge(judge_key))
 
 
@@ -95,7 +95,7 @@ def take_answer(
         choice: instead of an answer: `tie`, `neither`, `skip` or `broken`.
         comment: what else the judge has to say.
     """
-    with transaction.atomic():
+    with writing():
         judge = lock_judge(judge_key)
         if not _may_answer(judge):
             raise RefusedAnswerError(_("The study is closed; this answer came too late."))
@@ -234,7 +234,7 @@ def _take_sentence(judge: Judge, ticket: int, sentence: str, comment: str) -> bo
 
 def undo_answer(judge_key: int) -> Task:
     """Give a judge's last answer back to them, and return it as what to do next."""
-    with transaction.atomic():
+    with writing():
         judge = lock_judge(judge_key)
         # A reviewer may be deciding on it.
         last = _find_undoable(judge).order_by("-answered").select_for_update().first()

@@ -309,10 +309,9 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
     content = read_json(Path(path))
     if not isinstance(content, dict):
         raise FormatError(f"{path}: expected a JSON object that describes a study")
-    known = StudyFile(context={"local": True}).fields
-    unknown = [key for key in content if key not in known]
-    if unknown:
-        raise FormatError(f"{path}: unknown {unknown[0]!r}; known: {', '.join(known)}")
+    _check_known(str(path), content, StudyFile(context={"local": True}).fields)
+    if isinstance(content.get("items"), dict):
+        _check_known(f"{path}, items", content["items"], FileSources().fields)
     form = StudyFile(data=content, context={"local": True})
     if not form.is_valid():
         raise FormatError(f"{path}, {first_error(form.errors)}")
@@ -333,10 +332,18 @@ def read_definition(path: str | os.PathLike[str]) -> Definition:
     return made
 
 
+def _check_known(where: str, content: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    unknown = [key for key in content if key not in known]
+    if unknown:
+        raise FormatError(f"{where}: unknown {unknown[0]!r}; known: {', '.join(known)}")
+
+
 def first_error(errors: Any, place: str = "") -> str:
     """Return `field, entry 2, subfield: message` of the first of a serializer's errors."""
     if isinstance(errors, Mapping):
         key, inner = next(iter(errors.items()))
+        if key == "non_field_errors":
+            return first_error(inner, place)
         named = f"entry {key + 1}" if isinstance(key, int) else str(key)
         return first_error(inner, f"{place}, {named}" if place else named)
     return f"{place}: {errors[0] if isinstance(errors, list) else errors}"

@@ -17,7 +17,7 @@ from django.utils.translation import override
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from cidery.app.studies.models import Study
+from cidery.app.studies.queries import find_frames
 from cidery.app.web.authentication import BearerAuthentication, CheckedSessionAuthentication
 from cidery.app.web.pages import Page
 
@@ -67,8 +67,7 @@ class FramedPage(Page):
     @cached_property
     def _settings(self) -> tuple[str, str]:
         """The sites that may show the study, and its language."""
-        found = Study.objects.filter(name=self.kwargs["name"]).values_list("frames", "language")
-        return found.first() or ("", "en")
+        return find_frames(self.kwargs["name"]) or ("", "en")
 
     @property
     def sites(self) -> list[str]:

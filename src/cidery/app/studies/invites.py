@@ -6,11 +6,11 @@ import secrets
 from collections.abc import Mapping
 from hashlib import sha256
 
-from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 
 from cidery.app.studies.models import Assignment, Invite, Judge, Study, Visit
+from cidery.app.web.turns import writing
 
 WORKER_PARAMETERS = ("worker", "workerId", "PROLIFIC_PID")
 ASSIGNMENT_PARAMETERS = ("assignment", "assignmentId", "SESSION_ID")
@@ -117,7 +117,7 @@ def join_study(
         worker = f"guest {secrets.token_hex(6)}"
     # A personal link is one visit, whatever stands behind its question mark.
     assignment = "" if invite.personal else assignment
-    with transaction.atomic():
+    with writing():
         judge, _ = Judge.objects.get_or_create(study=invite.study, worker=worker)
         _keep_consent(judge)
         visit, _ = judge.visits.get_or_create(

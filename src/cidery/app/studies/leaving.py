@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -10,12 +9,13 @@ from cidery.app.studies.models import Assignment, Judge, Study, Visit
 from cidery.app.studies.queries import lock_judge
 from cidery.app.studies.slots import vacate
 from cidery.app.web.translation import translate as _
+from cidery.app.web.turns import writing
 from cidery.errors import InputError
 
 
 def stop_visit(judge_key: int) -> None:
     """Give a judge nothing more in this visit; their answers stay, what is open goes to others."""
-    with transaction.atomic():
+    with writing():
         judge = lock_judge(judge_key)
         open_ones = judge.assignments.filter(state=Assignment.State.GIVEN)
         vacate(open_ones.filter(slot__isnull=False).select_for_update())
@@ -25,14 +25,14 @@ def stop_visit(judge_key: int) -> None:
 
 def go_on(judge_key: int) -> None:
     """Take a stop back."""
-    with transaction.atomic():
+    with writing():
         judge = lock_judge(judge_key)
         Visit.objects.filter(pk=judge.visit_id or 0).update(stopped=None)
 
 
 def forget_judge(judge_key: int) -> None:
     """Erase a judge with all they have said; others are asked in their place."""
-    with transaction.atomic():
+    with writing():
         judge = lock_judge(judge_key)
         vacate(judge.assignments.filter(slot__isnull=False).select_for_update())
         Study.objects.filter(pk=judge.study_id).update(withdrawn=F("withdrawn") + 1)

@@ -39,6 +39,7 @@ def read_vote(vote: float | str) -> float:
     return 0.0 if isinstance(vote, str) else vote
 
 
+FIND_FRAMES = "SELECT frames, language FROM studies_study WHERE name = %s"
 LOCK_JUDGE = """
 SELECT j.id, j.study_id, j.worker, j.excluded, s.state, s.revision, v.id, v.assignment,
     v.finished, v.code, v.submit_to, v.stopped
@@ -89,6 +90,12 @@ def _now() -> Any:
 def _definition(study_key: int, revision: int) -> Study:  # noqa: ARG001
     """Return a study for all but its state: anything else that changes makes a new revision."""
     return Study.objects.defer("references").get(pk=study_key)
+
+
+def find_frames(study: str) -> tuple[str, str] | None:
+    """Return the sites that may show a study, and its language; None if there is no such study."""
+    found: tuple[str, str] | None = _execute(FIND_FRAMES, study).fetchone()
+    return found
 
 
 def lock_judge(key: int) -> Judge:

@@ -171,9 +171,10 @@ class Standings:
         if len(beaten) == len(own):
             worst = max(contest.p for contest in own)
             if len(own) == 1:
-                told = _("{leader} is better than the other ({p}).")
-            else:
-                told = _("{leader} is better than all {count} others ({p}).")
+                other = own[0].second if own[0].first == self.leader else own[0].first
+                told = _("{leader} is better than {other} ({p}).")
+                return told.format(leader=self.leader, other=other, p=_show_p(worst))
+            told = _("{leader} is better than all {count} others ({p}).")
             return told.format(leader=self.leader, count=len(own), p=_show_p(worst))
         if beaten:
             told = _(

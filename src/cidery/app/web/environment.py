@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from cidery.engines.base import ENGINES
 from cidery.errors import MissingExtraError, SettingError
 
 DATABASE_SCHEMES = ("sqlite", "postgres", "postgresql")
@@ -53,7 +54,19 @@ class Environment:
     lease: int = 60
     """CIDERY_LEASE: after so many seconds without progress a worker's job goes to another."""
 
+    engine: str = "local"
+    """CIDERY_ENGINE: `ray` has a cluster do the slow work of metrics for the workers."""
+    engine_address: str = ""
+    """CIDERY_ENGINE_ADDRESS: the cluster; by default the one that this machine belongs to, or this
+    machine alone."""
+
     def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise SettingError(
+                f"there is no engine {self.engine!r}; there are {', '.join(ENGINES)}"
+            )
+        if self.engine_address and self.engine == "local":
+            raise SettingError("the address of a cluster goes with the engine ray")
         _check_scheme("database", self.database, DATABASE_SCHEMES)
         _check_scheme("queue", self.queue, QUEUE_SCHEMES)
         _check_scheme("url", self.url, ("http", "https"))
@@ -78,6 +91,8 @@ class Environment:
                 mail=given.get("mail", ""),
                 mail_from=given.get("mail_from", cls.mail_from),
                 lease=int(given.get("lease", cls.lease)),
+                engine=given.get("engine", cls.engine),
+                engine_address=given.get("engine_address", ""),
             )
         except ValueError as error:
             if isinstance(error, SettingError):

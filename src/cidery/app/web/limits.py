@@ -12,7 +12,7 @@ from http import HTTPStatus
 from ipaddress import IPv4Address, ip_address, ip_network
 from typing import TYPE_CHECKING, Any
 
-from django.db import connection, transaction
+from django.db import connection
 from django.http import HttpRequest, HttpResponse, UnreadablePostError
 from django.utils import timezone
 from rest_framework.exceptions import Throttled
@@ -26,6 +26,7 @@ from rest_framework.throttling import (
 from cidery.app.web.home import fail
 from cidery.app.web.models import Account, Attempts
 from cidery.app.web.translation import translate as _
+from cidery.app.web.turns import writing
 
 if TYPE_CHECKING:
     from rest_framework.request import Request
@@ -66,7 +67,7 @@ def _fit(key: str) -> str:
 @contextmanager
 def counting() -> Iterator[None]:
     """Let nobody else count; SQLite lets one transaction write at a time anyway."""
-    with transaction.atomic():
+    with writing():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])

@@ -108,6 +108,7 @@ elif ENVIRONMENT.queue or ENVIRONMENT.on_postgresql:
 else:
     QUEUE = {"class": "SqliteHuey", "filename": str(ENVIRONMENT.data / QUEUE_FILE)}
 LEASE_SECONDS = ENVIRONMENT.lease
+ENGINE, ENGINE_ADDRESS = ENVIRONMENT.engine, ENVIRONMENT.engine_address
 
 AUTH_USER_MODEL = "web.Account"
 PASSWORD_HASHERS = ["cidery.app.web.passwords.PasswordHasher"]

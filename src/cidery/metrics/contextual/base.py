@@ -81,12 +81,13 @@ class ByToken(Contextual):
         self, encoder: Encoder, captions: TokenizedCaptions, work: Workspace
     ) -> TokenStates:
         """Return the captions' tokens; metrics with the same encoder and layer share them."""
-        return work.once(_encode, encoder, captions, self.choose_layer(encoder))
+        return work.once(encode, encoder, captions, self.choose_layer(encoder))
 
 
-def _encode(
+def encode(
     work: Workspace, encoder: Encoder, captions: TokenizedCaptions, layer: int | None
 ) -> TokenStates:
+    """Return the captions' tokens in that layer."""
     return encoder.tokens(captions.texts, layer, work.threads)
 
 

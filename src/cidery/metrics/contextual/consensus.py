@@ -21,8 +21,14 @@ from cidery.metrics.base import (
     TokenizedReferences,
     require_between,
 )
-from cidery.metrics.contextual.base import ByToken, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder, Lens, TokenStates, find_lens
+from cidery.metrics.contextual.base import ByToken, encode, rows_by_image
+from cidery.metrics.contextual.encoders import (
+    Encoder,
+    Lens,
+    TokenStates,
+    choose_word_layer,
+    find_lens,
+)
 from cidery.metrics.contextual.wording import Faults, Wording, find_repeated, weigh
 from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
 from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
@@ -121,11 +127,13 @@ class Consensus(ByToken):
         return "consensus"
 
     def data_settings(self) -> dict[str, str]:
-        """Return the edition, the layer, and the digests of the encoder's weights and its lens."""
-        lens = self.choose_lens(self.open_encoder())
+        """Return the edition, the layers, and the digests of the encoder's weights and its lens."""
+        encoder = self.open_encoder()
+        lens, words = self.choose_lens(encoder), choose_word_layer(encoder, self.layer)
         return (
             {"edition": EDITION}
             | super().data_settings()
+            | ({} if words == self.choose_layer(encoder) else {"words": str(words)})
             | {"lens": lens.fingerprint if lens else "none"}
         )
 
@@ -137,8 +145,9 @@ class Consensus(ByToken):
     def read(self, captions: TokenizedCaptions, work: Workspace) -> EncodedCaptions:
         """Return the captions as vectors of the encoder, changed by its lens."""
         encoder = self.open_encoder()
-        tokens = self.read_tokens(encoder, captions, work)
-        return EncodedCaptions(tokens, self.choose_lens(encoder), self.rarity)
+        words = work.once(encode, encoder, captions, choose_word_layer(encoder, self.layer))
+        states = self.read_tokens(encoder, captions, work)
+        return EncodedCaptions(words, states, self.choose_lens(encoder), self.rarity)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references and read their wording."""
@@ -241,21 +250,27 @@ class EncodedCaptions:
     """Captions as vectors: an encoder's, changed by its lens."""
 
     tokens: TokenStates
+    """In the layer in which words are compared."""
+    states: TokenStates
+    """The same tokens in the layer whose mean is the embedding; often the same object."""
     lens: Lens | None
+    """Of that layer."""
     rarity: float
     """The power of a word's rarity in the weight of its tokens."""
 
     def __getitem__(self, caption: int) -> EncodedCaption:
         """Return a caption's embedding and tokens.
 
-        Tokens that the encoder adds count in the embedding alone.
+        Tokens that the encoder adds count in the embedding alone. Both layers have the same rows.
         """
         rows = self.tokens.rows(caption)
-        states = self.tokens.states[rows].astype(np.float64)
+        states = self.states.states[rows].astype(np.float64)
         if self.lens is not None:  # caption by caption, so that bits depend on no other
             states = self.lens(states)
-        lengths = np.linalg.norm(states, axis=1, keepdims=True)
         whole = states.mean(axis=0)
+        if self.tokens is not self.states:
+            states = self.tokens.states[rows].astype(np.float64)
+        lengths = np.linalg.norm(states, axis=1, keepdims=True)
         is_said = ~self.tokens.special[rows]
         return EncodedCaption(
             whole / max(float(np.linalg.norm(whole)), 1e-12),

@@ -17,7 +17,7 @@ from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.store import current_report
-from cidery.store.processes import can_start_processes, count_cores, share_work
+from cidery.store.processes import count_cores, count_sharing, share_work
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -189,9 +189,8 @@ class Parser:
         """Return how many other processes are worth their start."""
         if not self.package or "transformer" in self.language.pipe_names:
             return 0
-        wanted = threads or min(count_cores(), PROCESSES)
-        helpers = max(0, min(wanted, pieces // SHARE) - 1)
-        return helpers if helpers and can_start_processes() else 0
+        sharing = count_sharing(threads or min(count_cores(), PROCESSES))
+        return max(0, min(sharing, pieces // SHARE) - 1)
 
     def _share_pieces(self, pieces: Sequence[Words], helpers: int) -> Iterator[SceneGraph]:
         chunks = [pieces[start : start + BATCH] for start in range(0, len(pieces), BATCH)]

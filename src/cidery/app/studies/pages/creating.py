@@ -408,5 +408,6 @@ def _read_sources(values: dict[str, Any]) -> Sources:
 
 def _name(file: File[Any]) -> str:
     """Return what the system of an uploaded file is called: the file's name, plain."""
-    name = "".join(c for c in Path(file.name or "file").name if c.isalnum() or c in "._-")
+    given = "-".join(Path(file.name or "file").name.split())
+    name = "".join(c for c in given if c.isalnum() or c in "._-")
     return Path(name.lstrip(".") or "file").stem

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -178,7 +178,7 @@ class PartData(serializers.Serializer[Any]):
 
 
 class TaskData(serializers.Serializer[Any]):
-    """What a judge is asked now."""
+    """What a judge is asked now; sent with every answer, so that it has to be quick."""
 
     title = serializers.CharField()
     question = serializers.CharField()
@@ -220,6 +220,13 @@ class TaskData(serializers.Serializer[Any]):
     token = serializers.CharField(
         help_text="Who the judge is, where a frame keeps cookies away: `?as=` of every address."
     )
+
+    def to_representation(self, instance: Mapping[str, Any]) -> dict[str, Any]:
+        """Return these fields as they are: `describe_task` makes them of plain values.
+
+        REST framework copies every field of a serializer for every response.
+        """
+        return {name: instance[name] for name in self._declared_fields}
 
 
 class AnswerForm(serializers.Serializer[Any]):

@@ -25,7 +25,13 @@ from typing import Any, TypeAlias
 
 from cidery.errors import DataError, SettingError
 from cidery.metrics.contextual.encoders.base import Encoder, Token, TokenStates
-from cidery.metrics.contextual.encoders.calibration import BETAS, LAYERS, choose_beta, choose_layer
+from cidery.metrics.contextual.encoders.calibration import (
+    BETAS,
+    LAYERS,
+    choose_beta,
+    choose_layer,
+    choose_word_layer,
+)
 from cidery.metrics.contextual.encoders.lens import Lens, find_lens
 from cidery.metrics.contextual.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.metrics.contextual.encoders.weights import hash_file, hash_weights
@@ -175,6 +181,7 @@ __all__ = [
     "TokenStates",
     "choose_beta",
     "choose_layer",
+    "choose_word_layer",
     "find_lens",
     "get_encoder",
     "name_encoder",

@@ -16,6 +16,10 @@ LAYERS: Mapping[str, int] = MappingProxyType(
 )
 """By encoder. Those of BERT and RoBERTa are what the package bert_score takes."""
 
+WORD_LAYERS: Mapping[str, int] = MappingProxyType({"mpnet": 10})
+"""Where consensus compares words in another layer than embeddings. MPNet's last makes all words of
+a caption much alike."""
+
 BETAS: Mapping[str, float] = MappingProxyType(
     {"minilm": 0.5, "mpnet": 0.15, "bert-base": 0.4, "roberta-large": 0.83}
 )
@@ -28,6 +32,13 @@ def choose_layer(encoder: Encoder, layer: int | None = None) -> int | None:
     if layer is not None or encoder.layers == 0:
         return layer
     return LAYERS.get(_model_of(encoder), encoder.layers)
+
+
+def choose_word_layer(encoder: Encoder, layer: int | None = None) -> int | None:
+    """Return the layer asked for, or the one in which an embedding metric compares words best."""
+    if layer is None and encoder.layers:
+        layer = WORD_LAYERS.get(_model_of(encoder))
+    return choose_layer(encoder, layer)
 
 
 def choose_beta(encoder: Encoder, beta: float | None = None) -> float:

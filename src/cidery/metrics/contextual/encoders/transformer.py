@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from itertools import accumulate, chain
 from pathlib import Path
@@ -30,6 +30,7 @@ from cidery.metrics.contextual.encoders.model import Model, read_model
 from cidery.metrics.contextual.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.metrics.contextual.encoders.sentencepiece import read_sentencepiece
 from cidery.store import current_report
+from cidery.store.processes import current_runner, share_work
 
 if TYPE_CHECKING:
     import tokenizers
@@ -58,6 +59,7 @@ class TransformerEncoder(Encoder):
             device: As for `get_encoder`.
         """
         self._folder, self._files, self._name = folder, files, name
+        self._opened = (folder, files, name, device)
         self._model: Model = read_model(folder)
         self._layers: Layers = (
             NativeLayers(self._model) if device == "cpu" else TorchLayers(self._model, device)
@@ -230,16 +232,27 @@ class TransformerEncoder(Encoder):
         """Yield the states of captions [first, last), some at a time."""
         report: Callable[[str, float], None] = current_report()
         total = len(offsets) - 1
-        for first in range(0, total, AT_ONCE):
-            last = min(total, first + AT_ONCE)
+        starts = range(0, total, AT_ONCE)
+        chunks = [
+            (ids[offsets[first] : offsets[last]], offsets[first : last + 1] - offsets[first])
+            for first in starts
+            if (last := min(total, first + AT_ONCE))
+        ]
+        here = partial(self._run_chunk, layers, threads)
+        there = partial(_run_there, self._opened, self.kernel, layers)
+        # The native layers use threads of their own: only other machines can help.
+        helpers = 1 if current_runner() is not None and len(chunks) > 1 else 0
+        for first, states in zip(starts, share_work(chunks, here, there, helpers), strict=True):
             report(f"encoding captions by {self.name}", first / total)
-            begin, end = offsets[first], offsets[last]
-            inner = offsets[first : last + 1] - begin
-            states = self._embed_tokens(ids[begin:end], inner)
-            states = self._layers.run(states, inner, layers, threads)
-            if not np.isfinite(states).all():
-                raise DataError(f"{self._folder}: the weights give states that are no numbers")
-            yield first, last, states
+            yield first, min(total, first + AT_ONCE), states
+
+    def _run_chunk(self, layers: int, threads: int, chunk: tuple[Integers, Integers]) -> Floats32:
+        """Return the states of some captions, given as tokens and where captions begin."""
+        ids, offsets = chunk
+        states = self._layers.run(self._embed_tokens(ids, offsets), offsets, layers, threads)
+        if not np.isfinite(states).all():
+            raise DataError(f"{self._folder}: the weights give states that are no numbers")
+        return states
 
     def _embed_tokens(self, ids: Integers, offsets: Integers) -> Floats32:
         """Return word, position and kind of each token, summed and normalised."""
@@ -255,6 +268,28 @@ class TransformerEncoder(Encoder):
         sums = sums / np.sqrt(variance + np.float32(model.epsilon)) * model.scale + model.shift
         embedded: Floats32 = sums.astype(np.float32, copy=False)[back]
         return embedded
+
+
+def _run_there(
+    opened: tuple[Path, tuple[str, ...], str, str],
+    kernel: str,
+    layers: int,
+    chunk: tuple[Integers, Integers],
+) -> Floats32:
+    """Do `TransformerEncoder._run_chunk` in another process, which opens the model once."""
+    from cidery.metrics.contextual.encoders import _hash_files, _open
+
+    folder, files, name, device = opened
+    if not folder.is_dir() or _hash_files(folder) != files:
+        raise DataError(f"{folder}: another machine has no such model, or a different one, there")
+    encoder = _open(folder, files, name, device)
+    assert isinstance(encoder, TransformerEncoder)
+    if encoder.kernel != kernel:
+        raise DataError(
+            f"one machine computes with {kernel} and another with {encoder.kernel}, so that last "
+            "digits would differ; use machines of one kind"
+        )
+    return encoder._run_chunk(layers, 1, chunk)
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,12 +21,40 @@
     problem.hidden = !text;
   };
 
-  const image = document.getElementById("image");
-  const missing = () => tell(task.dataset.missing);
-  if (image) {
-    if (image.complete && !image.naturalWidth) missing();
-    image.addEventListener("error", missing);
-  }
+  // Nobody answers before they see the image: a browser shows the last one until the next is here.
+  let image = document.getElementById("image");
+  const wait = (coming) => {
+    answerForm.querySelectorAll("button:not([value=broken])").forEach((button) => {
+      button.disabled = coming;
+    });
+  };
+  const watch = () => {
+    const watched = image;
+    const seen = (there) => {
+      if (watched !== image) return; // taken back meanwhile
+      watched.parentElement.style.minHeight = "";
+      wait(false);
+      if (!there) tell(task.dataset.missing);
+    };
+    if (!watched) return;
+    if (watched.complete) {
+      seen(watched.naturalWidth > 0);
+      return;
+    }
+    wait(true);
+    watched.addEventListener("load", () => seen(true));
+    watched.addEventListener("error", () => seen(false));
+  };
+  watch();
+
+  const replaceImage = (address) => {
+    const next = image.cloneNode();
+    image.parentElement.style.minHeight = `${image.offsetHeight}px`; // nothing jumps meanwhile
+    next.src = address;
+    image.replaceWith(next);
+    image = next;
+    watch();
+  };
 
   const fill = (shown) => {
     // What has another shape than the page that is here comes from the server.
@@ -41,7 +69,7 @@
       comment.closest("details").open = false;
     }
     assignment.value = shown.assignment;
-    if (image) image.src = shown.image;
+    if (image) replaceImage(shown.image);
     const reference = document.getElementById("reference");
     if (reference) reference.textContent = shown.reference;
     answerForm.querySelectorAll(".choice .text").forEach((text, place) => {
@@ -110,6 +138,10 @@
     }
     send(task.dataset.answer, content);
   });
+  // The second click of a double click is no answer to the item that has come meanwhile.
+  answerForm.addEventListener("click", (event) => {
+    if (event.detail > 1 && event.target.closest("button")) event.preventDefault();
+  });
   undoForm.addEventListener("submit", (event) => {
     event.preventDefault();
     send(task.dataset.undo, {});
@@ -142,6 +174,6 @@
     // beginning of another number.
     if (!buttons.every((button) => button.value.length === 1)) return;
     const chosen = buttons.find((button) => button.value === event.key);
-    if (chosen) answerForm.requestSubmit(chosen);
+    if (chosen && !chosen.disabled) answerForm.requestSubmit(chosen);
   });
 }

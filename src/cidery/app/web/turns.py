@@ -1,0 +1,55 @@
+"""Turns at writing to SQLite, which lets one transaction write at a time.
+
+SQLite has everyone else ask again after 1, 2, 5 … 100 ms, and lets in who happens to ask next: when
+two hundred judges answer, some ask in vain for a second. The kernel's lock of a file wakes the next
+as soon as it is free, about in the order in which they came, across threads and processes; a
+process that dies gives it back. PostgreSQL needs none of this.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+from django.db import connection, transaction
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """Run a short transaction that writes, when it is its turn."""
+    with _turn() if _takes_turns() else nullcontext(), transaction.atomic():
+        yield
+
+
+def _takes_turns() -> bool:
+    """Tell whether to wait; within a transaction it is our turn already."""
+    return connection.vendor == "sqlite" and not connection.in_atomic_block
+
+
+@contextmanager
+def _turn() -> Iterator[None]:
+    file = _lock(f"{connection.settings_dict['NAME']}-turn")
+    try:
+        yield
+    finally:
+        if file is not None:
+            os.close(file)  # which ends the turn
+
+
+def _lock(path: str) -> int | None:
+    """Wait for the lock and return its file; None where there can be none, as on a full disk.
+
+    What is written is right without it: SQLite has a lock of its own.
+    """
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    except OSError:
+        os.close(file)
+        return None
+    return file

@@ -1,0 +1,370 @@
+"""`cidery lab`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cidery.cli import parsing
+
+if TYPE_CHECKING:
+    from cidery.lab import LabData
+
+app = parsing.new_app(no_args_is_help=True)
+
+Data = Annotated[
+    str | None,
+    typer.Option(
+        "--data",
+        help="Features of images: .npz, .npy or HDF5. Default: invented scenes.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Captions = Annotated[
+    str | None,
+    typer.Option(
+        help="Captions of these images: Karpathy's JSON, Flickr8k.token.txt, or any file of "
+        "references that cidery reads.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Array = Annotated[
+    str | None,
+    typer.Option(
+        help="The array of features, where --data has several.",
+        metavar="NAME",
+        show_default=False,
+    ),
+]
+Splits = Annotated[
+    str | None,
+    typer.Option(
+        help='JSON {image: "train"|"val"|"test"}, where no other file says it.',
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Least = Annotated[
+    int, typer.Option(help="How often a word of the vocabulary occurs.", metavar="N", min=1)
+]
+Missing = Annotated[
+    str,
+    typer.Option(
+        help="error, or skip: leave out images that have no features or no captions.",
+        metavar="WHAT",
+    ),
+]
+Model = Annotated[
+    str, typer.Option(help="Captioner; `cidery lab list` has their names.", metavar="NAME")
+]
+Output = Annotated[
+    str,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Folder for results and checkpoints. If it has checkpoints of the same run, "
+        "training goes on.",
+        metavar="FOLDER",
+    ),
+]
+Device = Annotated[
+    str | None,
+    typer.Option(
+        help="cpu, cuda, … Default: a GPU where there is one.", metavar="NAME", show_default=False
+    ),
+]
+Hidden = Annotated[
+    int | None,
+    typer.Option(help="Size of the model.", metavar="N", min=1, show_default=False),
+]
+Epochs = Annotated[
+    int | None,
+    typer.Option(help="Epochs of cross-entropy.", metavar="N", min=1, show_default=False),
+]
+RewardEpochs = Annotated[
+    int | None,
+    typer.Option(help="Epochs with a reward.", metavar="N", min=1, show_default=False),
+]
+Batch = Annotated[
+    int | None,
+    typer.Option(
+        help="Captions in a step; half as many images with a reward.",
+        metavar="N",
+        min=1,
+        show_default=False,
+    ),
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(help="Threads of torch.", metavar="N", min=1, show_default=False),
+]
+
+
+@app.callback(
+    epilog=parsing.examples(
+        "cidery lab list",
+        "cidery lab train --model fc --reward cider-d -o runs/fc",
+        "cidery lab run repetition -o lab",
+    )
+)
+def lab() -> None:
+    """Train captioners and try the claims of papers (extra train)."""
+
+
+@app.command("list", epilog=parsing.examples("cidery lab list"))
+def list_all() -> None:
+    """List experiments and captioners."""
+    from cidery.lab.experiments import EXPERIMENTS, get_experiment
+    from cidery.lab.models import MODELS
+
+    typer.echo("experiments (cidery lab run NAME):")
+    for name in EXPERIMENTS:
+        typer.echo(f"  {name:12} {get_experiment(name).ABOUT}")
+    typer.echo("\ncaptioners (--model NAME):")
+    for name, model in MODELS.items():
+        typer.echo(f"  {name:12} {model.about}")
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery lab run repetition",
+        "cidery lab run repetition --data resnet50_global.npz --captions Flickr8k.token.txt -o out",
+        "cidery lab run balance --families lambda,beta --weights 0,1,5 --model att2in",
+        "cidery lab run rewards --rewards cider-d,meteor,spice,consensus",
+    )
+)
+def run(
+    name: Annotated[str, typer.Argument(help="Experiment; see `cidery lab list`.", metavar="NAME")],
+    data: Data = None,
+    captions: Captions = None,
+    array: Array = None,
+    splits: Splits = None,
+    least: Least = 5,
+    missing: Missing = "error",
+    model: Model = "fc",
+    seeds: Annotated[
+        int, typer.Option(help="Train everything with so many seeds.", metavar="N", min=1)
+    ] = 3,
+    hidden: Hidden = None,
+    epochs: Epochs = None,
+    reward_epochs: RewardEpochs = None,
+    batch: Batch = None,
+    test_images: Annotated[
+        int | None,
+        typer.Option(
+            help="Compare systems on so many test images.",
+            metavar="N",
+            min=2,
+            show_default=False,
+        ),
+    ] = None,
+    families: Annotated[
+        str,
+        typer.Option(
+            help="balance: families of losses, of lambda, beta, alpha, gamma and zeta.",
+            metavar="NAMES",
+        ),
+    ] = "lambda",
+    weights: Annotated[
+        str | None,
+        typer.Option(
+            help="balance, kr: weights instead of the papers'.",
+            metavar="NUMBERS",
+            show_default=False,
+        ),
+    ] = None,
+    rewards: Annotated[
+        str | None,
+        typer.Option(help="rewards: metrics to train with.", metavar="NAMES", show_default=False),
+    ] = None,
+    generators: Annotated[
+        str | None,
+        typer.Option(
+            help="generators: those to compare, of rs, rci, gnc, ss, drv, beam, diverse-beam.",
+            metavar="NAMES",
+            show_default=False,
+        ),
+    ] = None,
+    spice: Annotated[
+        bool, typer.Option("--spice", help="Measure SPICE too (extra spice).")
+    ] = False,
+    output: Output = "lab",
+    device: Device = None,
+    threads: Threads = None,
+) -> None:
+    """Run an experiment with several seeds; write JSON, plots and an HTML page."""
+    from dataclasses import replace
+
+    from cidery.lab import Lab, LiveView, Scale, run_experiment
+    from cidery.lab.experiments import get_experiment
+    from cidery.lab.experiments.base import SCENES_SCALE
+
+    get_experiment(name)
+    scale = SCENES_SCALE if data is None else Scale()
+    given: dict[str, Any] = {
+        "hidden": hidden,
+        "epochs": epochs,
+        "reward_epochs": reward_epochs,
+        "batch": batch,
+        "test_images": test_images,
+    }
+    scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
+    read = _read_data(data, captions, array, splits, least, missing)
+    _set_threads(threads)
+    folder = Path(output) / name
+    options = {
+        "families": tuple(_split(families) or ()),
+        "weights": _numbers(weights),
+        "rewards": _split(rewards),
+        "generators": _split(generators),
+    }
+    with LiveView() as watch:
+        settings = Lab(
+            read,
+            model,
+            tuple(range(seeds)),
+            scale,
+            Path(output),
+            device,
+            spice,
+            watch,
+            {key: value for key, value in options.items() if value},
+        )
+        done = run_experiment(name, settings, folder)
+    for line in done.lines():
+        typer.echo(line)
+    typer.echo(f"\nwritten: {folder / 'index.html'}, {folder / 'results.json'}")
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery lab train --model fc --reward cider-d -o runs/fc",
+        "cidery lab train --data resnet50_grid4x4.npz --captions Flickr8k.token.txt --model att2in",
+    )
+)
+def train(
+    data: Data = None,
+    captions: Captions = None,
+    array: Array = None,
+    splits: Splits = None,
+    least: Least = 5,
+    missing: Missing = "error",
+    model: Model = "fc",
+    reward: Annotated[
+        str | None,
+        typer.Option(
+            help="After cross-entropy, train with this metric.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    baseline: Annotated[
+        str,
+        typer.Option(
+            help="What a sample is compared with: others, greedy or group (as GRPO does).",
+            metavar="NAME",
+        ),
+    ] = "others",
+    smoothing: Annotated[
+        float, typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE")
+    ] = 0.0,
+    scheduled: Annotated[
+        float, typer.Option(help="Scheduled sampling in the last epoch.", metavar="SHARE")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Seed of all that is random.", metavar="N")] = 0,
+    hidden: Hidden = None,
+    epochs: Epochs = None,
+    reward_epochs: RewardEpochs = None,
+    batch: Batch = None,
+    output: Output = "runs",
+    device: Device = None,
+    threads: Threads = None,
+) -> None:
+    """Train one captioner, and score its captions of the test images."""
+    from dataclasses import replace
+
+    from cidery.lab import LiveView, Losses, ModelCard, Scale, describe_images, score_captions
+    from cidery.lab import train as train_model
+    from cidery.lab.experiments.base import SCENES_SCALE, SCORES
+
+    scale = SCENES_SCALE if data is None else Scale()
+    given: dict[str, Any] = {
+        "hidden": hidden,
+        "epochs": epochs,
+        "reward_epochs": reward_epochs,
+        "batch": batch,
+    }
+    scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
+    read = _read_data(data, captions, array, splits, least, missing)
+    _set_threads(threads)
+    card = ModelCard(model, len(read.vocabulary), read.width, scale.hidden, scale.dropout, seed)
+    stages = [replace(scale.cross_entropy(), smoothing=smoothing, scheduled=scheduled)]
+    if reward is not None:
+        rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))
+        stages.append(replace(rewarded, baseline=baseline))  # type: ignore[arg-type]
+    captioner = None
+    with LiveView() as watch:
+        for stage in stages:
+            folder = Path(output) / stage.name
+            captioner = train_model(
+                card,
+                read,
+                [stage],
+                folder=folder,
+                start=captioner,
+                device=device,
+                watch=watch,
+            ).model
+            for beams in (1, 3):
+                found = describe_images(
+                    captioner, read, read.test, most_words=scale.most_words, beams=beams
+                )
+                scores = score_captions(found, read.test, SCORES, read)
+                figures = "  ".join(f"{key} {value:.4f}" for key, value in scores.items())
+                width = "greedy" if beams == 1 else f"{beams} beams"
+                typer.echo(f"{stage.name}, test, {width}: {figures}")
+            typer.echo(f"written: {folder / 'checkpoint.pt'}, log.json, log.svg")
+
+
+def _read_data(
+    data: str | None,
+    captions: str | None,
+    array: str | None,
+    splits: str | None,
+    least: int,
+    missing: str,
+) -> LabData:
+    from cidery.lab import invented_scenes, read_data
+
+    if (data is None) != (captions is None):
+        raise typer.BadParameter(
+            "features and captions go together: give both --data and --captions, or none for "
+            "invented scenes"
+        )
+    if data is None or captions is None:
+        return invented_scenes()
+    return read_data(data, captions, array=array, splits=splits, least=least, missing=missing)
+
+
+def _set_threads(threads: int | None) -> None:
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+def _split(names: str | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(n.strip() for n in names.split(",") if n.strip())
+
+
+def _numbers(text: str | None) -> tuple[float, ...] | None:
+    try:
+        return None if text is None else tuple(float(number) for number in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(
+            f"{text!r}: expected numbers, as 0,1,5", param_hint="--weights"
+        ) from None

@@ -1,0 +1,197 @@
+"""`cidery redteam`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.progress import progress
+from cidery.cli.rendering import (
+    show_notes,
+    show_result,
+    show_signatures,
+    show_table,
+    show_title,
+)
+
+if TYPE_CHECKING:
+    from cidery.lab.redteam import RedTeam
+
+app = parsing.new_app()
+INTERRUPTED = 130
+_TERM = re.compile(r"(?:(?P<weight>[+-]?[\d.]+(?:e[+-]?\d+)?)\s*\*\s*)?(?P<name>\S+)")
+
+
+def read_mix(text: str) -> Any:
+    """Return a reward: a metric, or a mix such as `cider-d + 0.5*bleu-4 - 0.1*chair-s`.
+
+    Signs stand between blanks, since names have hyphens.
+    """
+    pieces = re.split(r"\s+([+-])\s+", text.strip())
+    terms: dict[Any, float] = {}
+    for sign, piece in zip(["+", *pieces[1::2]], pieces[::2], strict=True):
+        found = _TERM.fullmatch(piece.strip())
+        try:
+            weight = float(found["weight"] or 1) if found else None
+        except ValueError:
+            weight = None
+        if found is None or weight is None:
+            raise typer.BadParameter(
+                f"{piece!r} in {text!r} is not a metric; a mix is written as "
+                "'cider-d + 0.5*bleu-4', with blanks around + and -",
+                param_hint="--reward",
+            )
+        metric = parsing.read_metric(found["name"])
+        if metric in terms:
+            raise typer.BadParameter(f"{text!r} names {found['name']} twice", param_hint="--reward")
+        terms[metric] = -weight if sign == "-" else weight
+    alone = len(terms) == 1 and next(iter(terms.values())) == 1
+    return next(iter(terms)) if alone else terms
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery redteam references.json",
+        "cidery redteam references.json -r cider-d -r cider-r -r 'cider-d + 0.5*bleu-4'",
+        "cidery redteam references.json -r my_module:my_reward --attack free --attack repeated",
+        "cidery redteam references.json --page redteam.html --plot redteam.pdf",
+    )
+)
+def redteam(
+    references: parsing.References,
+    reward: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reward",
+            "-r",
+            help="A reward: a metric, a Python function as module:function, or a mix such as "
+            "'cider-d + 0.5*bleu-4'; may be repeated. Default: cider-d and cider-r.",
+            metavar="MIX",
+            show_default=False,
+            autocompletion=parsing.complete_metrics,
+        ),
+    ] = None,
+    attack: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A search: broken, repeated or scrambled (the best nonsense of that kind) or "
+            "blind (one caption for all images, by reinforcement learning); may be repeated. "
+            "free, the best captions of any kind, is always made. Default: all.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    images: Annotated[
+        int,
+        typer.Option(help="How many images to attack, chosen by chance.", metavar="COUNT", min=1),
+    ] = 50,
+    rounds: Annotated[
+        int, typer.Option(help="Rounds of hill climbing.", metavar="COUNT", min=1)
+    ] = 100,
+    tries: Annotated[
+        int, typer.Option(help="Changes of each caption in a round.", metavar="COUNT", min=1)
+    ] = 16,
+    steps: Annotated[
+        int, typer.Option(help="Steps of the blind policy.", metavar="COUNT", min=1)
+    ] = 300,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="A metric that the search does not see, or a mix, to judge what it finds. "
+            "Default: cider-r, or cider-d where the reward has cider-r.",
+            metavar="MIX",
+            show_default=False,
+            autocompletion=parsing.complete_metrics,
+        ),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option(
+            help="Also write an HTML page with the table and examples.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            help="Also draw hackability, as .pdf, .svg, .eps or .png.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    format: parsing.Format = "table",
+    seed: parsing.Seed = 0,
+    frequencies: parsing.FrequenciesOrDefault = None,
+    tokenizer: parsing.LanguageTokenizer = None,
+    language: parsing.Language = None,
+    split: parsing.Split = None,
+    reference_field: parsing.ReferenceField = None,
+    id_field: parsing.IdField = None,
+    threads: parsing.Threads = 0,
+) -> None:
+    """Search for nonsense that a reward pays for, before you train with it.
+
+    Ctrl-C ends the search and shows what was found.
+    """
+    from cidery.captions.formats import read_references
+    from cidery.lab.redteam import ATTACKS, red_team
+    from cidery.plots.figures import check_figure_file
+
+    for file, option in ((page, "--page"), (plot, "--plot")):
+        if file is not None:
+            parsing.check_output(file, references, option=option)
+    if plot is not None:
+        check_figure_file(plot)
+    mixes = {text: read_mix(text) for text in reward or ["cider-d", "cider-r"]}
+    with progress(2, references) as step:
+        step("reading references")
+        known = read_references(
+            references, split=split, caption_field=reference_field, id_field=id_field
+        )
+        step("searching")
+        found = red_team(
+            known,
+            mixes,
+            attacks=attack or ATTACKS,
+            images=images,
+            rounds=rounds,
+            tries=tries,
+            steps=steps,
+            judge=None if judge is None else read_mix(judge),
+            frequencies=frequencies,
+            tokenizer=tokenizer,
+            language=language,
+            seed=seed,
+            threads=threads,
+        )
+    notes = []
+    if page is not None:
+        found.write_page(page)
+        notes.append(f"written: {page}")
+    if plot is not None:
+        from cidery.plots import plot_hackability, save_figures
+
+        notes += [
+            f"drawn: {file}" for file in save_figures(plot_hackability(found.records()), plot)
+        ]
+    show_result(found, format, lambda: _show(references, found, notes))
+    if found.stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _show(references: str, found: RedTeam, notes: list[str]) -> None:
+    show_title(f"{references}: {len(found.images)} images under attack")
+    show_table(found.header(), found.lines(), left=(0, 1))
+    typer.echo()
+    examples = [
+        [attack.reward, attack.name, *example[:2]]
+        for attack in found.attacks
+        for example in found.examples(attack, 1)
+    ]
+    show_table(["reward", "attack", "found", "earns"], examples, left=(0, 1, 2))
+    show_notes(*found.notes(), *notes)
+    show_signatures(found.signatures.values())

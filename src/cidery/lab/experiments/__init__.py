@@ -1,0 +1,18 @@
+"""The experiments, by name: a module each, with `ABOUT` and `run(lab) -> Findings`."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from cidery.errors import SettingError
+
+EXPERIMENTS = ("repetition", "balance", "generators", "kr", "rewards")
+"""In the order in which they are listed; each is a module here."""
+
+
+def get_experiment(name: str) -> Any:
+    """Return the module of an experiment."""
+    if name not in EXPERIMENTS:
+        raise SettingError(f"no experiment named {name!r}; known: {', '.join(EXPERIMENTS)}")
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,20 @@
+"""Where to look: additive attention over regions, which several captioners share."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+class Attention(nn.Module):
+    """a_i = softmax_i(w · tanh(V v_i + H h)), the attention of Bahdanau et al. 2015."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.ask = nn.Linear(size, size)
+        self.weigh = nn.Linear(size, 1)
+
+    def forward(self, hidden: Tensor, regions: Tensor, keys: Tensor) -> Tensor:
+        """Return the weighted mean of regions [captions, regions, size]; keys are V v_i."""
+        scores = self.weigh(torch.tanh(keys + self.ask(hidden)[:, None]))
+        return (scores.softmax(1) * regions).sum(1)

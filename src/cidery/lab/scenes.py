@@ -1,0 +1,101 @@
+"""Invented scenes: a data set that needs no download.
+
+A scene has a subject, and details that nobody can see in its features but the first. Each of its
+describers mentions the subject in words of their own and some of the details, so that references
+are uneven in length and a captioner can know how long they are without knowing what they say.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+THINGS = (
+    *("dog", "cat", "horse", "bird", "child", "woman", "man", "boat", "bicycle", "car"),
+    *("tree", "bench", "kite", "umbrella", "ball"),
+)
+COLOURS = ("red", "blue", "green", "black", "white", "yellow", "brown")
+PLACES = ("street", "beach", "park", "kitchen", "harbour", "field", "station", "garden")
+DOINGS = ("standing", "waiting", "resting", "moving", "shining", "turning")
+SIDES = ("left", "right", "back", "front")
+MOST_DETAILS = 6
+SUBJECTS = (
+    "a {colour} {thing} is {doing} in the {place}",
+    "in the {place} a {colour} {thing} is {doing}",
+    "there is a {colour} {thing} {doing} in the {place}",
+    "a {thing} that is {colour} and {doing} in a {place}",
+)
+DETAILS = (
+    "next to it there is a {colour} {thing}",
+    "and on the {side} one can see a {colour} {thing} which is {doing}",
+    "while a {thing} is {doing} far away",
+    "with some {colour} things around the {thing}",
+    "behind it somebody left a {thing} near the {side}",
+)
+WIDTH = len(THINGS) + len(COLOURS) + len(PLACES) + len(DOINGS) + MOST_DETAILS + 1
+REGIONS = 4
+"""The subject, where it is and what it does, the first detail, how many details there are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What a captioner sees, and what people wrote."""
+
+    features: NDArray[np.float32]
+    """float32[REGIONS, WIDTH]"""
+    references: tuple[str, ...]
+
+
+def make_scenes(count: int, seed: int, references: int = 3) -> dict[str, Scene]:
+    """Return scenes by id; the same seed gives the same scenes.
+
+    ```python
+    scenes = make_scenes(10, seed=1)
+    len(scenes["scene-1-0"].references)   # 3
+    ```
+    """
+    rng = random.Random(seed)
+    return {f"scene-{seed}-{number}": _make_scene(rng, references) for number in range(count)}
+
+
+def _make_scene(rng: random.Random, references: int) -> Scene:
+    subject = {
+        "thing": rng.choice(THINGS),
+        "colour": rng.choice(COLOURS),
+        "place": rng.choice(PLACES),
+        "doing": rng.choice(DOINGS),
+    }
+    details = [
+        {
+            "thing": rng.choice(THINGS),
+            "colour": rng.choice(COLOURS),
+            "side": rng.choice(SIDES),
+            "doing": rng.choice(DOINGS),
+        }
+        for _ in range(min(MOST_DETAILS, int(rng.expovariate(0.4))))
+    ]
+    captions = []
+    for _ in range(references):
+        clauses = [rng.choice(SUBJECTS).format(**subject)]
+        clauses += [rng.choice(DETAILS).format(**words) for words in details]
+        captions.append(" ".join(clauses))
+    return Scene(_paint(subject, details), tuple(captions))
+
+
+def _paint(subject: dict[str, str], details: list[dict[str, str]]) -> NDArray[np.float32]:
+    features = np.zeros((REGIONS, WIDTH), np.float32)
+    kinds = (("thing", THINGS), ("colour", COLOURS), ("place", PLACES), ("doing", DOINGS))
+    seen = [(0, subject, ("thing", "colour")), (1, subject, ("place", "doing"))]
+    if details:
+        seen.append((2, details[0], ("thing", "colour")))
+    for region, words, shown in seen:
+        start = 0
+        for kind, known in kinds:
+            if kind in shown:
+                features[region, start + known.index(words[kind])] = 1
+            start += len(known)
+    features[3, WIDTH - MOST_DETAILS - 1 + len(details)] = 1
+    return features

@@ -1,0 +1,251 @@
+"""CompletionReward: a reward for trainers that hand over completions and columns of a data set."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cidery.captions.tokenizers import TokenizerLike
+from cidery.errors import InputError, SettingError
+from cidery.metrics.base import Faithful
+from cidery.rewards.reward import Reward, RewardMetric, read_weights
+from cidery.rewards.tokens import as_array, is_array
+from cidery.scoring.scorer import FrequenciesLike, read_frequencies
+
+
+class CompletionReward:
+    """A metric, or a mix, as a reward function of TRL's GRPOTrainer and of what calls it alike.
+
+    A completion is a text or a list of messages; the references are a column of the data set. The
+    reward of a completion is `scale · min(max(metric, low), high)`.
+
+    ```python
+    reward = CompletionReward("cider-d", frequencies="coco-train2014")
+    reward(completions=["a dog runs"], references=[["a dog is running", "the dog runs"]])
+    ```
+    """
+
+    def __init__(
+        self,
+        metric: RewardMetric = "cider-d",
+        *,
+        frequencies: FrequenciesLike | None = None,
+        column: str = "references",
+        answer: str | None = None,
+        without_answer: float = 0.0,
+        scale: float = 1.0,
+        clip: tuple[float, float] | None = None,
+        count_eos: bool = False,
+        eos: int | Collection[int] | None = None,
+        tokenizer: TokenizerLike | None = None,
+        language: str | None = None,
+        faithful: Faithful | None = None,
+        threads: int = 0,
+    ) -> None:
+        """Choose how completions are scored.
+
+        Args:
+            metric: As in `Reward`: a name, a metric, a function or a mapping of these to weights.
+            frequencies: A file, a shipped set's name or a set, counted on the whole training set.
+                A file is mapped into memory: the processes of a machine share it.
+            column: The column of references: a text or several texts for each completion. Where
+                it holds None, the reward is None, and the trainer leaves the completion out.
+            answer: Score only what stands between the last `<answer>` and `</answer>`; the name of
+                that tag. By default all of the completion.
+            without_answer: The reward of a completion without that tag; it is neither scaled nor
+                clipped.
+            scale: What the metric is multiplied with.
+            clip: The lowest and the highest value of the metric.
+            count_eos: Whether the end of a caption counts as a word, as in `Reward`. The
+                frequencies must have seen it: see `count_ended_frequencies`.
+            eos: The ids that end a completion. With `count_eos=True`, one whose `completion_ids`
+                do not end so was cut off, and has no end word.
+            tokenizer: As in `score`.
+            language: As in `score`.
+            faithful: `"coco"` or `"paper"` for metrics given by name.
+            threads: 0 means one per core; small batches stay on the calling thread.
+        """
+        self._settings = {
+            name: value for name, value in locals().items() if name not in ("self", "__class__")
+        }
+        weights = read_weights(metric, faithful, language)
+        self.__name__ = "+".join(weights)
+        weighed = [label for label, (chosen, _) in weights.items() if chosen.uses_frequencies]
+        if weighed and frequencies in (None, "references"):
+            raise SettingError(
+                f"{weighed[0]} weighs n-grams by document frequencies, which cannot be counted on "
+                "the references of one batch; pass frequencies= with a file that `cidery "
+                'frequencies build` made of the training set, or "coco-train2014"'
+            )
+        if not np.isfinite(scale):
+            raise SettingError(f"scale must be a finite number, not {scale!r}")
+        if clip is not None and not (len(clip) == 2 and clip[0] < clip[1]):
+            raise SettingError(f"clip is the lowest and the highest value, not {clip!r}")
+        if answer is not None and not (answer and answer.isidentifier()):
+            raise SettingError(f"answer is the name of a tag, such as 'answer', not {answer!r}")
+        self.column, self.answer, self.without_answer = column, answer, float(without_answer)
+        self.scale, self.clip = float(scale), clip
+        ends = (eos,) if isinstance(eos, int) else eos
+        self._ends = None if ends is None else frozenset(ends)
+        self._of_reward: dict[str, Any] = {
+            "metric": metric,
+            "frequencies": read_frequencies(frequencies or "references"),
+            "tokenizer": tokenizer,
+            "language": language,
+            "faithful": faithful,
+            "count_eos": count_eos,
+            "threads": threads,
+        }
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A file of frequencies travels by its name, and is mapped again by the process there.
+        return _make_again, (self._settings,)
+
+    def __repr__(self) -> str:
+        return f"<CompletionReward {self.__name__} on the column {self.column!r}>"
+
+    def __call__(
+        self,
+        completions: Sequence[Any],
+        prompts: Any = None,  # noqa: ARG002
+        completion_ids: Any = None,
+        **columns: Any,
+    ) -> list[float | None]:
+        """Return a reward for each completion; None where its references are None.
+
+        Prompts and other columns are not read. Trainers of ms-swift say in the column
+        `is_truncated` which completions were cut off.
+        """
+        if isinstance(completions, str | Mapping) or not hasattr(completions, "__len__"):
+            raise InputError(f"expected a list of completions, not {completions!r}")
+        groups = self._read_references(columns, len(completions))
+        finished = self._find_finished(completion_ids, columns, len(completions))
+        rewards: list[float | None] = [None] * len(completions)
+        rows: list[int] = []
+        texts: list[str] = []
+        for row, (completion, group) in enumerate(zip(completions, groups, strict=True)):
+            if group is None:
+                continue
+            text = self._find_answer(read_completion(completion, row))
+            if text is None:
+                rewards[row] = self.without_answer
+            else:
+                rows.append(row)
+                texts.append(text)
+        if rows:
+            ended = None if finished is None else [finished[row] for row in rows]
+            values = self._score(texts, [groups[row] for row in rows], ended)
+            for row, value in zip(rows, values, strict=True):
+                rewards[row] = value
+        return rewards
+
+    def _score(
+        self, texts: list[str], groups: Sequence[Any], finished: Sequence[bool] | None
+    ) -> list[float]:
+        images = {group: place for place, group in enumerate(dict.fromkeys(groups))}
+        reward = Reward([list(group) for group in images], **self._of_reward)
+        values = reward([images[group] for group in groups], texts, finished=finished)
+        if self.clip is not None:
+            values = np.clip(values, *self.clip)
+        scaled: list[float] = (self.scale * values).tolist()
+        return scaled
+
+    def _find_answer(self, text: str) -> str | None:
+        if self.answer is None:
+            return text
+        # Found from behind without a pattern: a model may write any number of tags.
+        end = text.rfind(f"</{self.answer}>")
+        begin = text.rfind(f"<{self.answer}>", 0, max(end, 0))
+        return text[begin + len(self.answer) + 2 : end].strip() if begin >= 0 else None
+
+    def _find_finished(
+        self, completion_ids: Any, columns: Mapping[str, Any], count: int
+    ) -> list[bool] | None:
+        """Return which completions ended by themselves; None where it does not matter."""
+        if not self._of_reward["count_eos"]:
+            return None
+        if self._ends is not None and completion_ids is not None:
+            check_count(completion_ids, count, "completion_ids")
+            return [bool(len(ids)) and int(ids[-1]) in self._ends for ids in completion_ids]
+        cut_off = columns.get("is_truncated")
+        if cut_off is None:
+            return None
+        check_count(cut_off, count, "the column 'is_truncated'")
+        return [not cut for cut in cut_off]
+
+    def _read_references(
+        self, columns: Mapping[str, Any], count: int
+    ) -> list[tuple[str, ...] | None]:
+        if columns.get(self.column) is None:
+            names = ", ".join(map(repr, sorted(set(columns) - {self.column}))) or "none"
+            raise InputError(
+                f"there is no column {self.column!r} of references; the columns are: {names}; name "
+                "the right one with column=, and keep it in the data set "
+                "(remove_unused_columns=False)"
+            )
+        given = columns[self.column]
+        check_count(given, count, f"the column {self.column!r}")
+        return [read_group(group, row, self.column) for row, group in enumerate(given)]
+
+
+def check_count(values: Any, count: int, name: str) -> None:
+    """Raise an InputError unless there is one value for each completion."""
+    if isinstance(values, str) or not hasattr(values, "__len__") or len(values) != count:
+        size = len(values) if hasattr(values, "__len__") and not isinstance(values, str) else values
+        raise InputError(f"{name} must have a value for each of {count} completions, not {size!r}")
+
+
+def read_group(group: Any, row: int, column: str) -> tuple[str, ...] | None:
+    """Return the references of one completion: a text, a list or array of texts, or None."""
+    if group is None:
+        return None
+    listed = as_array(group).tolist() if is_array(group) else group
+    texts = (listed,) if isinstance(listed, str) else listed
+    if not isinstance(texts, list | tuple) or not texts:
+        raise InputError(
+            f"completion {row} has no references: the column {column!r} holds {group!r}; give a "
+            "text or a list of texts, or None for a completion that is not to be scored"
+        )
+    if not all(isinstance(text, str) for text in texts):
+        odd = next(text for text in texts if not isinstance(text, str))
+        raise InputError(f"completion {row} has a reference that is not text: {odd!r}")
+    return tuple(texts)
+
+
+def read_completion(completion: Any, row: int) -> str:
+    """Return the text of a completion: a text, a message, or messages, of which the last is read.
+
+    Images and other parts that are not text are left out; nothing is an empty text.
+
+    ```python
+    read_completion([{"role": "assistant", "content": "a dog"}], row=0)   # "a dog"
+    ```
+    """
+    content = completion
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list | tuple) and content and _is_message(content[-1]):
+        spoken = [message for message in content if message.get("role") != "tool"]
+        content = (spoken or content)[-1]
+    if _is_message(content):
+        content = content.get("content")
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list | tuple) and all(isinstance(part, Mapping) for part in content):
+        return " ".join(str(part["text"]) for part in content if part.get("text") is not None)
+    raise InputError(
+        f"completion {row} is {str(completion)[:80]!r}: expected a text or a list of messages with "
+        "a content"
+    )
+
+
+def _is_message(value: Any) -> bool:
+    return isinstance(value, Mapping) and ("content" in value or "role" in value)
+
+
+def _make_again(settings: dict[str, Any]) -> CompletionReward:
+    return CompletionReward(**settings)

@@ -1,0 +1,67 @@
+"""RewardPool: a reward computed by the workers of an engine, for training on many machines."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cidery.engines import EngineLike, get_engine
+from cidery.errors import MismatchError, SettingError
+from cidery.rewards.reward import Reward
+from cidery.statistics import Floats
+
+LEAST = 64
+"""Captions that are worth being sent to a worker."""
+
+
+class RewardPool:
+    """A `Reward` on the workers of an engine; each prepares the references once.
+
+    Batches are cut into one part per worker. Values are those of the reward, bit for bit.
+
+    ```python
+    reward = cidery.Reward({"a": ["a dog runs"]}, frequencies="coco-train2014")
+    with RewardPool(reward, "local") as pool:
+        pool(["a", "a"], ["a dog", "the dog runs"])   # float64[2]
+    ```
+    """
+
+    def __init__(
+        self, reward: Reward, engine: EngineLike = "ray", *, workers: int = 0, **settings: Any
+    ) -> None:
+        """Start the workers.
+
+        Args:
+            reward: what they compute; metrics that are functions must be importable there.
+            engine: `"ray"`, `"local"` (this process alone), or an Engine.
+            workers: how many; 0 means as many as the engine has.
+            settings: of the engine, as `get_engine` takes them: `address`, `num_cpus`, `num_gpus`.
+        """
+        if workers < 0:
+            raise SettingError(f"the number of workers cannot be {workers}")
+        self.weights, self.signatures = reward.weights, reward.signatures
+        self._pool = get_engine(engine, **settings).open_pool(reward, workers)
+
+    def __call__(self, image_ids: Any, captions: Any) -> Floats:
+        """Return each caption's reward, as `Reward` does."""
+        if len(image_ids) != len(captions):
+            raise MismatchError(
+                f"{len(image_ids)} image ids for {len(captions)} captions; one id per caption is "
+                "needed"
+            )
+        parts = max(1, min(self._pool.size, len(captions) // LEAST))
+        bounds = [len(captions) * part // parts for part in range(parts + 1)]
+        tasks = [(image_ids[begin:end], captions[begin:end]) for begin, end in pairwise(bounds)]
+        return np.concatenate(self._pool.map(tasks))
+
+    def __enter__(self) -> RewardPool:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers."""
+        self._pool.close()

@@ -1,0 +1,230 @@
+"""Features, captions, splits and vocabularies; nothing here needs torch."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cidery.errors import FormatError, InputError, MismatchError, SettingError
+from cidery.lab import Losses, Stage, Vocabulary, invented_scenes, read_data, read_features
+from cidery.lab.experiments.base import judge, repeated_share
+from cidery.lab.stages import FAMILIES, WEIGHTS
+
+NAMES = [f"{number}.jpg" for number in range(6)]
+SPLITS = ["train", "train", "train", "train", "dev", "test"]
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    """Features of six images, and their captions."""
+    features = tmp_path / "features.npz"
+    values = np.random.default_rng(0).normal(3, 2, (6, 4)).astype(np.float16)
+    np.savez(features, names=NAMES, split=SPLITS, mean=values)
+    captions = tmp_path / "captions.token.txt"
+    captions.write_text(
+        "".join(f"{name}#{k}\tA dog , number {k} .\n" for name in NAMES for k in range(2))
+    )
+    return features, captions
+
+
+def test_features_and_captions_become_splits(files: tuple[Path, Path]) -> None:
+    data = read_data(*files, least=2)
+    assert (len(data.train), len(data.val), len(data.test)) == (4, 1, 1)
+    assert data.test.images == ("5.jpg",)
+    assert data.test.references["5.jpg"] == ["a dog number 0", "a dog number 1"]
+    assert set(data.vocabulary.words[4:]) == {"a", "dog", "number", "0", "1"}
+    # Features are standardised by the training images, nearly constant ones less.
+    np.testing.assert_allclose(data.train.features.mean(0), 0, atol=1e-3)
+    assert 0.8 < data.train.features.var(0).mean() < 1
+
+
+def test_karpathys_file_says_the_splits(files: tuple[Path, Path], tmp_path: Path) -> None:
+    features, _ = files
+    kinds = ["train", "restval", "train", "train", "val", "test"]
+    document = {
+        "images": [
+            {"filename": name, "split": kind, "sentences": [{"raw": "A dog."}, {"raw": "Two."}]}
+            for name, kind in zip(NAMES, kinds, strict=True)
+        ]
+    }
+    path = tmp_path / "dataset.json"
+    path.write_text(json.dumps(document))
+    data = read_data(features, path, least=1)
+    assert data.train.images == ("0.jpg", "1.jpg", "2.jpg", "3.jpg")
+    assert data.val.references["4.jpg"] == ["a dog", "two"]
+    document["images"][2].pop("sentences")
+    path.write_text(json.dumps(document))
+    with pytest.raises(FormatError, match="image 3: expected filename, split and sentences"):
+        read_data(features, path)
+
+
+def test_references_in_other_formats_need_splits(files: tuple[Path, Path], tmp_path: Path) -> None:
+    features, _ = files
+    plain = tmp_path / "plain.npz"
+    np.savez(plain, ids=NAMES, features=np.load(features)["mean"])
+    captions = tmp_path / "references.json"
+    captions.write_text(json.dumps({name: ["a dog", "the dog"] for name in NAMES}))
+    with pytest.raises(InputError, match=r"neither .* says which images"):
+        read_data(plain, captions)
+    splits = tmp_path / "splits.json"
+    splits.write_text(json.dumps(dict(zip(NAMES, SPLITS, strict=True))))
+    assert len(read_data(plain, captions, splits=splits, least=1).train) == 4
+
+
+def test_rounded_grids_are_scaled_back(tmp_path: Path) -> None:
+    grid = np.arange(24, dtype=np.int8).reshape(2, 4, 3)
+    scale, offset = np.float32([1, 2, 3]), np.float32([0, 10, 20])
+    np.savez(tmp_path / "grid.npz", names=["a", "b"], grid=grid, scale=scale, offset=offset)
+    read = read_features(tmp_path / "grid.npz")
+    np.testing.assert_array_equal(read.values, grid * scale + offset)
+    np.save(tmp_path / "plain.npy", grid)
+    (tmp_path / "plain.txt").write_text("a\nb\n")
+    assert read_features(tmp_path / "plain.npy").ids == ("a", "b")
+
+
+def break_features(path: Path, **changes: Any) -> None:
+    with np.load(path) as opened:
+        arrays = {name: opened[name] for name in opened.files}
+    np.savez(path, **{**arrays, **changes})
+
+
+def test_images_without_features_or_captions_are_named(files: tuple[Path, Path]) -> None:
+    features, captions = files
+    text = captions.read_text()
+    captions.write_text(text.replace("2.jpg", "other.jpg"))
+    with pytest.raises(MismatchError, match=r"'2.jpg' has features in .* but no captions"):
+        read_data(features, captions)
+    assert len(read_data(features, captions, missing="skip", least=1).train) == 3
+    captions.write_text(text)
+    splits = features.with_name("splits.json")
+    splits.write_text(json.dumps(dict.fromkeys([*NAMES, "6.jpg"], "train")))
+    captions.write_text(text + "6.jpg#0\tA cat .\n")
+    with pytest.raises(MismatchError, match=r"'6.jpg' has captions in .* but no features"):
+        read_data(features, captions, splits=splits)
+
+
+def test_captions_of_other_images_are_refused(files: tuple[Path, Path]) -> None:
+    features, captions = files
+    captions.write_text(captions.read_text().replace(".jpg", ".png"))
+    with pytest.raises(MismatchError, match="the captions of other images"):
+        read_data(features, captions)
+
+
+def test_features_that_are_no_numbers_are_refused(files: tuple[Path, Path]) -> None:
+    features, captions = files
+    values = np.ones((6, 4))
+    values[3, 1] = np.nan
+    break_features(features, mean=values)
+    with pytest.raises(InputError, match=r"image '3.jpg' are not all finite .* 1 of 6 images"):
+        read_data(features, captions)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        ({"names": [*NAMES[:5], "0.jpg"]}, FormatError, "'0.jpg' has features twice"),
+        ({"cls": np.ones((6, 2))}, InputError, r"which array has the features\?.*mean, cls"),
+        ({"split": ["train"] * 6}, InputError, "no images to validate with"),
+    ],
+)
+def test_files_that_do_not_fit(
+    files: tuple[Path, Path], change: dict[str, Any], error: type[Exception], message: str
+) -> None:
+    break_features(files[0], **change)
+    with pytest.raises(error, match=message):
+        read_data(*files)
+
+
+def test_files_that_are_not_features(tmp_path: Path) -> None:
+    (tmp_path / "x.npz").write_bytes(b"no archive")
+    with pytest.raises(FormatError, match=r"cannot be read as \.npz"):
+        read_features(tmp_path / "x.npz")
+    with pytest.raises(FormatError, match=r"are \.npz, \.npy"):
+        read_features(tmp_path / "x.csv")
+    np.save(tmp_path / "y.npy", np.ones((2, 2)))
+    with pytest.raises(InputError, match="ids of its images are expected in"):
+        read_features(tmp_path / "y.npy")
+
+
+def test_a_line_that_is_no_caption_is_named(files: tuple[Path, Path]) -> None:
+    features, captions = files
+    captions.write_text("0.jpg#0\tA dog .\n0.jpg a dog\n")
+    with pytest.raises(FormatError, match="line 2: expected image#number"):
+        read_data(features, captions)
+
+
+def test_words_that_a_vocabulary_lacks() -> None:
+    captions = [["a", "dog"], ["a", "cat"]]
+    strict, lenient = Vocabulary.count(captions), Vocabulary.count(captions, least=2)
+    assert strict.decode(strict.encode(["a", "cat"])) == "a cat"
+    assert lenient.encode(["a", "cat"]) == [4, 3]
+    with pytest.raises(InputError, match=r"image 'x' has the word 'horse'.* 3 words"):
+        strict.encode(["a", "horse"], "image 'x'")
+
+
+def test_invented_scenes_have_several_references_each() -> None:
+    data = invented_scenes(30, 5, 5)
+    assert all(len(group) == 3 for group in data.train.references.values())
+    assert data.fingerprint == invented_scenes(30, 5, 5).fingerprint
+    assert data.fingerprint != invented_scenes(31, 5, 5).fingerprint
+    lengths = [len(words) for group in data.train.captions for words in group]
+    assert np.std(lengths) > 8, "references are uneven"
+    assert not set(data.train.images) & set(data.test.images)
+
+
+def test_the_families_of_figure_8() -> None:
+    assert Losses.of_family("lambda", 0) == Losses()
+    assert Losses.of_family("lambda", 5) == Losses(1.0, {"cider-d": 5})
+    assert Losses.of_family("beta", 10) == Losses(0.0, {"cider-d": 1.0}, retrieval=10)
+    assert Losses.of_family("zeta", 5) == Losses(1.0, {"cider-d": 10.0}, retrieval=5)
+    assert set(FAMILIES) == set(WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Losses(0.0), "needs cross-entropy or a reward"),
+        (lambda: Losses(retrieval=-1), "must not be negative"),
+        (lambda: Losses.of_family("kappa", 1), "no family of losses named 'kappa'"),
+        (lambda: Stage("x", epochs=0), "epochs of the stage 'x' must be 1"),
+        (lambda: Stage("x", losses=Losses(0, {"cider-d": 1}), samples=1), "no others"),
+        (lambda: Stage("x", losses=Losses(self_cider=1), samples=2), "needs samples=3"),
+        (lambda: Stage("x", smoothing=1.0), "smoothing in"),
+    ],
+)
+def test_settings_that_cannot_be(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        call()
+
+
+def test_verdicts_follow_the_interval_over_seeds() -> None:
+    assert judge([0.10, 0.12, 0.11])[0] == "shows"
+    assert judge([-0.10, -0.12, -0.11])[0] == "opposite"
+    assert judge([0.10, 0.12, -0.11])[0] == "does not show"
+    assert judge([0.5]) == ("does not show", "+0.5000, one seed and no interval")
+    # Student's t for two degrees of freedom is 4.303.
+    assert judge([1.0, 2.0, 3.0])[1] == "+2.0000 [-0.4841, +4.4841]"
+
+
+def test_repetition_counts_what_references_do_not_repeat() -> None:
+    references = [[["a", "dog", "a"], ["dog"]]]
+    assert repeated_share([["a", "a", "dog", "dog"]], references) == 0.25
+    assert repeated_share([["a", "cat", "a"]], references) == 0
+    assert repeated_share([[]], references) == 0
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared data are not here")
+def test_flickr8k_reads() -> None:
+    data = read_data(
+        SHARED / "flickr8k_features" / "resnet50_grid4x4.npz",
+        SHARED / "flickr8k" / "Flickr8k.token.txt",
+    )
+    assert (len(data.train), len(data.val), len(data.test)) == (6000, 1000, 1000)
+    assert data.train.features.shape == (6000, 16, 512)
+    assert all(len(group) == 5 for group in data.train.captions)

@@ -1,0 +1,272 @@
+"""Tiny captioners on invented scenes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cidery.diversity import measure_diversity
+from cidery.errors import DataError, MismatchError, SettingError
+from cidery.lab import (
+    MODELS,
+    LabData,
+    Losses,
+    Stage,
+    invented_scenes,
+)
+
+torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
+pytestmark = pytest.mark.model
+
+XE = Stage("xe", epochs=2, batch=20, rate=4e-3, most_words=8)
+REWARD = Stage(
+    "reward",
+    epochs=1,
+    losses=Losses(0.0, {"cider-d": 1.0}),
+    batch=10,
+    samples=3,
+    most_words=8,
+    patience=0,
+)
+
+
+@pytest.fixture(scope="module")
+def data() -> LabData:
+    return invented_scenes(24, 6, 6)
+
+
+def make_card(data: LabData, model: str = "fc", **settings: Any) -> Any:
+    from cidery.lab import ModelCard
+
+    return ModelCard(
+        model, len(data.vocabulary), data.width, **{"hidden": 8, "dropout": 0.2, **settings}
+    )
+
+
+@pytest.fixture(scope="module")
+def captioner(data: LabData) -> Any:
+    from cidery.lab import train
+
+    return train(make_card(data, hidden=24), data, [replace(XE, epochs=12, rate=2e-2)]).model
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_captioner_trains_with_every_loss(name: str, data: LabData) -> None:
+    from cidery.lab import train
+    from cidery.lab.decoding import write
+
+    losses = Losses(0.5, {"cider-d": 1.0}, 1.0, 1.0, 1.0, 0.01)
+    stages = [
+        replace(XE, smoothing=0.1, scheduled=0.5),
+        replace(REWARD, losses=losses, batch=24),
+    ]
+    run = train(make_card(data, name), data, stages)
+    assert [row["stage"] for row in run.rows] == ["xe", "xe", "reward"]
+    assert run.rows[1]["cross-entropy"] < run.rows[0]["cross-entropy"]
+    numbers = [v for row in run.rows for v in row.values() if isinstance(v, float)]
+    assert np.isfinite(numbers).all()
+    # Words one by one score as all at once.
+    images = torch.from_numpy(data.test.features)
+    written = write(run.model, images, 5)
+    read = torch.cat([torch.ones_like(written[:, :1]), written[:, :-1]], 1)
+    with torch.no_grad():
+        state, steps = run.model.begin(images), []
+        for token in read.T:
+            scores, state = run.model.step(token, state)
+            steps.append(scores)
+        torch.testing.assert_close(torch.stack(steps, 1), run.model(images, read))
+
+
+def without_times(rows: Any) -> list[dict[str, Any]]:
+    left_out = ("seconds", "reward share")
+    return [{k: v for k, v in row.items() if k not in left_out} for row in rows]
+
+
+def test_a_killed_run_goes_on_to_the_same_numbers(
+    data: LabData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cidery.lab import train, training
+
+    monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    stages = [XE, replace(REWARD, losses=Losses(0, {"cider-d": 1}, adversarial=1))]
+    whole = train(make_card(data), data, stages, folder=tmp_path / "whole")
+    for stage, share in (("xe", 0.5), ("reward", 0.6)):
+        child = os.fork()
+        if child == 0:
+
+            def kill(row: dict[str, Any], stage: str = stage, share: float = share) -> None:
+                if row["stage"] == stage and row.get("share", 0) >= share:
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+            train(make_card(data), data, stages, folder=tmp_path / "killed", watch=kill)
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    again = train(make_card(data), data, stages, folder=tmp_path / "killed")
+    assert without_times(again.rows) == without_times(whole.rows)
+    for name, value in whole.model.state_dict().items():
+        assert torch.equal(value, again.model.state_dict()[name]), name
+    # A run that is over is only read.
+    over = train(make_card(data), data, stages, folder=tmp_path / "killed")
+    assert over.rows == again.rows
+    assert (tmp_path / "killed" / "log.json").exists()
+
+
+def test_another_runs_checkpoint_is_refused(data: LabData, tmp_path: Path) -> None:
+    from cidery.lab import load_model, train
+
+    stages = [replace(XE, epochs=1)]
+    run = train(make_card(data), data, stages, folder=tmp_path)
+    before = (tmp_path / "checkpoint.pt").read_bytes()
+    for arguments, message in (
+        ((make_card(data, hidden=9), data, stages), "another model: its hidden is 8, not 9"),
+        ((make_card(data, "nic"), data, stages), "another model: its model is 'fc', not 'nic'"),
+        ((make_card(data), data, [XE]), "other settings in stage 1 .epochs was 1, and is 2"),
+    ):
+        with pytest.raises(MismatchError, match=message):
+            train(*arguments, folder=tmp_path)
+    others = invented_scenes(25, 6, 6)
+    if len(others.vocabulary) == len(data.vocabulary):
+        with pytest.raises(MismatchError, match="checkpoint of other data"):
+            train(make_card(others), others, stages, folder=tmp_path)
+    with pytest.raises(MismatchError, match="from other weights"):
+        train(make_card(data), data, stages, folder=tmp_path, start=run.model)
+    assert (tmp_path / "checkpoint.pt").read_bytes() == before
+    model, vocabulary = load_model(tmp_path / "checkpoint.pt")
+    assert vocabulary == data.vocabulary
+    assert torch.equal(model.speak.weight, run.model.speak.weight)
+
+
+def test_a_model_for_other_data_is_refused(data: LabData) -> None:
+    from cidery.lab import train
+
+    with pytest.raises(SettingError, match="made for 7 words"):
+        train(replace(make_card(data), words=7), data, [XE])
+
+
+class Payload:
+    """What a wicked file would run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return os.mkdir, (str(self.path),)
+
+
+def test_nothing_in_a_checkpoint_is_run(data: LabData, tmp_path: Path) -> None:
+    from cidery.lab import load_model, train
+
+    trap = tmp_path / "trap"
+    for content in (pickle.dumps(Payload(trap)), b"damaged", b""):
+        (tmp_path / "checkpoint.pt").write_bytes(content)
+        with pytest.raises(DataError, match="cannot be read as a checkpoint"):
+            load_model(tmp_path / "checkpoint.pt")
+    torch.save(Payload(trap), tmp_path / "checkpoint.pt")
+    with pytest.raises(DataError, match="cannot be read as a checkpoint"):
+        train(make_card(data), data, [XE], folder=tmp_path)
+    assert not trap.exists()
+
+
+def test_a_batch_that_does_not_fit_in_memory(data: LabData, tmp_path: Path) -> None:
+    from cidery.lab import train
+
+    enormous = replace(REWARD, most_words=10**14)
+    with pytest.raises(SettingError, match=r"--batch 5\).*checkpoint is in .*checkpoint.pt"):
+        train(make_card(data), data, [enormous], folder=tmp_path)
+    # A smaller batch may take up the same run.
+    train(make_card(data), data, [XE], folder=tmp_path / "xe")
+    train(make_card(data), data, [replace(XE, batch=7)], folder=tmp_path / "xe")
+
+
+def test_early_stopping_keeps_the_best_epoch(data: LabData) -> None:
+    from cidery.lab import train
+
+    run = train(make_card(data), data, [replace(XE, epochs=30, rate=1e-9, patience=2)])
+    assert len(run.rows) == 3, "nothing is learned: two epochs after the first are no better"
+
+
+@pytest.mark.parametrize("baseline", ["others", "greedy", "group"])
+def test_the_reward_rises(baseline: Any, data: LabData, captioner: Any) -> None:
+    from cidery.lab import train
+
+    stage = replace(
+        REWARD,
+        baseline=baseline,
+        epochs=8,
+        rate=1e-2,
+        batch=24,
+        samples=5,
+        losses=Losses(0.0, {"bleu-1": 1.0}),
+    )
+    run = train(captioner.card, data, [stage], start=captioner)
+    rewards = [row["reward"] for row in run.rows]
+    assert np.mean(rewards[-2:]) > np.mean(rewards[:2]) + 0.02
+
+
+def test_decoders_agree_where_they_must(data: LabData, captioner: Any) -> None:
+    from cidery.lab.decoding import search_beams, write
+
+    images = torch.from_numpy(data.test.features)
+    greedy = write(captioner, images, 8)
+    generator = torch.Generator().manual_seed(0)
+    assert torch.equal(greedy, write(captioner, images, 8, generator, top_k=1))
+    assert torch.equal(greedy, write(captioner, images, 8, generator, nucleus=1e-6))
+    assert torch.equal(greedy, search_beams(captioner, images, 8, 1)[:, 0])
+    groups = search_beams(captioner, images, 8, 3, groups=3, penalty=0.0)
+    assert all(torch.equal(greedy, groups[:, place]) for place in range(3))
+    beams = search_beams(captioner, images, 8, 4)
+    assert all(len({tuple(beam) for beam in beams[i].tolist()}) == 4 for i in range(len(images)))
+    drawn = write(captioner, images, 8, generator)
+    assert not torch.isin(drawn[drawn != 0], torch.tensor([1, 3])).any()
+    with pytest.raises(SettingError, match="5 beams cannot be shared among 2 groups"):
+        search_beams(captioner, images, 8, 5, groups=2)
+    with pytest.raises(SettingError, match="temperature"):
+        write(captioner, images, 8, generator, temperature=0)
+
+
+def test_generators_give_sets_that_diversity_reads(data: LabData, captioner: Any) -> None:
+    from cidery.lab import GENERATORS, build_model, generate_sets
+
+    latent = build_model(make_card(data, "cvae")).eval()
+    for name in GENERATORS:
+        model = latent if name == "drv" else captioner
+        sets = generate_sets(name, model, data, data.test, count=3, most_words=8)
+        assert list(sets) == list(data.test.images)
+        assert all(len(group) == 3 for group in sets.values())
+        again = generate_sets(name, model, data, data.test, count=3, most_words=8)
+        assert sets == again, "the seed decides"
+        table = measure_diversity(
+            sets, "self-cider", frequencies=data.frequencies, tokenizer="whitespace"
+        )
+        assert 0 <= table.corpus["self-cider"] <= 1
+    still = generate_sets("gnc", captioner, data, data.test, count=2, deviation=0.0)
+    assert all(len(set(group)) == 1 for group in still.values())
+    crops = np.repeat(data.test.features[:, None], 2, 1)
+    cropped = generate_sets("rci", captioner, data, data.test, count=2, crops=crops)
+    assert cropped == still
+    with pytest.raises(SettingError, match="'fc' has none; take cvae or cgan"):
+        generate_sets("drv", captioner, data, data.test)
+    with pytest.raises(SettingError, match="no generator named 'x'"):
+        generate_sets("x", captioner, data, data.test)
+    with pytest.raises(SettingError, match="at least 4 crops"):
+        generate_sets("rci", captioner, data, data.test, count=4, crops=crops)
+
+
+def test_the_embedding_finds_images(data: LabData) -> None:
+    from cidery.lab.retrieval import find_rank, retrieval_rewards, train_embedding
+    from cidery.lab.training import pad_captions
+
+    model = train_embedding(data, torch.device("cpu"), epochs=25)
+    images = torch.from_numpy(data.train.features)
+    tokens = pad_captions([data.vocabulary.encode(g[0]) for g in data.train.captions])[:, 1:]
+    assert find_rank(model, images, tokens).mean() < 5, "chance is 12.5 of 24"
+    own = retrieval_rewards(model, images, tokens, 1).mean()
+    others = retrieval_rewards(model, images, tokens.roll(1, 0), 1).mean()
+    assert others < own <= 0

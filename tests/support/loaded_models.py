@@ -1,0 +1,9 @@
+"""The parser and the encoder that most commands load, for the fork server to import."""
+
+from __future__ import annotations
+
+from cidery.metrics.contextual.encoders import get_encoder
+from cidery.metrics.spice.pipeline import load_parser
+
+load_parser()
+get_encoder("minilm")
