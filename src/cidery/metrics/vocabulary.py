@@ -22,7 +22,7 @@ class Vocabulary(Metric):
     shares of all captions sum to it. It judges no caption, and it grows with their number.
 
     ```python
-    cidery.score(["a dog", "a cat"], [["dogs"], ["cats"]], metrics=["vocab"]).corpus   # 3.0
+    cidery.score(["a dog", "a cat"], [["dogs"], ["cats"]], "vocab").corpus["vocab"]   # 3.0
     ```
     """
 

@@ -103,8 +103,9 @@ class ClipScore(Metric):
     yours: an array of features, or the folder of a CLIP model with a folder of images.
 
     ```python
-    features = ImageFeatures.build(images, vectors, captions, caption_vectors)
-    cidery.score(candidates, references, metrics=[ClipScore(features=features)])
+    features = cidery.ImageFeatures.build(["a"], [[1, 0]], ["a dog"], [[0.8, 0.6]])
+    metric = cidery.ClipScore(features=features)
+    cidery.score({"a": "a dog"}, {"a": ["a dog"]}, [metric]).corpus["clipscore"]   # 2.0
     ```
     """
 
@@ -221,7 +222,9 @@ class PacScore(ClipScore):
     `pac-s` and `ref-pac-s`: Sarto et al., CVPR 2023, equations 5 and 6; in [0, 2].
 
     ```python
-    cidery.score(candidates, references, metrics=[PacScore(model="pac-clip", images="photos")])
+    features = cidery.ImageFeatures.build(["a"], [[1, 0]], ["a dog"], [[0.8, 0.6]])
+    metric = cidery.PacScore(features=features)
+    cidery.score({"a": "a dog"}, {"a": ["a dog"]}, [metric]).corpus["pac-s"]   # 1.6
     ```
     """
 
