@@ -9,6 +9,8 @@ they are in captions of other images. Each file has a seed of its own: sizes sha
     python benchmarks/scale.py --sizes 100000 1000000          # 10000000 for the whole
     python benchmarks/scale.py --sizes 100000 --peers 20000    # datasets.map, Ray Data
     python benchmarks/scale.py --ray                           # one and two workers
+    python benchmarks/scale.py --sizes 100000 10000000 --results runs.json   # runs are kept there,
+                                                               # and not made again
 
 Every run is a process of its own. Its memory is the most that it and its helpers held together,
 counted by what is not shared (PSS), sampled ten times a second. Times are given as CPU seconds too:
@@ -278,6 +280,7 @@ def main() -> None:
     parser.add_argument("--ray", action="store_true", help="one and two Ray workers")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "cidery-scale"))
+    parser.add_argument("--results", type=Path, help="a JSON file that keeps the runs")
     parser.add_argument("--one", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
@@ -296,12 +299,25 @@ def main() -> None:
             flush=True,
         )
 
+    kept: dict[str, dict[str, float]] = {}
+    if options.results and options.results.exists():
+        kept = json.loads(options.results.read_text())
+
+    def run_once(kind: str, size: int, *others: object) -> dict[str, float]:
+        """Run, unless an earlier call did."""
+        name = " ".join(map(str, (kind, size, *others)))
+        if name not in kept:
+            kept[name] = run(kind, options.folder, size, *others)
+            if options.results:
+                options.results.write_text(json.dumps(kept, indent=1))
+        return kept[name]
+
     smallest = min(options.sizes)
-    memory = run("memory", options.folder, smallest, 1)
+    memory = run_once("memory", smallest, 1)
     show(smallest, "in memory", 1, memory)
     streams = {}
     for size in options.sizes:
-        streams[size] = run("stream", options.folder, size, "local", options.workers)
+        streams[size] = run_once("stream", size, "local", options.workers)
         show(size, "stream", options.workers, streams[size])
     share = memory["cpu"] / streams[smallest]["cpu"]
     same = memory["corpus"] == streams[smallest]["corpus"]
