@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from django.core.validators import RegexValidator
@@ -20,7 +21,8 @@ from cidery.app.web.translation import translate as _
 from cidery.captions.languages import get_language
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
-from cidery.metrics import get_metrics
+from cidery.metrics import Metric, get_metrics
+from cidery.metrics.choosing import split_settings
 
 OF_MAIN = ("slug", "title", "entry", "probes_shown")
 """Fields of a phase that are those of its main challenge."""
@@ -43,6 +45,8 @@ class MetricNames(serializers.CharField):
             chosen = get_metrics(names)
         except CideryError as error:
             raise serializers.ValidationError(str(error)) from None
+        if not self.context.get("local"):
+            _refuse_files(names, chosen)
         lower = [label for label, metric in chosen.items() if metric.lower_is_better]
         if lower:
             raise serializers.ValidationError(
@@ -64,6 +68,20 @@ class MetricNames(serializers.CharField):
     def to_representation(self, value: Any) -> str:
         """Return words."""
         return " ".join(value)
+
+
+def _refuse_files(names: Sequence[str], chosen: Mapping[str, Metric]) -> None:
+    """Refuse settings that would open files of the server, and what may be a path to a plug-in."""
+    found = [name for metric in chosen.values() for name in metric.named_files]
+    asked = chain.from_iterable(split_settings(name)[1].items() for name in names)
+    found += [key for key, value in asked if set(value) & set("/\\~")]
+    if found:
+        raise serializers.ValidationError(
+            _(
+                "{setting} names a file or a folder of the server, which a form cannot; whoever "
+                "runs the server can, in a file for: cidery challenge create"
+            ).format(setting=found[0])
+        )
 
 
 class LanguageCode(serializers.CharField):
