@@ -1,4 +1,4 @@
-"""Metrics whose settings name files: the command line may open them, a form on the web may not."""
+"""Metrics whose settings name files: the command line may open them, pages may not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import dataclasses
 import typing
 from contextlib import suppress
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -43,6 +44,21 @@ def test_forms_open_no_files(local_app: None, metric: str) -> None:
     assert not accepts(f"rouge-l {metric}")
     assert accepts(["rouge-l", metric], context=LOCAL)
     assert accepts("rouge-l bertscore:encoder=minilm meteor clipscore")
+
+
+@pytest.mark.parametrize("metric", FILES)
+def test_studies_open_no_files(local_app: None, metric: str) -> None:
+    from django.http import QueryDict
+
+    from cidery.app.studies.pages.results import AccuracyQuery, ResultsQuery
+
+    def accept(name: str) -> list[bool]:
+        content = QueryDict(urlencode({"metric": name}))
+        return [query(data=content).is_valid() for query in (ResultsQuery, AccuracyQuery)]
+
+    assert accept(metric) == [False, False]
+    assert accept("bertscore:encoder=minilm") == [True, True]
+    assert accept("clairvoyance") == [True, True]  # the page says that it is unknown
 
 
 def test_no_setting_is_forgotten() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.validators import RegexValidator
@@ -14,6 +13,7 @@ from rest_framework import serializers
 from cidery.app.challenges.models import LONGEST_METRIC, LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.challenges.wording import GROUPS, LABELS
+from cidery.app.web.metric_files import refuse_files
 from cidery.app.web.models import NAME_LENGTH
 from cidery.app.web.names import check_printable
 from cidery.app.web.pages import GroupedForm
@@ -21,8 +21,7 @@ from cidery.app.web.translation import translate as _
 from cidery.captions.languages import get_language
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
-from cidery.metrics import Metric, get_metrics
-from cidery.metrics.choosing import split_settings
+from cidery.metrics import get_metrics
 
 OF_MAIN = ("slug", "title", "entry", "probes_shown")
 """Fields of a phase that are those of its main challenge."""
@@ -46,7 +45,7 @@ class MetricNames(serializers.CharField):
         except CideryError as error:
             raise serializers.ValidationError(str(error)) from None
         if not self.context.get("local"):
-            _refuse_files(names, chosen)
+            refuse_files(names)
         lower = [label for label, metric in chosen.items() if metric.lower_is_better]
         if lower:
             raise serializers.ValidationError(
@@ -68,20 +67,6 @@ class MetricNames(serializers.CharField):
     def to_representation(self, value: Any) -> str:
         """Return words."""
         return " ".join(value)
-
-
-def _refuse_files(names: Sequence[str], chosen: Mapping[str, Metric]) -> None:
-    """Refuse settings that would open files of the server, and what may be a path to a plug-in."""
-    found = [name for metric in chosen.values() for name in metric.named_files]
-    asked = chain.from_iterable(split_settings(name)[1].items() for name in names)
-    found += [key for key, value in asked if set(value) & set("/\\~")]
-    if found:
-        raise serializers.ValidationError(
-            _(
-                "{setting} names a file or a folder of the server, which a form cannot; whoever "
-                "runs the server can, in a file for: cidery challenge create"
-            ).format(setting=found[0])
-        )
 
 
 class LanguageCode(serializers.CharField):
