@@ -285,3 +285,28 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
     assert "answers too fast to count: 6" in owner.get(path).text
     assert owner.post(path, data={"checks_before": "3", "fewest_seconds": ""}).status_code == 302
     assert [line["votes"] for line in read_lines(owner, study)] == [[-1]] * 6
+
+
+def test_no_more_is_answered_than_there_is(installation: Installation, owner: Visitor) -> None:
+    """Where checks fall is drawn, so some judges see one more than others."""
+    item = triplets(1)[0] | {"image": "check"}
+    study = make_study(
+        owner,
+        triplets(3),
+        checks=[item | {"vote": 1}, item | {"image": "other check", "vote": 1}],
+        check_every=3,
+        judges_each=6,
+        seed=1,
+    )
+    (link,) = make_links(owner, study)
+    most = 0
+    for number in range(6):
+        judge = join(installation, link, study, worker=f"W{number}")
+        task = judge.task()
+        while task["state"] == "task":
+            assert task["answered"] < task["goal"]
+            content = {"assignment": task["assignment"], "answer": choose_dog(task)}
+            task = judge.visitor.post(f"/api/studies/{study}/task", json=content).json()
+        assert task["answered"] <= task["goal"]
+        most = max(most, task["answered"])
+    assert most == 5  # of about 4
