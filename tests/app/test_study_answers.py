@@ -288,25 +288,20 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
 
 
 def test_no_more_is_answered_than_there_is(installation: Installation, owner: Visitor) -> None:
-    """Where checks fall is drawn, so some judges see one more than others."""
-    item = triplets(1)[0] | {"image": "check"}
-    study = make_study(
-        owner,
-        triplets(3),
-        checks=[item | {"vote": 1}, item | {"image": "other check", "vote": 1}],
-        check_every=3,
-        judges_each=6,
-        seed=1,
-    )
+    """Where checks fall is drawn, so that some judges answer one more than others."""
+    item = triplets(1)[0] | {"vote": 1}
+    checks = [item | {"image": "check"}, item | {"image": "other check"}]
+    study = make_study(owner, triplets(3), checks=checks, check_every=3, judges_each=50)
     (link,) = make_links(owner, study)
-    most = 0
-    for number in range(6):
+    answered = number = 0
+    while answered < 5 and number < 50:  # of about 4; every third judge or so
+        number += 1
         judge = join(installation, link, study, worker=f"W{number}")
         task = judge.task()
         while task["state"] == "task":
             assert task["answered"] < task["goal"]
             content = {"assignment": task["assignment"], "answer": choose_dog(task)}
             task = judge.visitor.post(f"/api/studies/{study}/task", json=content).json()
-        assert task["answered"] <= task["goal"]
-        most = max(most, task["answered"])
-    assert most == 5  # of about 4
+        answered = task["answered"]
+        assert answered <= task["goal"]
+    assert answered == 5
