@@ -13,6 +13,10 @@ from support.serving import PostgreSQL
 OLD = [("web", "0001_initial"), ("studies", "0001_initial"), ("challenges", "0002_slices")]
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)
 
+SCORE = {"metric": "rouge-l", "slice": "near", "value": 0.1 + 0.2, "low": 0.25, "high": 0.5} | {
+    "signature": "rouge-l|beta:1.2|refs:5|tokenizer:ptb|version:0.2.0"
+}
+
 
 def fill(apps: Any) -> None:
     """Store what version 0.2 would have stored."""
@@ -20,7 +24,15 @@ def fill(apps: Any) -> None:
     for name in ("Orchard", "Оrchard"):  # the second O is Cyrillic
         accounts.create(name=name, password="!")
     challenges = apps.get_model("challenges", "Challenge").objects
-    challenges.create(slug="old", title="Old", metrics=["rouge-l"], packed_images=b"")
+    old = challenges.create(slug="old", title="Old", metrics=["rouge-l"], packed_images=b"")
+    submission = old.submissions.create(
+        team=accounts.get(name="Orchard"), title="first", packed_captions=b"", state="scored"
+    )
+    submission.scores.create(
+        reference_set=old.reference_sets.create(name="c5", packed_references=b""),
+        rows=submission.rows.create(packed=b"rows"),
+        **SCORE,
+    )
     study = apps.get_model("studies", "Study").objects.create(
         name="old", title="x", design="rating"
     )
@@ -50,7 +62,7 @@ def test_an_older_database_goes_on(local_app: None) -> None:
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 
-    from cidery.app.challenges.models import Challenge
+    from cidery.app.challenges.models import Challenge, Score
     from cidery.app.studies.models import Judge, Study
     from cidery.app.web.models import Account
 
@@ -63,6 +75,9 @@ def test_an_older_database_goes_on(local_app: None) -> None:
         first, second = Account.objects.filter(name__in=("Orchard", "Оrchard")).order_by("pk")
         assert (first.skeleton, second.skeleton) == ("orchard", None)
         old = Challenge.objects.get(slug="old")
+        score = Score.objects.get(submission__challenge=old)
+        assert {name: getattr(score, name) for name in SCORE} == SCORE
+        assert (bytes(score.rows.packed), score.reference_set.name) == (b"rows", "c5")
         assert (old.entry, old.exact_scores, old.probes_shown) == ("open", True, 10**6)
         done, busy = Judge.objects.filter(study__name="old").select_related("visit").order_by("pk")
         assert done.visit and busy.visit

@@ -360,6 +360,13 @@ def packed(*members: tuple[str, bytes]) -> bytes:
 GOOD = json.dumps(results("dog")).encode()
 
 
+def test_metrics_open_no_files_of_the_server(world: World) -> None:
+    fields = {"slug": "reader", "title": "Reader", "metrics": "bertscore:encoder=/etc"}
+    answer = world["owner"].post("/api/new-challenge", data=fields)
+    assert answer.status_code == 400
+    assert "encoder names a file or a folder of the server" in str(answer.json())
+
+
 def test_names_in_archives_lead_nowhere(world: World) -> None:
     before = {path.name for path in world.app.folder.iterdir()}
     for name in ("../../escaped.json", "/escaped.json", "..\\escaped.json", "C:\\escaped.json"):

@@ -285,3 +285,23 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
     assert "answers too fast to count: 6" in owner.get(path).text
     assert owner.post(path, data={"checks_before": "3", "fewest_seconds": ""}).status_code == 302
     assert [line["votes"] for line in read_lines(owner, study)] == [[-1]] * 6
+
+
+def test_no_more_is_answered_than_there_is(installation: Installation, owner: Visitor) -> None:
+    """Where checks fall is drawn, so that some judges answer one more than others."""
+    item = triplets(1)[0] | {"vote": 1}
+    checks = [item | {"image": "check"}, item | {"image": "other check"}]
+    study = make_study(owner, triplets(3), checks=checks, check_every=3, judges_each=50)
+    (link,) = make_links(owner, study)
+    answered = number = 0
+    while answered < 5 and number < 50:  # of about 4; every third judge or so
+        number += 1
+        judge = join(installation, link, study, worker=f"W{number}")
+        task = judge.task()
+        while task["state"] == "task":
+            assert task["answered"] < task["goal"]
+            content = {"assignment": task["assignment"], "answer": choose_dog(task)}
+            task = judge.visitor.post(f"/api/studies/{study}/task", json=content).json()
+        answered = task["answered"]
+        assert answered <= task["goal"]
+    assert answered == 5

@@ -17,7 +17,7 @@ import pytest
 
 from cidery.app.web.environment import Environment
 from cidery.app.web.roles import Role
-from cidery.errors import SettingError
+from cidery.errors import MissingExtraError, SettingError
 from support.reaper import is_running
 from support.serving import PASSWORD, Installation, PostgreSQL, free_port, running, wait_until
 
@@ -369,3 +369,18 @@ def test_settings_that_cannot_be(tmp_path: Path) -> None:
 def test_importing_cidery_leaves_django_alone() -> None:
     code = "import sys, cidery; sys.exit('django' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_an_engine_that_is_missing_is_noticed_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cidery.cli.serve import serve
+
+    monkeypatch.setitem(sys.modules, "ray", None)
+    monkeypatch.delenv("CIDERY_ENGINE", raising=False)
+    with pytest.raises(MissingExtraError, match=r"cidery\[ray\]"):
+        serve(data=tmp_path / "data", engine="ray")
+    monkeypatch.setenv("CIDERY_ENGINE", "ray")
+    with pytest.raises(MissingExtraError, match=r"cidery\[ray\]"):
+        serve(data=tmp_path / "data")
+    assert not (tmp_path / "data").exists()

@@ -101,6 +101,11 @@ def serve(
         back_up(read_environment(data, database), backup)
         typer.echo(f"copied to {backup}")
         return
+    asked = read_environment(data, database, engine=engine, engine_address=address)
+    if workers and asked.engine == "ray":
+        from cidery.engines.ray import require_ray
+
+        require_ray()  # now, not when the first submission is scored
     environment = make_installation(
         data,
         database,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, TypeVar
 
 from cidery.engines.base import Engine, Pool
@@ -16,12 +17,17 @@ RETRIES = 5
 """How often a task is begun again whose process or machine was lost."""
 
 
+def require_ray() -> None:
+    """Say which extra brings Ray, where it is missing; nothing is imported, which takes seconds."""
+    if find_spec("ray") is None:
+        raise MissingExtraError.to("run work on a cluster", package="ray", extra="ray")
+
+
 def import_ray() -> Any:
     """Import Ray, or say which extra brings it."""
-    try:
-        import ray
-    except ImportError:
-        raise MissingExtraError.to("run work on a cluster", package="ray", extra="ray") from None
+    require_ray()
+    import ray
+
     return ray
 
 

@@ -229,6 +229,11 @@ class Metric(ABC):
         return None
 
     @property
+    def named_files(self) -> dict[str, str]:
+        """Settings that name files or folders of this machine, which a server opens for nobody."""
+        return {}
+
+    @property
     def uses_frequencies(self) -> bool:
         """Whether scores depend on document frequencies."""
         return False

@@ -143,6 +143,11 @@ class Meteor(Metric):
         return "max"
 
     @property
+    def named_files(self) -> dict[str, str]:
+        """The table."""
+        return {} if self.table is None else {"table": os.fspath(self.table)}
+
+    @property
     def made_for(self) -> str:
         """The language whose words it matches."""
         return self.language

@@ -36,6 +36,8 @@ from cidery.scoring.slices import describe
 
 MOST_SLICES = 20
 MOST_PHASES = 10
+LOCAL = {"local": True}
+"""Who gives a file on the command line may name files of the machine in it."""
 
 
 def create_challenge(
@@ -163,11 +165,13 @@ def create_from_definitions(definitions: Sequence[Definition], where: str) -> li
             _('{where}: every one of the phases needs a name, "phase": "dev"').format(where=where)
         )
     with transaction.atomic():
-        fields = _check(ChallengeForm(data=first.fields), first.fields, where)
+        fields = _check(ChallengeForm(data=first.fields, context=LOCAL), first.fields, where)
         made = [create_challenge(fields, first.reference_sets, first.slices)]
         for one in others:
             own = {name: value for name, value in one.fields.items() if name not in OF_MAIN}
-            fields = _check(PhaseForm(data=own), own, f"{where}, phase {own['phase']!r}")
+            fields = _check(
+                PhaseForm(data=own, context=LOCAL), own, f"{where}, phase {own['phase']!r}"
+            )
             made.append(add_phase(made[0], fields, one.reference_sets, one.slices))
     return made
 
@@ -179,8 +183,9 @@ def add_phase_from_file(challenge: Challenge, path: Path) -> Challenge:
         raise FormatError(
             _("{path}: give one phase at a time, without a list of phases").format(path=path)
         )
-    fields = _check(PhaseForm(data=definitions[0].fields), definitions[0].fields, str(path))
-    return add_phase(challenge, fields, definitions[0].reference_sets, definitions[0].slices)
+    (one,) = definitions
+    fields = _check(PhaseForm(data=one.fields, context=LOCAL), one.fields, str(path))
+    return add_phase(challenge, fields, one.reference_sets, one.slices)
 
 
 def _check(form: SettingsForm, content: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from rest_framework import serializers
 from cidery.app.challenges.models import LONGEST_METRIC, LONGEST_SLICE, Challenge
 from cidery.app.challenges.uploads import LARGEST_UPLOAD, MEGABYTE
 from cidery.app.challenges.wording import GROUPS, LABELS
+from cidery.app.web.metric_files import refuse_files
 from cidery.app.web.models import NAME_LENGTH
 from cidery.app.web.names import check_printable
 from cidery.app.web.pages import GroupedForm
@@ -43,6 +44,8 @@ class MetricNames(serializers.CharField):
             chosen = get_metrics(names)
         except CideryError as error:
             raise serializers.ValidationError(str(error)) from None
+        if not self.context.get("local"):
+            refuse_files(names)
         lower = [label for label, metric in chosen.items() if metric.lower_is_better]
         if lower:
             raise serializers.ValidationError(

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
+from threading import Event, Thread
 from uuid import UUID, uuid4
 
 import numpy as np
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
@@ -67,8 +68,32 @@ class Claim:
         )
         return claim if taken else None
 
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Renew the lease while the block runs: one step may take longer than a lease."""
+        done = Event()
+        renewing = Thread(target=self._renew, args=(done,), name="lease", daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            done.set()
+            renewing.join()
+
+    def _renew(self, done: Event) -> None:
+        try:
+            while not done.wait(settings.LEASE_SECONDS / 4):
+                try:
+                    self._write(lease_until=timezone.now() + _lease())
+                except LostClaimError:
+                    return  # whoever does the work notices when it reports
+                except DatabaseError as error:
+                    log.warning("no lease for submission %d: %s", self.submission, error)
+        finally:
+            connection.close()  # a thread has a connection of its own
+
     def report(self, done: int, steps: int) -> None:
-        """Store the progress, which renews the lease."""
+        """Store the progress."""
         self._write(steps_done=done, steps=steps, lease_until=timezone.now() + _lease())
 
     def finish(self, state: Submission.State, **fields: object) -> None:
@@ -93,6 +118,12 @@ def score_submission(number: int, scorers: ScorerCache) -> None:
     claim = Claim.take(number)
     if claim is None:
         return
+    with claim.kept():
+        _score(claim, scorers)
+
+
+def _score(claim: Claim, scorers: ScorerCache) -> None:
+    number = claim.submission
     submission = Submission.objects.select_related("challenge__phase_of", "team").get(pk=number)
     try:
         with _slow_work():

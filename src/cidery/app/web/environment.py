@@ -52,7 +52,7 @@ class Environment:
     mail_from: str = "cidery@localhost"
     """CIDERY_MAIL_FROM: the sender's address."""
     lease: int = 60
-    """CIDERY_LEASE: after so many seconds without progress a worker's job goes to another."""
+    """CIDERY_LEASE: so many seconds after a worker has died, its job goes to another."""
 
     engine: str = "local"
     """CIDERY_ENGINE: `ray` has a cluster do the slow work of metrics for the workers."""

@@ -106,6 +106,11 @@ class Chair(CountedObjects):
         """The three have the same rows."""
         return replace(self, measure="i")
 
+    @property
+    def named_files(self) -> dict[str, str]:
+        """The file of annotations."""
+        return {} if self.instances is None else {"instances": self.instances}
+
     def data_settings(self) -> dict[str, str]:
         """Return the digest of the file of instances."""
         if self.instances is None:

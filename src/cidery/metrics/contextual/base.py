@@ -47,6 +47,13 @@ class Contextual(Metric):
         """Return the encoder; DataError says how to get one that is not here."""
         return get_encoder(self.encoder, self.device, self.keep)
 
+    @property
+    def named_files(self) -> dict[str, str]:
+        """The folder of a model; an encoder that is known by name is none."""
+        if isinstance(self.encoder, str) and name_encoder(self.encoder).startswith("folder:"):
+            return {"encoder": self.encoder}
+        return {}
+
     def settings(self) -> dict[str, str]:
         """Return what the signature says; a folder goes by its name, a function by its own."""
         settings = super().settings()

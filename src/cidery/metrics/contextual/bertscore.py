@@ -93,6 +93,12 @@ class BertScore(ByToken):
         return -1.0, 1.0
 
     @property
+    def named_files(self) -> dict[str, str]:
+        """The model's folder, and the file of baselines."""
+        own = {"baseline": self.baseline} if isinstance(self.baseline, str) else {}
+        return super().named_files | own
+
+    @property
     def row_key(self) -> Hashable:
         """Precision, recall and F have the same rows."""
         return replace(self, measure="f")

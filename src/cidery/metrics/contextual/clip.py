@@ -165,6 +165,12 @@ class ClipScore(Metric):
         return "features= (a file of features), or model= and images= (two folders)"
 
     @property
+    def named_files(self) -> dict[str, str]:
+        """Those of features, model and images."""
+        given = {name: getattr(self, name) for name in ("features", "model", "images")}
+        return {name: value for name, value in given.items() if isinstance(value, str)}
+
+    @property
     def source(self) -> Source:
         """Where vectors come from."""
         if self.lacks is not None:

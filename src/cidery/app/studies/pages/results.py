@@ -14,6 +14,7 @@ from cidery.app.studies.creation import add_references
 from cidery.app.studies.pages.creating import FILE_STYLE, StudySummary, blaming, check_file
 from cidery.app.studies.pages.managing import StandingsData, StudyOwnerPage
 from cidery.app.studies.standings import METRIC, rank_systems
+from cidery.app.web.metric_files import refuse_files
 from cidery.app.web.pages import FormPage
 from cidery.app.web.translation import translate as _
 from cidery.errors import CideryError
@@ -38,7 +39,9 @@ class ResultsData(serializers.Serializer[Any]):
 class ResultsQuery(serializers.Serializer[Any]):
     """Which metric's scores help."""
 
-    metric = serializers.CharField(required=False, default=METRIC, max_length=200)
+    metric = serializers.CharField(
+        required=False, default=METRIC, max_length=200, validators=[refuse_files]
+    )
 
 
 class StudyResults(StudyOwnerPage):
@@ -91,7 +94,9 @@ class AccuracyData(serializers.Serializer[Any]):
 class AccuracyQuery(serializers.Serializer[Any]):
     """Which metrics are judged, and by which question."""
 
-    metric = serializers.ListField(child=serializers.CharField(max_length=200), required=False)
+    metric = serializers.ListField(
+        child=serializers.CharField(max_length=200, validators=[refuse_files]), required=False
+    )
     question = serializers.CharField(required=False, default="", allow_blank=True, max_length=40)
 
 
