@@ -88,6 +88,25 @@ def test_rounded_grids_are_scaled_back(tmp_path: Path) -> None:
     assert read_features(tmp_path / "plain.npy").ids == ("a", "b")
 
 
+@pytest.mark.parametrize("per_image", [False, True])
+def test_hdf5(tmp_path: Path, per_image: bool) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is not installed")
+    values = np.arange(6, dtype=np.float32).reshape(2, 3)
+    with h5py.File(tmp_path / "features.h5", "w") as file:
+        if per_image:
+            for name, row in zip(("a.jpg", "b.jpg"), values, strict=True):
+                file[name] = row
+        else:
+            file["names"], file["mean"], file["split"] = ["a.jpg", "b.jpg"], values, ["train"] * 2
+    read = read_features(tmp_path / "features.h5")
+    assert read.ids == ("a.jpg", "b.jpg")
+    np.testing.assert_array_equal(read.values, values)
+    assert read.splits == (None if per_image else ("train", "train"))
+    (tmp_path / "text.h5").write_text("no HDF5")
+    with pytest.raises(FormatError, match=r"text\.h5: cannot be read as HDF5"):
+        read_features(tmp_path / "text.h5")
+
+
 def break_features(path: Path, **changes: Any) -> None:
     with np.load(path) as opened:
         arrays = {name: opened[name] for name in opened.files}
@@ -143,7 +162,7 @@ def test_files_that_do_not_fit(
 
 def test_files_that_are_not_features(tmp_path: Path) -> None:
     (tmp_path / "x.npz").write_bytes(b"no archive")
-    with pytest.raises(FormatError, match=r"cannot be read as \.npz"):
+    with pytest.raises(FormatError, match=r"x\.npz: this is neither an \.npy nor an \.npz file"):
         read_features(tmp_path / "x.npz")
     with pytest.raises(FormatError, match=r"are \.npz, \.npy"):
         read_features(tmp_path / "x.csv")

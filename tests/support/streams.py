@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import cidery
-from cidery.engines import Engine, StreamResult, get_engine, score_stream
+from cidery.engines import Engine, Pool, StreamResult, get_engine, score_stream
+from cidery.engines.local import LocalPool
 from cidery.scoring.tables import ScoreTable
 
 HERE = get_engine("local", processes=1)
@@ -80,6 +81,9 @@ class Stopping(Engine):
                 raise KeyboardInterrupt
             self.ran.append(function.__name__)
             yield function(task)
+
+    def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:  # noqa: ARG002
+        return LocalPool(function)
 
 
 def write_lines(path: Path, records: Sequence[Any]) -> Path:

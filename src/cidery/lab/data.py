@@ -29,6 +29,7 @@ from cidery.captions.languages import choose_tokenizer
 from cidery.errors import FormatError, InputError, MismatchError, MissingExtraError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.lab.scenes import make_scenes
+from cidery.store.arrays import read_arrays
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
 SPECIAL = ("<pad>", "<bos>", "<eos>", "<unk>")
@@ -420,21 +421,17 @@ def read_features(path: str | os.PathLike[str], array: str | None = None) -> Fea
     """
     file = Path(path)
     if file.suffix == ".npz":
-        try:
-            with np.load(file, allow_pickle=False) as opened:
-                return _take({name: opened[name] for name in opened.files}, array, str(path))
-        except (ValueError, EOFError) as error:
-            if isinstance(error, FormatError | InputError):
-                raise
-            raise FormatError(f"{path}: cannot be read as .npz: {error}") from None
+        arrays = read_arrays(file)
+        if not isinstance(arrays, dict):
+            raise FormatError(f"{path}: this is an .npy file; give it that ending")
+        return _take(arrays, array, str(path))
     if file.suffix == ".npy":
         ids = file.with_suffix(".txt")
         if not ids.exists():
             raise InputError(f"{path}: the ids of its images are expected in {ids}, one per line")
-        try:
-            values = np.load(file, allow_pickle=False)
-        except (ValueError, EOFError) as error:
-            raise FormatError(f"{path}: cannot be read as .npy: {error}") from None
+        values = read_arrays(file)
+        if isinstance(values, dict):
+            raise FormatError(f"{path}: this is an .npz file; give it that ending")
         return Features(
             tuple(ids.read_text("utf-8").split("\n")[: len(values)]), values, None, str(path)
         )
@@ -448,7 +445,11 @@ def _read_hdf5(file: Path, array: str | None) -> Features:
         import h5py
     except ImportError:
         raise MissingExtraError.to("read HDF5 features", package="h5py", extra="train") from None
-    with h5py.File(file, "r") as opened:
+    try:
+        opened = h5py.File(file, "r")
+    except OSError as error:
+        raise FormatError(f"{file}: cannot be read as HDF5: {error}") from None
+    with opened:
         if any(name in opened for name in IDS):
             return _take({name: np.asarray(opened[name]) for name in opened}, array, str(file))
         values = [np.asarray(opened[name]) for name in opened]

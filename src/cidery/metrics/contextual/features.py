@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from cidery.captions.ids import ImageId
 from cidery.captions.image_files import match_names
-from cidery.errors import DataError, SettingError
+from cidery.errors import DataError, FormatError, SettingError
 from cidery.statistics import Floats
+from cidery.store.arrays import read_arrays
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -227,10 +227,6 @@ def _choose(content: Mapping[str, np.ndarray], names: Sequence[str]) -> np.ndarr
 
 def _open(file: Path) -> Any:
     try:
-        with file.open("rb") as stream:
-            loaded = np.load(stream, allow_pickle=False)
-            if isinstance(loaded, np.ndarray):
-                return loaded
-            return {key: loaded[key] for key in loaded.files}
-    except (ValueError, EOFError, BadZipFile, KeyError) as error:
-        raise DataError(f"{file} cannot be read: {error}; {LAYOUT}") from None
+        return read_arrays(file)
+    except FormatError as error:
+        raise DataError(f"{error}; {LAYOUT}") from None
