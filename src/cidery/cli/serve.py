@@ -102,7 +102,8 @@ def serve(
         typer.echo(f"copied to {backup}")
         return
     asked = read_environment(data, database, engine=engine, engine_address=address)
-    if workers and asked.engine == "ray":
+    only_link = owner_link is not None or new_owner is not None
+    if workers and asked.engine == "ray" and not only_link:
         from cidery.engines.ray import require_ray
 
         require_ray()  # now, not when the first submission is scored
@@ -121,7 +122,7 @@ def serve(
     from cidery.app.web.owners import make_owner_link, owner_exists
     from cidery.app.web.supervisor import serve as run
 
-    if owner_link is not None or new_owner is not None:
+    if only_link:
         name = owner_link or new_owner or ""
         typer.echo(make_owner_link(name, url, new=new_owner is not None))
         return
