@@ -55,6 +55,7 @@ MODELS: Mapping[str, Model] = MappingProxyType(
         "cgan": Model("latent", "CGAN", "generator of a conditional GAN (Dai et al. 2017)"),
     }
 )
+"""The captioners, by name."""
 
 
 def build_model(card: ModelCard) -> Captioner:
