@@ -84,7 +84,14 @@ def find_public_names(init: Path) -> set[str]:
 @pytest.mark.parametrize(
     "init",
     [
-        pytest.param(init, marks=[pytest.mark.app] if "app" in init.parts else [])
+        pytest.param(
+            init,
+            marks=[
+                mark
+                for part, mark in (("app", pytest.mark.app), ("lab", pytest.mark.model))
+                if part in init.parts
+            ],
+        )
         for init in SOURCE.rglob("__init__.py")
     ],
     ids=lambda init: str(init.parent.relative_to(SOURCE)),

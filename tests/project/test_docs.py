@@ -36,6 +36,7 @@ NEEDS: dict[str, list[pytest.MarkDecorator]] = {
     "claims.md": [pytest.mark.model],
     "command-line.md": [pytest.mark.app, pytest.mark.model],
     "encoders.md": [pytest.mark.model],
+    "fense.md": [pytest.mark.model],
     "irv.md": [pytest.mark.model],
     "judgments.md": [pytest.mark.app],
     "lab.md": [pytest.mark.model],

@@ -43,6 +43,7 @@ PUBLIC = (
 """Packages whose names an example may use as if it had imported them."""
 NEEDS = {
     "aac_metrics": "model",
+    "chair/open": "model",
     "cidery/lab/": "model",
     "claims": "model",
     "app/": "app",
