@@ -49,7 +49,7 @@ Splits = Annotated[
     ),
 ]
 Least = Annotated[
-    int, typer.Option(help="How often a word of the vocabulary occurs.", metavar="N", min=1)
+    int, typer.Option(help="Words that occur fewer times are read as unknown.", metavar="N", min=1)
 ]
 Missing = Annotated[
     str,
