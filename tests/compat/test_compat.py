@@ -62,6 +62,7 @@ def test_compute_takes_single_references_and_settings() -> None:
 
 # --- torchmetrics ------------------------------------------------------------------------------
 
+
 def score_a_share(folder: Path, rank: int) -> None:
     """Be one of two processes that train together."""
     from torch import distributed
