@@ -704,7 +704,7 @@ def test_refused_folders(tmp_path: Path, example: Example) -> None:
 def test_pictures(
     pairs: meta.Pairs, ratings: meta.Ratings, sets: meta.Sets, tmp_path: Path
 ) -> None:
-    from cidery.plots import plot_correlations, plot_references, save_figures
+    from cidery.reports.plots import plot_correlations, plot_references, save_figures
 
     curve = meta.evaluate(pairs, WORDS, protocol="references", reference_counts=[1, 2, 4], draws=2)
     figure = plot_references({"one": curve, "two": curve})

@@ -663,7 +663,7 @@ def test_another_process_parses_the_same(parser: Parser) -> None:
 
 def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from cidery.plots import plot_scene, save_figures
+    from cidery.reports.plots import plot_scene, save_figures
 
     graph = SceneGraph(
         ("dog", "cat", "grass"),
