@@ -241,7 +241,7 @@ def _refuse_unknown(form: Serializer[Any], data: Any) -> None:
         unknown = [name for name in data if name not in (*known, CSRF_FIELD)]
         if unknown:
             message = f"There is no such field; there are: {', '.join(known)}."
-            raise ValidationError(dict.fromkeys(unknown, [message]))
+            raise ValidationError({name: [message] for name in unknown})
 
 
 def _by_field(detail: Any) -> dict[str, Any]:
