@@ -21,7 +21,7 @@ struct Cider::Worker {
   CandidateNgrams ngrams;
   Tally parts;
   std::vector<std::uint32_t> words, frequency_words, part_words;
-  std::vector<CaptionTrie::Place> places;  // of a reference, where the candidate's n-grams stand
+  CaptionTrie::Places places;  // of a reference, where the candidate's n-grams stand
   std::vector<double> norms;
 };
 
