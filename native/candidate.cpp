@@ -109,8 +109,8 @@ void CaptionTrie::lengthen_long(unsigned n) {
   for (std::size_t at = 0; at < item_at.size(); ++at) {
     const std::uint32_t parent = levels_[n - 2].item_at[at];
     const std::uint32_t word = text_[at + n - 1];
-    const auto [item, fresh] = map.insert(std::uint64_t{parent} << 32 | word,
-                                          static_cast<std::uint32_t>(items.size()));
+    const auto [item, fresh] =
+        map.insert(std::uint64_t{parent} << 32 | word, static_cast<std::uint32_t>(items.size()));
     if (fresh) {
       items.push_back({word, 1, parent});
     } else {
@@ -221,7 +221,9 @@ void CandidateNgrams::look_up(const NgramIndex& index, unsigned n) {
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::uint32_t parent = shorter.ids[items[i].parent];
     const bool known = parent < shorter_bound && items[i].word < word_bound;
-    level.tables[i] = !known ? kNone : n == 2 ? index.table_of(parent) : shorter.tables[items[i].parent];
+    level.tables[i] = !known   ? kNone
+                      : n == 2 ? index.table_of(parent, items[i].word)
+                               : shorter.tables[items[i].parent];
     if (!known) continue;
     level.slots[i] = index.slot(n, level.tables[i], parent, items[i].word);
     prefetch_memory(level.slots[i]);
@@ -231,11 +233,10 @@ void CandidateNgrams::look_up(const NgramIndex& index, unsigned n) {
   }
   std::uint32_t unseen = index.id_bound(n);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::uint32_t id =
-        level.tables[i] == kNone
-            ? kNone
-            : index.find(n, level.tables[i], level.slots[i], shorter.ids[items[i].parent],
-                         items[i].word);
+    const std::uint32_t id = level.tables[i] == kNone
+                                 ? kNone
+                                 : index.find(n, level.tables[i], level.slots[i],
+                                              shorter.ids[items[i].parent], items[i].word);
     ids[i] = id == kNone ? unseen++ : id;
   }
 }

@@ -345,9 +345,9 @@ class CandidateNgrams {
  private:
   struct Level {
     std::vector<std::uint32_t> ids;
-    std::vector<std::uint32_t> tables;   // of the index, where they are looked up, or kNone
+    std::vector<std::uint32_t> tables;        // of the index, where they are looked up, or kNone
     std::vector<const std::uint32_t*> slots;  // where in these
-    std::vector<std::uint32_t> entries;  // of the frequency set
+    std::vector<std::uint32_t> entries;       // of the frequency set
     std::vector<double> weights;
   };
   void look_up(const NgramIndex& index, unsigned n);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "compiler.hpp"
 #include "parallel.hpp"
 #include "ptb.hpp"
 
@@ -35,13 +36,25 @@ struct Share {
 void tokenize_share(std::span<const std::string_view> texts, Tokenizer tokenizer, std::size_t begin,
                     std::size_t end, Share& share) {
   TokenBuffer buffer;
+  PlainWords plain;
   std::vector<std::string_view> pieces;
   share.ends.reserve(end - begin);
   for (std::size_t i = begin; i < end; ++i) {
+    constexpr std::size_t kAhead = 8;
+    if (i + kAhead < end) {  // texts lie anywhere in memory
+      prefetch_memory(texts[i + kAhead].data());
+      prefetch_memory(texts[i + kAhead].data() + 64);
+    }
     if (tokenizer == Tokenizer::whitespace) {
       pieces.clear();
       split_whitespace(texts[i], pieces);
       for (const auto piece : pieces) share.words.push_back(share.vocabulary.intern(piece));
+    } else if (tokenizer == Tokenizer::ptb && ptb_cut_plain(texts[i], plain)) {
+      for (std::size_t word = 0; word < plain.count; ++word) {
+        const std::size_t size = plain.ends[word] - plain.starts[word];
+        share.words.push_back(
+            share.vocabulary.intern_padded({plain.bytes.data() + plain.starts[word], size}));
+      }
     } else {
       buffer.clear();
       if (tokenizer == Tokenizer::ptb) {
@@ -134,6 +147,16 @@ Expansion::Expansion(std::span<const std::string_view> pieces, std::vector<std::
   pieces_.reserve(pieces.size());
   for (const auto piece : pieces) pieces_.push_back(vocabulary.intern(piece));
   vocabulary_ = std::make_shared<const Vocabulary>(std::move(vocabulary));
+}
+
+Expansion Expansion::at_blanks(const Vocabulary& vocabulary) {
+  std::vector<std::string_view> pieces;
+  std::vector<std::uint64_t> starts{0};
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    split_whitespace(vocabulary[id], pieces);
+    starts.push_back(pieces.size());
+  }
+  return Expansion(pieces, std::move(starts));
 }
 
 Captions Expansion::apply(const Captions& captions) const {

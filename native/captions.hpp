@@ -47,6 +47,9 @@ class Expansion {
   /// there are words.
   Expansion(std::span<const std::string_view> pieces, std::vector<std::uint64_t> starts);
 
+  /// Cuts the words of a vocabulary at white space, as `split_whitespace` does.
+  static Expansion at_blanks(const Vocabulary& vocabulary);
+
   /// The captions, whose vocabulary must be the one this was made for, in the new words.
   Captions apply(const Captions& captions) const;
   const std::shared_ptr<const Vocabulary>& vocabulary() const { return vocabulary_; }

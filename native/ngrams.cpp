@@ -21,16 +21,19 @@ class NgramIndex::Builder {
   /// Counts in how many images words are, and lists by table where n-grams begin.
   void share_out() {
     const std::size_t words = captions_.vocabulary->size();
+    const std::size_t tables = std::bit_ceil(
+        std::clamp<std::size_t>(captions_.words.size() / kTablePlaces, 1, kMostTables));
+    index_.table_mask_ = static_cast<std::uint32_t>(tables - 1);
     std::vector<std::vector<std::uint32_t>> next(workers_), frequency(workers_);
     in_shares([&](std::size_t begin, std::size_t end, unsigned worker) {
       auto& mine = next[worker];
       auto& images = frequency[worker];
-      mine.assign(words, 0);
+      mine.assign(tables, 0);
       images.assign(words, 0);
       std::vector<std::uint32_t> last_image(words, kNone);
       each_position(begin, end, [&](std::uint32_t at, std::uint32_t image, std::size_t behind) {
         const std::uint32_t word = captions_.words[at];
-        mine[word] += behind != 0;
+        if (behind != 0) ++mine[index_.table_of(word, captions_.words[at + 1])];
         images[word] += last_image[word] != image;
         last_image[word] = image;
       });
@@ -41,22 +44,27 @@ class NgramIndex::Builder {
     for (const auto& images : frequency) {
       for (std::size_t word = 0; word < words; ++word) total[word] += images[word];
     }
-    make_tables(next);
+    std::uint32_t place = 0;
+    for (std::size_t table = 0; table < tables; ++table) {
+      index_.first_ids_.push_back(place);
+      for (auto& mine : next) place += std::exchange(mine[table], place);
+    }
+    index_.first_ids_.push_back(place);
     const std::size_t bound = index_.first_ids_.back();
     arena_ = std::make_unique<Arena>(bound * stride_ * sizeof(std::uint32_t) + 64 +
                                      workers_ * (index_.order_ - 1) * (room() + 64));
     records_ = arena_->take<std::uint32_t>(bound * stride_);
     firsts_ = next;
     const std::uint32_t* const words_at = captions_.words.data();
-    const std::uint32_t* const table_of = index_.table_of_.data();
     in_shares([&](std::size_t begin, std::size_t end, unsigned worker) {
       std::uint32_t* const mine = next[worker].data();
+      const std::uint32_t mask = index_.table_mask_;
       const std::size_t stride = stride_;
       std::uint32_t* const records = records_;
       each_position(begin, end, [=](std::uint32_t at, std::uint32_t image, std::size_t behind) {
         if (behind == 0) return;
         const std::uint32_t* const here = words_at + at;
-        std::uint32_t* const record = records + mine[table_of[*here]]++ * stride;
+        std::uint32_t* const record = records + mine[table_of(here[0], here[1], mask)]++ * stride;
         record[0] = image;
         const std::size_t known = std::min(stride - 1, behind + 1);
         for (std::size_t i = 0; i < known; ++i) record[i + 1] = here[i];
@@ -70,8 +78,8 @@ class NgramIndex::Builder {
     const std::size_t positions = captions_.words.size();
     const std::size_t bound = index_.first_ids_.back();
     const auto count = static_cast<std::uint32_t>(index_.first_ids_.size() - 1);
-    index_.arena_ = std::make_unique<Arena>((index_.order_ - 1) *
-                                            (positions * 4 + bound * (4 + 8 + 6) + 256));
+    index_.arena_ =
+        std::make_unique<Arena>((index_.order_ - 1) * (positions * 4 + bound * (4 + 8 + 6) + 256));
     Arena& arena = *index_.arena_;
     for (unsigned n = 2; n <= index_.order_; ++n) {
       Level& level = index_.levels_[n - 1];
@@ -96,17 +104,18 @@ class NgramIndex::Builder {
 
   /// Brings the ids from the records into the order of positions.
   void place_ids() {
-    const std::uint32_t* const table_of = index_.table_of_.data();
     std::array<std::uint32_t*, kMaxOrder> ids;
     for (unsigned n = 2; n <= index_.order_; ++n) ids[n - 2] = index_.levels_[n - 1].ids.data();
     in_shares([&](std::size_t begin, std::size_t end, unsigned worker) {
       std::uint32_t* const mine = firsts_[worker].data();
+      const std::uint32_t mask = index_.table_mask_;
       const std::uint32_t* const words_at = captions_.words.data();
       const std::size_t stride = stride_;
       const std::uint32_t* const records = records_;
       each_position(begin, end, [=](std::uint32_t at, std::uint32_t, std::size_t behind) {
         if (behind == 0) return;
-        const std::uint32_t* const record = records + mine[table_of[words_at[at]]]++ * stride;
+        const std::uint32_t table = table_of(words_at[at], words_at[at + 1], mask);
+        const std::uint32_t* const record = records + mine[table]++ * stride;
         for (std::size_t i = 2; i < stride; ++i) ids[i - 2][at] = record[i];
       });
     });
@@ -129,7 +138,8 @@ class NgramIndex::Builder {
   };
 
   /// What stands at so many places makes a table: with its n-grams it stays in the cache.
-  static constexpr std::uint32_t kTablePlaces = 1u << 14;
+  static constexpr std::size_t kTablePlaces = std::size_t{1} << 12;
+  static constexpr std::size_t kMostTables = std::size_t{1} << 11;
 
   std::uint32_t size(std::uint32_t table) const {
     return index_.first_ids_[table + 1] - index_.first_ids_[table];
@@ -161,39 +171,13 @@ class NgramIndex::Builder {
     }
   }
 
-  /// Words make tables in the order of their ids. `counts`, by worker: in, at how many places each
-  /// word begins an n-gram; out, by table, where the worker's first place goes.
-  void make_tables(std::vector<std::vector<std::uint32_t>>& counts) {
-    const std::size_t words = captions_.vocabulary->size();
-    std::vector<std::vector<std::uint32_t>> sizes(workers_);
-    auto& first_ids = index_.first_ids_;
-    std::uint32_t total = 0;
-    index_.table_of_.resize(words);
-    for (std::size_t word = 0; word < words; ++word) {
-      if (word == 0 || total - first_ids.back() >= kTablePlaces) {
-        first_ids.push_back(total);
-        for (auto& mine : sizes) mine.push_back(0);
-      }
-      for (unsigned worker = 0; worker < workers_; ++worker) {
-        sizes[worker].back() += counts[worker][word];
-        total += counts[worker][word];
-      }
-      index_.table_of_[word] = static_cast<std::uint32_t>(first_ids.size() - 1);
-    }
-    for (std::size_t table = 0; table < first_ids.size(); ++table) {
-      std::uint32_t place = first_ids[table];
-      for (auto& mine : sizes) place += std::exchange(mine[table], place);
-    }
-    first_ids.push_back(total);
-    counts = std::move(sizes);
-  }
-
   void fill_table(std::uint32_t table, const std::vector<Found*>& found) {
     const std::uint32_t first = index_.first_ids_[table];
     const std::uint32_t last = index_.first_ids_[table + 1];
     for (unsigned n = 2; n <= index_.order_; ++n) {
       // Most pairs of words stand at several places, longer n-grams at few.
-      make_slots(index_.levels_[n - 1].tables[table], n == 2 ? size(table) / 2 : size(table));
+      make_slots(index_.levels_[n - 1].tables[table],
+                 n == 2 ? size(table) : std::size_t{2} * size(table));
       found[n - 1][0] = {~std::uint64_t{0}, 0, 0};  // of no n-gram: no word has the id kNone
     }
     Block block;

@@ -14,10 +14,10 @@ namespace cidery {
 /// All n-grams (1 … order) of grouped captions with exact ids and document frequencies.
 ///
 /// The n-grams are a trie: one of order n >= 2 is the n-gram that it continues, and a word. N-grams
-/// are shared out by their first word among tables that fit into the processor's cache; a table is
-/// filled by one thread, for all orders. Hashes say where to look, and none is trusted. Ids of one
-/// order lie below a bound, which is the number of places where two words stand; not all are used.
-/// They do not depend on the number of threads.
+/// are shared out by their first two words among tables that fit into the processor's cache; a
+/// table is filled by one thread, for all orders. Hashes say where to look, and none is trusted.
+/// Ids of one order lie below a bound, which is the number of places where two words stand; not all
+/// are used. They do not depend on the number of threads.
 class NgramIndex {
  public:
   static constexpr unsigned kMaxOrder = 8;
@@ -35,8 +35,10 @@ class NgramIndex {
 
   /// Ids of caption's n-grams, by position.
   std::span<const std::uint32_t> ids(unsigned n, std::size_t caption) const;
-  /// The table of the n-grams that begin with a word.
-  std::uint32_t table_of(std::uint32_t word) const { return table_of_[word]; }
+  /// The table of the n-grams that begin with two words.
+  std::uint32_t table_of(std::uint32_t first, std::uint32_t second) const {
+    return table_of(first, second, table_mask_);
+  }
   /// Where in a table the n-gram that is `parent` (of order n-1) and a word is looked for; n >= 2.
   const std::uint32_t* slot(unsigned n, std::uint32_t table, std::uint32_t parent,
                             std::uint32_t word) const {
@@ -92,6 +94,10 @@ class NgramIndex {
   };
   class Builder;  // what is needed only while the levels are filled
 
+  static std::uint32_t table_of(std::uint32_t first, std::uint32_t second, std::uint32_t mask) {
+    // Other bits than those that choose a slot.
+    return static_cast<std::uint32_t>(join(first, second) * 0xD6E8FEB86659FD93u >> 32) & mask;
+  }
   static std::uint64_t join(std::uint32_t parent, std::uint32_t word) {
     return std::uint64_t{parent} << 32 | word;
   }
@@ -99,7 +105,7 @@ class NgramIndex {
   std::shared_ptr<const Captions> captions_;
   std::vector<std::uint64_t> image_offsets_;
   unsigned order_;
-  std::vector<std::uint32_t> table_of_;   // by word
+  std::uint32_t table_mask_ = 0;          // one less than the tables, a power of two
   std::vector<std::uint32_t> first_ids_;  // by table, and one more: the bound of all ids
   std::vector<std::uint32_t> word_frequency_;
   std::vector<Level> levels_;
