@@ -138,7 +138,8 @@ def run(*arguments: object) -> dict[str, float]:
     """Run one side in a process of its own; return its seconds, CPU seconds and megabytes."""
     command = [sys.executable, __file__, "--one", *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output)
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+        process = subprocess.Popen(command, stdout=output, env=environment)
         memory = Memory(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)

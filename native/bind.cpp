@@ -497,6 +497,15 @@ void bind_statistics(nb::module_& m) {
       },
       "bytes"_a, "offsets"_a);
   m.def(
+      "hash_words",
+      [](nb::list words) {
+        std::vector<std::uint64_t> hashes;
+        hashes.reserve(nb::len(words));
+        for (const auto word : string_views(words)) hashes.push_back(hash_text(word));
+        return give(std::move(hashes));
+      },
+      "words"_a);
+  m.def(
       "resample_sums",
       [](const Matrix& rows, std::size_t resamples, std::uint64_t seed, unsigned threads) {
         return rows_without_gil(resamples, [&] {

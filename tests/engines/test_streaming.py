@@ -108,7 +108,7 @@ def test_intervals_agree_and_do_not_depend_on_partitions(example: Example, tmp_p
 
 def test_grouped_bootstrap_has_the_width_of_the_exact_one() -> None:
     """100,000 images in 16,384 groups by hash, against images drawn one by one."""
-    from cidery.frequencies.counted import hash_words
+    from cidery._native import hash_words
     from cidery.statistics import bootstrap_interval, sum_by_group
 
     rng = np.random.default_rng(0)
