@@ -17,7 +17,7 @@ import pytest
 
 import cidery
 from cidery.cli import main
-from cidery.engines import count_frequencies, get_engine
+from cidery.engines import count_frequencies, get_engine, streaming
 from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from support.example import Example
 from support.streams import (
@@ -305,6 +305,10 @@ def test_a_full_disk(example: Example, tmp_path: Path, sides: tuple[str, str]) -
         check_same(result, score_in_memory(*example.many(60), METRICS))
 
 
+def press_ctrl_c(task: object) -> int:
+    raise KeyboardInterrupt
+
+
 def test_command_line(
     tmp_path: Path,
     sides: tuple[str, str],
@@ -313,6 +317,10 @@ def test_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options = ["-m", "bleu-4", "--threads", "1", "--captions", "out", "--format", "json"]
+    with monkeypatch.context() as stopped:
+        stopped.setattr(streaming, "score_partition", press_ctrl_c)
+        assert main(["score", *sides, *options]) == 130
+    assert "give the same command again" in capsys.readouterr().err
     assert main(["score", *sides, *options]) == 0  # folders are streams by themselves
     assert json.loads(capsys.readouterr().out)["images"] == 60
     assert list(Path("out").glob("part-*.parquet"))
