@@ -155,14 +155,27 @@ nb::list token_lists(const Captions& captions) {
   return lists;
 }
 
-std::shared_ptr<Expansion> make_expansion(nb::list words) {
-  std::vector<std::string_view> pieces;
+/// Lists of strings, flat: where each list begins.
+std::vector<std::uint64_t> list_pieces(nb::list lists, std::vector<std::string_view>& pieces) {
   std::vector<std::uint64_t> starts{0};
-  for (nb::handle list : words) {
+  for (nb::handle list : lists) {
     for (const auto piece : string_views(list)) pieces.push_back(piece);
     starts.push_back(pieces.size());
   }
+  return starts;
+}
+
+std::shared_ptr<Expansion> make_expansion(nb::list words) {
+  std::vector<std::string_view> pieces;
+  auto starts = list_pieces(words, pieces);
   return std::make_shared<Expansion>(pieces, std::move(starts));
+}
+
+std::shared_ptr<Expansion> replace_words(const Captions& captions, Array<std::uint32_t> words,
+                                         nb::list lists) {
+  std::vector<std::string_view> pieces;
+  const auto starts = list_pieces(lists, pieces);
+  return std::make_shared<Expansion>(*captions.vocabulary, view(words), pieces, starts);
 }
 
 nb::tuple index_level(const NgramIndex& index, unsigned n) {
@@ -231,6 +244,7 @@ void bind_text(nb::module_& m) {
 
   nb::class_<Expansion>(m, "Expansion")
       .def(nb::new_(&make_expansion), "words"_a)
+      .def_static("replacing", &replace_words, "captions"_a, "words"_a, "pieces"_a)
       .def_static(
           "at_blanks",
           [](const Captions& captions) {
@@ -244,6 +258,13 @@ void bind_text(nb::module_& m) {
       .def("__len__", &Captions::size)
       .def("vocabulary", [](const Captions& self) { return word_list(*self.vocabulary); })
       .def("tokens", &token_lists)
+      .def("unusual_words",
+           [](const Captions& self) {
+             auto found = find_unusual_words(*self.vocabulary);
+             nb::list words;
+             for (const std::uint32_t id : found) words.append(as_str((*self.vocabulary)[id]));
+             return nb::make_tuple(give(std::move(found)), words);
+           })
       .def("has_blank_words",
            [](const Captions& self) { return has_blank_words(*self.vocabulary); })
       .def("words", [](const Captions& self) { return give(std::vector(self.words)); })

@@ -86,6 +86,18 @@ bool has_blank_words(const Vocabulary& vocabulary) {
   return false;
 }
 
+std::vector<std::uint32_t> find_unusual_words(const Vocabulary& vocabulary) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string_view word = vocabulary[id];
+    const bool usual = std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    });
+    if (!usual || word.empty()) found.push_back(id);
+  }
+  return found;
+}
+
 void split_whitespace(std::string_view text, std::vector<std::string_view>& pieces) {
   std::size_t start = 0;
   std::size_t at = 0;
@@ -147,6 +159,28 @@ Expansion::Expansion(std::span<const std::string_view> pieces, std::vector<std::
   pieces_.reserve(pieces.size());
   for (const auto piece : pieces) pieces_.push_back(vocabulary.intern(piece));
   vocabulary_ = std::make_shared<const Vocabulary>(std::move(vocabulary));
+}
+
+Expansion::Expansion(const Vocabulary& vocabulary, std::span<const std::uint32_t> words,
+                     std::span<const std::string_view> pieces,
+                     std::span<const std::uint64_t> starts) {
+  if (starts.size() != words.size() + 1 || starts.back() != pieces.size())
+    throw std::invalid_argument("the starts must cover all pieces");
+  Vocabulary made;
+  starts_.push_back(0);
+  std::size_t next = 0;
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    if (next < words.size() && words[next] == id) {
+      for (std::uint64_t i = starts[next]; i < starts[next + 1]; ++i)
+        pieces_.push_back(made.intern(pieces[i]));
+      ++next;
+    } else {
+      pieces_.push_back(made.intern(vocabulary[id]));
+    }
+    starts_.push_back(pieces_.size());
+  }
+  if (next != words.size()) throw std::invalid_argument("the words must ascend");
+  vocabulary_ = std::make_shared<const Vocabulary>(std::move(made));
 }
 
 Expansion Expansion::at_blanks(const Vocabulary& vocabulary) {

@@ -44,6 +44,7 @@ class NgramIndex::Builder {
     for (const auto& images : frequency) {
       for (std::size_t word = 0; word < words; ++word) total[word] += images[word];
     }
+    if (index_.order_ == 1) return;
     std::uint32_t place = 0;
     for (std::size_t table = 0; table < tables; ++table) {
       index_.first_ids_.push_back(place);
@@ -310,6 +311,7 @@ NgramIndex::NgramIndex(std::shared_ptr<const Captions> captions,
   levels_.resize(order_);
   Builder builder(*this, workers);
   builder.share_out();
+  if (order_ == 1) return;
   builder.fill();
   builder.place_ids();
 }

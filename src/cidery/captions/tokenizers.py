@@ -302,8 +302,6 @@ def _expand(form: str, words: list[str]) -> list[list[str]] | None:
         if not any("|||" in word for word in words):
             return None
         return [[left] if (left := word.replace("|||", "")) else [] for word in words]
-    if form == "parts":
-        return [[word] if word.isalnum() else re.findall(r"\w+", word) for word in words]
     if form.startswith("stems:"):
         stems = get_stemmer(form.removeprefix("stems:"))
         return [stems(word.split()) for word in words]
@@ -349,6 +347,9 @@ def _expand_words(work: Workspace, source: TokenizedCaptions, form: str) -> Expa
         # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
         blank = source.captions.has_blank_words()
         return Expansion.at_blanks(source.captions) if blank else None
+    if form == "parts":
+        ids, words = source.captions.unusual_words()
+        return Expansion.replacing(source.captions, ids, [re.findall(r"\w+", w) for w in words])
     pieces = _expand(form, source.captions.vocabulary())
     return None if pieces is None else Expansion(pieces)
 
