@@ -8,7 +8,8 @@ they are in captions of other images. Each file has a seed of its own: sizes sha
 
     python benchmarks/scale.py --sizes 100000 1000000          # 10000000 for the whole
     python benchmarks/scale.py --sizes 100000 --peers 20000    # datasets.map, Ray Data
-    python benchmarks/scale.py --ray                           # one and two workers
+    python benchmarks/scale.py --ray spice                     # one and two workers; or consensus,
+                                                               # or cider-d, from Parquet files
     python benchmarks/scale.py --sizes 100000 10000000 --results runs.json   # runs are kept there,
                                                                # and not made again
 
@@ -35,6 +36,8 @@ import workloads
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 ROWS = 100_000
 """Captions per file."""
+RAY = {"consensus": 1000, "spice": 3000, "cider-d": 200_000}
+"""Captions that Ray scores: about half a minute of one core each."""
 
 
 def make(count: int, folder: Path) -> None:
@@ -135,7 +138,8 @@ def run(*arguments: object) -> dict[str, float]:
     """Run one side in a process of its own; return its seconds, CPU seconds and megabytes."""
     command = [sys.executable, __file__, "--one", *map(str, arguments)]
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, stdout=output)
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+        process = subprocess.Popen(command, stdout=output, env=environment)
         memory = Memory(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
@@ -154,30 +158,69 @@ def one(kind: str, folder: str, count: str, *others: str) -> None:
     before = 0.0
     start = time.perf_counter()
     if kind == "stream":
-        told = _stream(files, Path(folder), *others)
+        from cidery.engines import get_engine
+
+        engine = get_engine("local", processes=int(others[0]))
+        told = _stream(files, Path(folder), engine, METRICS)
     elif kind == "memory":
         candidates, references = _read(files, size)
         before = time.process_time()
         start = time.perf_counter()
         told = _memory(candidates, references, int(others[0]))
+    elif kind == "ray":
+        told = _ray(files, Path(folder), size, *others)
+        before = told.pop("cpu")
+        start = told.pop("start")
     else:
         told = {"datasets": _datasets, "raydata": _ray_data}[kind](files, size)
     told |= {"seconds": time.perf_counter() - start, "before": before}
     print(json.dumps(told))
 
 
-def _stream(
-    files: dict[str, list[Path]], folder: Path, engine: str, workers: str
+def _warm_up(number: int) -> int:
+    """Import on a worker what a stream needs."""
+    from cidery.engines import streaming
+
+    assert streaming
+    time.sleep(0.5)  # so that no worker does all of it
+    return number
+
+
+def _ray(
+    files: dict[str, list[Path]], folder: Path, size: int, metric: str, workers: str
 ) -> dict[str, Any]:
-    from cidery.engines import get_engine, score_stream
+    """Score by one metric on a cluster whose workers have loaded what they need."""
+    import ray
 
-    made: Any = (
-        get_engine("local", processes=int(workers)) if engine == "local" else get_engine("ray")
-    )
-    if engine == "ray":
-        import ray
+    import cidery
+    from cidery.engines import get_engine, use_engine
 
-        ray.init(num_cpus=int(workers), include_dashboard=False, log_to_driver=False)
+    ray.init(address="local", num_cpus=int(workers), include_dashboard=False, log_to_driver=False)
+    engine = get_engine("ray")
+    if metric == "cider-d":
+        list(engine.map(_warm_up, range(2 * int(workers))))
+        told = {"cpu": time.process_time(), "start": time.perf_counter()}
+        return told | _stream(files, folder, engine, [metric])
+    captions = workloads.coco("val2014")
+    few = 128
+    parts = [list(captions)[:few], list(captions)[few : few + size]]
+    said = {image: captions[image][-1] for part in parts for image in part}
+    with use_engine(engine):
+        for part in parts:  # the first one has each worker load a parser or a model
+            told = {"cpu": time.process_time(), "start": time.perf_counter()}
+            found = cidery.score(
+                {image: said[image] for image in part},
+                {image: captions[image][:4] for image in part},
+                [metric],
+            )
+    return told | {"corpus": dict(found.corpus)}
+
+
+def _stream(
+    files: dict[str, list[Path]], folder: Path, engine: Any, metrics: list[str]
+) -> dict[str, Any]:
+    from cidery.engines import score_stream
+
     with tempfile.TemporaryDirectory(dir=folder) as work:
         links = {}
         for side, paths in files.items():  # a folder of just these files
@@ -188,10 +231,10 @@ def _stream(
         result = score_stream(
             str(links["candidates"]),
             str(links["references"]),
-            METRICS,
+            metrics,
             captions=Path(work, "scores"),
             work=Path(work, "work"),
-            engine=made,
+            engine=engine,
         )
     return {"corpus": dict(result.table.corpus)}
 
@@ -271,13 +314,29 @@ def _ray_data(files: dict[str, list[Path]], size: int) -> dict[str, Any]:
     return {"rows": sum(len(batch["cider"]) for batch in found.iter_batches())}
 
 
+def compare_workers(metric: str, folder: Path) -> None:
+    """Print how much faster two Ray workers are than one; starting them is not counted."""
+    size = RAY[metric]
+    if metric == "cider-d":
+        make(size, folder)
+    runs = {workers: run("ray", folder, size, metric, workers) for workers in (1, 2)}
+    times = {workers: found["seconds"] for workers, found in runs.items()}
+    same = runs[1]["corpus"] == runs[2]["corpus"]
+    print(
+        f"{metric}, {size:,} captions: one Ray worker {times[1]:.1f} s, two {times[2]:.1f} s, "
+        f"{times[1] / times[2]:.2f} x; the same scores: {same}."
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
     parser.add_argument("--peers", type=int, default=0, help="images that the peers score; 0: none")
-    parser.add_argument("--ray", action="store_true", help="one and two Ray workers")
+    parser.add_argument(
+        "--ray", choices=RAY, help="only this: one and two Ray workers, by this metric"
+    )
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "cidery-scale"))
     parser.add_argument("--results", type=Path, help="a JSON file that keeps the runs")
@@ -285,6 +344,9 @@ def main() -> None:
     options = parser.parse_args()
     if options.one:
         one(*options.one)
+        return
+    if options.ray:
+        compare_workers(options.ray, options.folder)
         return
     begun = time.time()
     make(max(options.sizes), options.folder)
@@ -317,7 +379,7 @@ def main() -> None:
     show(smallest, "in memory", 1, memory)
     streams = {}
     for size in options.sizes:
-        streams[size] = run_once("stream", size, "local", options.workers)
+        streams[size] = run_once("stream", size, options.workers)
         show(size, "stream", options.workers, streams[size])
     share = memory["cpu"] / streams[smallest]["cpu"]
     same = memory["corpus"] == streams[smallest]["corpus"]
@@ -327,11 +389,6 @@ def main() -> None:
     for size in sorted(options.sizes)[1:]:
         growth = streams[size]["cpu"] / streams[smallest]["cpu"] / (size / smallest)
         print(f"{size:,} captions take {growth:.2f} x the CPU of {smallest:,}, in proportion.")
-    if options.ray:
-        times = {n: run("stream", options.folder, smallest, "ray", n) for n in (1, 2)}
-        for workers, found in times.items():
-            show(smallest, "Ray", workers, found)
-        print(f"\nTwo Ray workers: {times[1]['seconds'] / times[2]['seconds']:.2f} x one.")
     if options.peers:
         for kind, name in (("datasets", "datasets.map"), ("raydata", "Ray Data")):
             show(

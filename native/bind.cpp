@@ -16,6 +16,7 @@
 
 #include "captions.hpp"
 #include "cider.hpp"
+#include "compiler.hpp"
 #include "exact_sum.hpp"
 #include "frequencies.hpp"
 #include "ngrams.hpp"
@@ -33,31 +34,66 @@ namespace {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
+/// Calls visit(string) for each item of a list. Strings lie anywhere in memory: where they begin is
+/// asked for some items before.
+template <class Visit>
+void each_string(nb::handle list, const Visit& visit) {
+  constexpr std::size_t kAhead = 16;
+  std::vector<PyObject*> items;
+  items.reserve(nb::len(list) + kAhead);
+  for (nb::handle item : list) items.push_back(item.ptr());
+  const std::size_t count = items.size();
+  if (count == 0) return;
+  items.insert(items.end(), kAhead, items.back());
+  for (std::size_t i = 0; i < count; ++i) {
+    prefetch_memory(items[i + kAhead]);
+    prefetch_memory(reinterpret_cast<const char*>(items[i + kAhead]) + 64);
+    if (!visit(items[i])) return;
+  }
+}
+
 /// Views of a list's strings. They stay valid while the list holds them: the caller keeps it alive.
 std::vector<std::string_view> string_views(nb::handle strings) {
   std::vector<std::string_view> views;
   views.reserve(nb::len(strings));
-  for (nb::handle item : strings) {
+  each_string(strings, [&](PyObject* item) {
     Py_ssize_t size = 0;
-    const char* data = PyUnicode_AsUTF8AndSize(item.ptr(), &size);
+    const char* data = PyUnicode_AsUTF8AndSize(item, &size);
     if (data == nullptr) throw nb::python_error();
     views.emplace_back(data, static_cast<std::size_t>(size));
-  }
+    return true;
+  });
   return views;
 }
 
 /// Whether all strings of a list are plain ASCII: their characters are as many as their bytes.
 bool are_ascii(nb::list strings) {
-  for (nb::handle item : strings) {
+  bool all = true;
+  each_string(strings, [&](PyObject* item) {
     Py_ssize_t size = 0;
-    if (PyUnicode_AsUTF8AndSize(item.ptr(), &size) == nullptr) {
+    if (PyUnicode_AsUTF8AndSize(item, &size) == nullptr) {
       if (PyErr_ExceptionMatches(PyExc_UnicodeEncodeError) == 0) throw nb::python_error();
       PyErr_Clear();  // half of a surrogate pair
-      return false;
+      all = false;
+    } else {
+      all = PyUnicode_GetLength(item) == size;
     }
-    if (PyUnicode_GetLength(item.ptr()) != size) return false;
-  }
-  return true;
+    return all;
+  });
+  return all;
+}
+
+/// How many characters each string of a list has.
+nb::ndarray<nb::numpy, std::int64_t> text_lengths(nb::list strings) {
+  std::vector<std::int64_t> lengths;
+  lengths.reserve(nb::len(strings));
+  each_string(strings, [&](PyObject* item) {
+    const Py_ssize_t length = PyUnicode_GetLength(item);
+    if (length < 0) throw nb::python_error();
+    lengths.push_back(length);
+    return true;
+  });
+  return give(std::move(lengths));
 }
 
 nb::str as_str(std::string_view text) {
@@ -119,14 +155,27 @@ nb::list token_lists(const Captions& captions) {
   return lists;
 }
 
-std::shared_ptr<Expansion> make_expansion(nb::list words) {
-  std::vector<std::string_view> pieces;
+/// Lists of strings, flat: where each list begins.
+std::vector<std::uint64_t> list_pieces(nb::list lists, std::vector<std::string_view>& pieces) {
   std::vector<std::uint64_t> starts{0};
-  for (nb::handle list : words) {
+  for (nb::handle list : lists) {
     for (const auto piece : string_views(list)) pieces.push_back(piece);
     starts.push_back(pieces.size());
   }
+  return starts;
+}
+
+std::shared_ptr<Expansion> make_expansion(nb::list words) {
+  std::vector<std::string_view> pieces;
+  auto starts = list_pieces(words, pieces);
   return std::make_shared<Expansion>(pieces, std::move(starts));
+}
+
+std::shared_ptr<Expansion> replace_words(const Captions& captions, Array<std::uint32_t> words,
+                                         nb::list lists) {
+  std::vector<std::string_view> pieces;
+  const auto starts = list_pieces(lists, pieces);
+  return std::make_shared<Expansion>(*captions.vocabulary, view(words), pieces, starts);
 }
 
 nb::tuple index_level(const NgramIndex& index, unsigned n) {
@@ -193,7 +242,15 @@ void bind_text(nb::module_& m) {
            })
       .def("words", &word_list);
 
-  nb::class_<Expansion>(m, "Expansion").def(nb::new_(&make_expansion), "words"_a);
+  nb::class_<Expansion>(m, "Expansion")
+      .def(nb::new_(&make_expansion), "words"_a)
+      .def_static("replacing", &replace_words, "captions"_a, "words"_a, "pieces"_a)
+      .def_static(
+          "at_blanks",
+          [](const Captions& captions) {
+            return std::make_shared<Expansion>(Expansion::at_blanks(*captions.vocabulary));
+          },
+          "captions"_a);
 
   nb::class_<Captions>(m, "Captions")
       .def_static("from_tokens", &captions_from_tokens, "captions"_a)
@@ -201,6 +258,13 @@ void bind_text(nb::module_& m) {
       .def("__len__", &Captions::size)
       .def("vocabulary", [](const Captions& self) { return word_list(*self.vocabulary); })
       .def("tokens", &token_lists)
+      .def("unusual_words",
+           [](const Captions& self) {
+             auto found = find_unusual_words(*self.vocabulary);
+             nb::list words;
+             for (const std::uint32_t id : found) words.append(as_str((*self.vocabulary)[id]));
+             return nb::make_tuple(give(std::move(found)), words);
+           })
       .def("has_blank_words",
            [](const Captions& self) { return has_blank_words(*self.vocabulary); })
       .def("words", [](const Captions& self) { return give(std::vector(self.words)); })
@@ -213,6 +277,7 @@ void bind_text(nb::module_& m) {
           "expansion"_a, Release());
 
   m.def("are_ascii", &are_ascii, "texts"_a);
+  m.def("text_lengths", &text_lengths, "texts"_a);
 
   m.def(
       "tokenize",
@@ -452,6 +517,15 @@ void bind_statistics(nb::module_& m) {
         return give(hash_texts(view(bytes), view(offsets)));
       },
       "bytes"_a, "offsets"_a);
+  m.def(
+      "hash_words",
+      [](nb::list words) {
+        std::vector<std::uint64_t> hashes;
+        hashes.reserve(nb::len(words));
+        for (const auto word : string_views(words)) hashes.push_back(hash_text(word));
+        return give(std::move(hashes));
+      },
+      "words"_a);
   m.def(
       "resample_sums",
       [](const Matrix& rows, std::size_t resamples, std::uint64_t seed, unsigned threads) {

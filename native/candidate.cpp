@@ -52,45 +52,92 @@ void Tally::assign(std::span<const std::uint32_t> keys) {
 void CaptionTrie::start(std::span<const std::uint32_t> words) {
   text_ = words;
   if (levels_.empty()) levels_.resize(1);
-  auto& items = levels_[0].items;
-  auto& item_at = levels_[0].item_at;
-  items.clear();
-  item_at.resize(words.size());
-  words_.reset(words.size());
+  levels_[0].items.clear();
+  levels_[0].item_at.resize(words.size());
+  if (hits_.size() < words.size()) {
+    hits_.resize(words.size(), 0);
+    met_.resize(words.size() + 1);
+  }
+  if (!is_short()) {
+    start_long();
+    return;
+  }
+  words_.assign(words);
+  levels_[0].places.clear();
+  places_.resize(words.size());
   for (std::size_t at = 0; at < words.size(); ++at) {
-    const auto [item, fresh] = words_.insert(words[at], static_cast<std::uint32_t>(items.size()));
+    places_[at] = words_.find(words[at]);
+    add_short(1, at, places_[at], kNone);
+  }
+}
+
+void CaptionTrie::start_long() {
+  auto& [items, item_at, places, map] = levels_[0];
+  long_words_.reset(text_.size());
+  for (std::size_t at = 0; at < text_.size(); ++at) {
+    const auto [item, fresh] =
+        long_words_.insert(text_[at], static_cast<std::uint32_t>(items.size()));
     if (fresh) {
-      items.push_back({words[at], 1, kNone, kNone, kNone});
+      items.push_back({text_[at], 1, kNone});
     } else {
       ++items[item].count;
     }
     item_at[at] = item;
   }
-  if (hits_.size() < words.size()) hits_.resize(words.size(), 0);
 }
 
 void CaptionTrie::lengthen(unsigned n) {
   if (levels_.size() < n) levels_.resize(n);
-  Level& shorter = levels_[n - 2];
-  auto& [items, item_at, map] = levels_[n - 1];
-  items.clear();
-  item_at.resize(text_.size() < n ? 0 : text_.size() - n + 1);
-  const bool is_long = text_.size() > kShort;
-  if (is_long) map.reset(item_at.size());
-  for (std::size_t at = 0; at < item_at.size(); ++at) {
+  const Level& shorter = levels_[n - 2];
+  Level& level = levels_[n - 1];
+  level.items.clear();
+  level.item_at.resize(text_.size() < n ? 0 : text_.size() - n + 1);
+  if (!is_short()) {
+    lengthen_long(n);
+    return;
+  }
+  level.places.clear();
+  for (std::size_t at = 0; at < level.item_at.size(); ++at) {
     const std::uint32_t parent = shorter.item_at[at];
+    add_short(n, at, shorter.places[parent] & places_[at + n - 1] >> (n - 1), parent);
+  }
+}
+
+void CaptionTrie::lengthen_long(unsigned n) {
+  auto& [items, item_at, places, map] = levels_[n - 1];
+  map.reset(item_at.size());
+  for (std::size_t at = 0; at < item_at.size(); ++at) {
+    const std::uint32_t parent = levels_[n - 2].item_at[at];
     const std::uint32_t word = text_[at + n - 1];
-    std::uint32_t item = find(n, parent, word);
-    if (item == kNone) {
-      item = static_cast<std::uint32_t>(items.size());
-      items.push_back({word, 1, parent, kNone, shorter.items[parent].child});
-      shorter.items[parent].child = item;
-      if (is_long) map.insert(std::uint64_t{parent} << 32 | word, item);
+    const auto [item, fresh] =
+        map.insert(std::uint64_t{parent} << 32 | word, static_cast<std::uint32_t>(items.size()));
+    if (fresh) {
+      items.push_back({word, 1, parent});
     } else {
       ++items[item].count;
     }
     item_at[at] = item;
   }
+}
+
+void CaptionTrie::place_long(unsigned n, std::span<const std::uint32_t> other, Places& places) {
+  std::size_t kept = 0;
+  if (n == 1) {
+    if (places.places_.size() < other.size()) places.places_.resize(other.size());
+    for (std::uint32_t at = 0; at < other.size(); ++at) {
+      const std::uint32_t item = find(other[at]);
+      if (item != kNone) places.places_[kept++] = {item, at};
+    }
+  } else {
+    for (std::size_t i = 0; i < places.count_; ++i) {
+      const auto [parent, at] = places.places_[i];
+      const std::size_t end = at + std::size_t{n} - 1;
+      if (end >= other.size()) break;
+      const std::uint32_t item = find(n, static_cast<std::uint32_t>(parent), other[end]);
+      if (item != kNone) places.places_[kept++] = {item, at};
+    }
+  }
+  places.count_ = kept;
 }
 
 RepeatCounter::RepeatCounter(std::size_t vocabulary) : first_of_word_(vocabulary, 0) {}
@@ -164,21 +211,32 @@ void CandidateNgrams::look_up(const NgramIndex& index, unsigned n) {
     for (std::size_t i = 0; i < items.size(); ++i) ids[i] = items[i].word;
     return;
   }
-  const std::vector<std::uint32_t>& shorter = levels_[n - 2].ids;
+  const Level& shorter = levels_[n - 2];
+  Level& level = levels_[n - 1];
   const std::uint32_t shorter_bound = index.id_bound(n - 1);
   const std::uint32_t word_bound = index.id_bound(1);
   // The tables are larger than the cache: what is looked up is asked for all at once.
-  for (const auto& item : items) {
-    if (shorter[item.parent] < shorter_bound) index.prefetch(n, shorter[item.parent]);
+  level.tables.resize(items.size());
+  level.slots.resize(items.size());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const std::uint32_t parent = shorter.ids[items[i].parent];
+    const bool known = parent < shorter_bound && items[i].word < word_bound;
+    level.tables[i] = !known   ? kNone
+                      : n == 2 ? index.table_of(parent, items[i].word)
+                               : shorter.tables[items[i].parent];
+    if (!known) continue;
+    level.slots[i] = index.slot(n, level.tables[i], parent, items[i].word);
+    prefetch_memory(level.slots[i]);
   }
-  for (const auto& item : items) {
-    if (shorter[item.parent] < shorter_bound) index.prefetch_children(n, shorter[item.parent]);
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (level.tables[i] != kNone) index.prefetch_entry(n, level.tables[i], level.slots[i]);
   }
   std::uint32_t unseen = index.id_bound(n);
   for (std::size_t i = 0; i < items.size(); ++i) {
-    const std::uint32_t parent = shorter[items[i].parent];
-    const bool known = parent < shorter_bound && items[i].word < word_bound;
-    const std::uint32_t id = known ? index.find(n, parent, items[i].word) : kNone;
+    const std::uint32_t id = level.tables[i] == kNone
+                                 ? kNone
+                                 : index.find(n, level.tables[i], level.slots[i],
+                                              shorter.ids[items[i].parent], items[i].word);
     ids[i] = id == kNone ? unseen++ : id;
   }
 }

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -110,21 +113,74 @@ class Tally {
   std::vector<std::uint32_t> hits_, met_;
 };
 
+/// Where each word of a short caption stands: a bit per place.
+class WordPlaces {
+ public:
+  static constexpr std::size_t kMostWords = 64;
+
+  void assign(std::span<const std::uint32_t> words) {
+    for (std::size_t i = 1; i <= used_; ++i) heads_[words_[i].word % heads_.size()] = 0;
+    used_ = 0;
+    for (std::size_t at = 0; at < words.size(); ++at) add(words[at], at);
+  }
+  /// The places of a word; 0 where the caption lacks it.
+  std::uint64_t find(std::uint32_t word) const {
+    // Without branches: whether the caption has the word cannot be foretold.
+    const Word* entry = &words_[heads_[word % heads_.size()]];
+    while (entry->word != word && entry->next != 0) entry = &words_[entry->next];
+    return entry->places & (std::uint64_t{0} - (entry->word == word));
+  }
+
+ private:
+  struct Word {
+    std::uint64_t places = 0;
+    std::uint32_t word = kNone;
+    std::uint32_t next = 0;  // the one found before with the same head, or 0
+  };
+  void add(std::uint32_t word, std::size_t at) {
+    std::uint8_t& head = heads_[word % heads_.size()];
+    std::size_t entry = head;
+    while (words_[entry].word != word && entry != 0) entry = words_[entry].next;
+    if (entry == 0) {
+      entry = ++used_;
+      words_[entry] = {0, word, head};
+      head = static_cast<std::uint8_t>(entry);
+    }
+    words_[entry].places |= std::uint64_t{1} << at;
+  }
+
+  std::array<std::uint8_t, 256> heads_{};
+  std::array<Word, kMostWords + 1> words_;  // from 1 on; the first one stands for no word
+  std::size_t used_ = 0;
+};
+
 /// The n-grams of one caption as a trie, and how often they stand in others. One object serves a
 /// worker for all its captions.
+///
+/// Where an n-gram of a short caption stands is a number with a bit per place. The places of a
+/// longer one are those of its first words, without those where another word follows.
 class CaptionTrie {
  public:
   /// An n-gram of the caption: its last word, and the one that lacks it.
   struct Item {
     std::uint32_t word;
     std::uint32_t count;
-    std::uint32_t parent;   ///< among the items of the order before; kNone for single words
-    std::uint32_t child;    ///< the last one found of the n-grams that are a word longer, or kNone
-    std::uint32_t sibling;  ///< the one found before it with the same parent, or kNone
+    std::uint32_t parent;  ///< among the items of the order before; kNone for single words
   };
-  /// A place in another caption where an n-gram of this one begins.
-  struct Place {
-    std::uint32_t at, item;
+  /// Places in another caption where n-grams of this one begin.
+  class Places {
+   public:
+    bool empty() const { return count_ == 0; }
+
+   private:
+    friend class CaptionTrie;
+    struct Place {
+      std::uint64_t found;  // the places here, or, where the caption is long, the item
+      std::uint32_t at;
+    };
+    std::vector<std::uint64_t> words_;  // by place there: the places here; then some 0
+    std::vector<Place> places_;
+    std::size_t count_ = 0;
   };
 
   /// Takes a caption and finds its words.
@@ -137,46 +193,37 @@ class CaptionTrie {
   std::span<const std::uint32_t> item_at(unsigned n) const { return levels_[n - 1].item_at; }
 
   /// The item of a word, or kNone.
-  std::uint32_t find(std::uint32_t word) const { return words_.find(word); }
+  std::uint32_t find(std::uint32_t word) const {
+    return is_short() ? first_of(1, words_.find(word)) : long_words_.find(word);
+  }
   /// The item of order n that is `parent`, of the order before, and a word; or kNone.
   std::uint32_t find(unsigned n, std::uint32_t parent, std::uint32_t word) const {
-    const Level& level = levels_[n - 1];
-    if (text_.size() > kShort) return level.map.find(std::uint64_t{parent} << 32 | word);
-    std::uint32_t item = levels_[n - 2].items[parent].child;
-    while (item != kNone && level.items[item].word != word) item = level.items[item].sibling;
-    return item;
+    if (!is_short()) return levels_[n - 1].map.find(std::uint64_t{parent} << 32 | word);
+    return first_of(n, levels_[n - 2].places[parent] & words_.find(word) >> (n - 1));
   }
 
   /// Visits the n-grams that `other` shares, visit(item, count there), in order of first meeting.
   /// Places are those of the order before, and become those of this one: a longer n-gram cannot
   /// stand where its first words do not.
   template <class Visit>
-  void match(unsigned n, std::span<const std::uint32_t> other, std::vector<Place>& places,
-             const Visit& visit) {
-    met_.clear();
-    if (n == 1) {
-      places.clear();
-      for (std::uint32_t at = 0; at < other.size(); ++at) {
-        const std::uint32_t item = find(other[at]);
-        if (item == kNone) continue;
-        places.push_back({at, item});
-        meet(item);
-      }
+  void match(unsigned n, std::span<const std::uint32_t> other, Places& places, const Visit& visit) {
+    if (is_short()) {
+      place_short(n, other, places);
     } else {
-      std::size_t kept = 0;
-      for (const Place place : places) {
-        const std::size_t end = place.at + std::size_t{n} - 1;
-        if (end >= other.size()) break;
-        const std::uint32_t item = find(n, place.item, other[end]);
-        if (item == kNone) continue;
-        places[kept++] = {place.at, item};
-        meet(item);
-      }
-      places.resize(kept);
+      place_long(n, other, places);
     }
-    for (const std::uint32_t item : met_) {
-      visit(item, hits_[item]);
-      hits_[item] = 0;
+    const std::uint32_t* const item_at = levels_[n - 1].item_at.data();
+    std::size_t met = 0;
+    for (std::size_t i = 0; i < places.count_; ++i) {
+      const std::uint64_t found = places.places_[i].found;
+      const auto item =
+          is_short() ? item_at[std::countr_zero(found)] : static_cast<std::uint32_t>(found);
+      met_[met] = item;
+      met += hits_[item]++ == 0;
+    }
+    for (std::size_t i = 0; i < met; ++i) {
+      visit(met_[i], hits_[met_[i]]);
+      hits_[met_[i]] = 0;
     }
   }
   /// The same for one order by itself.
@@ -188,23 +235,67 @@ class CaptionTrie {
   }
 
  private:
-  /// In captions of so few words, going through all that follow an n-gram is quicker than a hash.
-  static constexpr std::size_t kShort = 64;
-
   struct Level {
     std::vector<Item> items;
     std::vector<std::uint32_t> item_at;
-    ScratchMap map;  // of long captions: (parent, word) to the item
+    std::vector<std::uint64_t> places;  // by item, of short captions
+    ScratchMap map;                     // of long ones: (parent, word) to the item
   };
-  void meet(std::uint32_t item) {
-    if (hits_[item]++ == 0) met_.push_back(item);
+  bool is_short() const { return text_.size() <= WordPlaces::kMostWords; }
+  std::uint32_t first_of(unsigned n, std::uint64_t places) const {
+    return places == 0 ? kNone : levels_[n - 1].item_at[std::countr_zero(places)];
   }
+  void start_long();
+  void lengthen_long(unsigned n);
+  /// Adds the n-gram at a place to the items, unless it stood before.
+  void add_short(unsigned n, std::size_t at, std::uint64_t places, std::uint32_t parent) {
+    Level& level = levels_[n - 1];
+    const auto first = static_cast<std::size_t>(std::countr_zero(places));
+    if (first == at) {
+      level.item_at[at] = static_cast<std::uint32_t>(level.items.size());
+      const bool once = (places & (places - 1)) == 0;
+      const auto count = once ? 1u : static_cast<std::uint32_t>(std::popcount(places));
+      level.items.push_back({text_[at + n - 1], count, parent});
+      level.places.push_back(places);
+    } else {
+      level.item_at[at] = level.item_at[first];
+    }
+  }
+  void place_short(unsigned n, std::span<const std::uint32_t> other, Places& places) {
+    std::size_t kept = 0;
+    if (n == 1) {
+      if (places.words_.size() < other.size() + NgramIndex::kMaxOrder) {
+        places.words_.resize(other.size() + NgramIndex::kMaxOrder);
+        places.places_.resize(other.size());
+      }
+      for (std::uint32_t at = 0; at < other.size(); ++at) {
+        const std::uint64_t found = words_.find(other[at]);
+        places.words_[at] = found;
+        places.places_[kept] = {found, at};
+        kept += found != 0;
+      }
+      std::fill_n(places.words_.begin() + static_cast<std::ptrdiff_t>(other.size()),
+                  NgramIndex::kMaxOrder, 0u);
+    } else {
+      const std::uint64_t* const last_words = places.words_.data() + n - 1;
+      for (std::size_t i = 0; i < places.count_; ++i) {
+        const auto [shorter, at] = places.places_[i];
+        const std::uint64_t found = shorter & last_words[at] >> (n - 1);
+        places.places_[kept] = {found, at};
+        kept += found != 0;
+      }
+    }
+    places.count_ = kept;
+  }
+  void place_long(unsigned n, std::span<const std::uint32_t> other, Places& places);
 
   std::span<const std::uint32_t> text_;
-  ScratchMap words_;  // to items of order 1
+  WordPlaces words_;
+  ScratchMap long_words_;  // of long captions: to items of order 1
   std::vector<Level> levels_;
+  std::vector<std::uint64_t> places_;  // by position of a short caption: those of the word there
   std::vector<std::uint32_t> hits_, met_;
-  std::vector<Place> own_places_;
+  Places own_places_;
 };
 
 /// Counts of a caption's n-grams, order by order, without a hash of every one: an n-gram can only
@@ -254,7 +345,9 @@ class CandidateNgrams {
  private:
   struct Level {
     std::vector<std::uint32_t> ids;
-    std::vector<std::uint32_t> entries;  // of the frequency set
+    std::vector<std::uint32_t> tables;        // of the index, where they are looked up, or kNone
+    std::vector<const std::uint32_t*> slots;  // where in these
+    std::vector<std::uint32_t> entries;       // of the frequency set
     std::vector<double> weights;
   };
   void look_up(const NgramIndex& index, unsigned n);

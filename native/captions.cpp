@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "compiler.hpp"
 #include "parallel.hpp"
 #include "ptb.hpp"
 
@@ -35,13 +36,25 @@ struct Share {
 void tokenize_share(std::span<const std::string_view> texts, Tokenizer tokenizer, std::size_t begin,
                     std::size_t end, Share& share) {
   TokenBuffer buffer;
+  PlainWords plain;
   std::vector<std::string_view> pieces;
   share.ends.reserve(end - begin);
   for (std::size_t i = begin; i < end; ++i) {
+    constexpr std::size_t kAhead = 8;
+    if (i + kAhead < end) {  // texts lie anywhere in memory
+      prefetch_memory(texts[i + kAhead].data());
+      prefetch_memory(texts[i + kAhead].data() + 64);
+    }
     if (tokenizer == Tokenizer::whitespace) {
       pieces.clear();
       split_whitespace(texts[i], pieces);
       for (const auto piece : pieces) share.words.push_back(share.vocabulary.intern(piece));
+    } else if (tokenizer == Tokenizer::ptb && ptb_cut_plain(texts[i], plain)) {
+      for (std::size_t word = 0; word < plain.count; ++word) {
+        const std::size_t size = plain.ends[word] - plain.starts[word];
+        share.words.push_back(
+            share.vocabulary.intern_padded({plain.bytes.data() + plain.starts[word], size}));
+      }
     } else {
       buffer.clear();
       if (tokenizer == Tokenizer::ptb) {
@@ -71,6 +84,18 @@ bool has_blank_words(const Vocabulary& vocabulary) {
     }
   }
   return false;
+}
+
+std::vector<std::uint32_t> find_unusual_words(const Vocabulary& vocabulary) {
+  std::vector<std::uint32_t> found;
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    const std::string_view word = vocabulary[id];
+    const bool usual = std::all_of(word.begin(), word.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    });
+    if (!usual || word.empty()) found.push_back(id);
+  }
+  return found;
 }
 
 void split_whitespace(std::string_view text, std::vector<std::string_view>& pieces) {
@@ -134,6 +159,38 @@ Expansion::Expansion(std::span<const std::string_view> pieces, std::vector<std::
   pieces_.reserve(pieces.size());
   for (const auto piece : pieces) pieces_.push_back(vocabulary.intern(piece));
   vocabulary_ = std::make_shared<const Vocabulary>(std::move(vocabulary));
+}
+
+Expansion::Expansion(const Vocabulary& vocabulary, std::span<const std::uint32_t> words,
+                     std::span<const std::string_view> pieces,
+                     std::span<const std::uint64_t> starts) {
+  if (starts.size() != words.size() + 1 || starts.back() != pieces.size())
+    throw std::invalid_argument("the starts must cover all pieces");
+  Vocabulary made;
+  starts_.push_back(0);
+  std::size_t next = 0;
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    if (next < words.size() && words[next] == id) {
+      for (std::uint64_t i = starts[next]; i < starts[next + 1]; ++i)
+        pieces_.push_back(made.intern(pieces[i]));
+      ++next;
+    } else {
+      pieces_.push_back(made.intern(vocabulary[id]));
+    }
+    starts_.push_back(pieces_.size());
+  }
+  if (next != words.size()) throw std::invalid_argument("the words must ascend");
+  vocabulary_ = std::make_shared<const Vocabulary>(std::move(made));
+}
+
+Expansion Expansion::at_blanks(const Vocabulary& vocabulary) {
+  std::vector<std::string_view> pieces;
+  std::vector<std::uint64_t> starts{0};
+  for (std::uint32_t id = 0; id < vocabulary.size(); ++id) {
+    split_whitespace(vocabulary[id], pieces);
+    starts.push_back(pieces.size());
+  }
+  return Expansion(pieces, std::move(starts));
 }
 
 Captions Expansion::apply(const Captions& captions) const {

@@ -32,6 +32,9 @@ enum class Tokenizer {
 /// threads.
 Captions tokenize(std::span<const std::string_view> texts, Tokenizer tokenizer, unsigned threads);
 
+/// The words that have other characters than ASCII letters and digits, or none.
+std::vector<std::uint32_t> find_unusual_words(const Vocabulary& vocabulary);
+
 /// Whether a word has white space in it or is empty, so that str.split() of all words, with blanks
 /// between them, would give others.
 bool has_blank_words(const Vocabulary& vocabulary);
@@ -46,6 +49,12 @@ class Expansion {
   /// Word i becomes pieces[starts[i]] … pieces[starts[i + 1] - 1]; starts has one entry more than
   /// there are words.
   Expansion(std::span<const std::string_view> pieces, std::vector<std::uint64_t> starts);
+
+  /// Some words of a vocabulary become pieces, as above; the others stay.
+  Expansion(const Vocabulary& vocabulary, std::span<const std::uint32_t> words,
+            std::span<const std::string_view> pieces, std::span<const std::uint64_t> starts);
+  /// Cuts the words of a vocabulary at white space, as `split_whitespace` does.
+  static Expansion at_blanks(const Vocabulary& vocabulary);
 
   /// The captions, whose vocabulary must be the one this was made for, in the new words.
   Captions apply(const Captions& captions) const;

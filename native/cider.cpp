@@ -97,7 +97,7 @@ Translation Cider::translate(const Vocabulary& words, const Vocabulary* parts) c
 
 /// The logarithm of equation (6).
 double Cider::log_repetition(Worker& worker, std::size_t reference) const {
-  const auto items = worker.parts.items();
+  const auto items = worker.parts.items(1);
   if (items.empty()) return 0.0;
   // f(w) as if no word were shared, then corrected for the shared ones. Most words stand once.
   double log_sum = 0;
@@ -106,7 +106,7 @@ double Cider::log_repetition(Worker& worker, std::size_t reference) const {
     length += item.count;
     if (item.count > 1) log_sum -= std::log(item.count);
   }
-  worker.parts.match((*parts_)[reference], [&](std::uint32_t i, std::uint32_t there) {
+  worker.parts.match(1, (*parts_)[reference], [&](std::uint32_t i, std::uint32_t there) {
     if (items[i].count == 1 && there == 1) return;
     const double here = items[i].count;
     log_sum += std::log(here) - std::log(1.0 + std::abs(here - static_cast<double>(there)));
@@ -117,7 +117,7 @@ double Cider::log_repetition(Worker& worker, std::size_t reference) const {
 void Cider::assign_parts(Worker& worker, std::span<const std::uint32_t> parts,
                          const Translation& translation) const {
   spell(parts, translation.parts, worker.part_words);
-  worker.parts.assign(worker.part_words);
+  worker.parts.start(worker.part_words);
 }
 
 void Cider::assign(Worker& worker, std::span<const std::uint32_t> candidate,

@@ -24,7 +24,7 @@ class Cider::SetKernel {
     for (unsigned n = 1; n <= cider_.order(); ++n) add_order(n, matrix);
     for (std::size_t i = 0; i < m; ++i) {
       if (cider_.settings_.penalty == LengthPenalty::relative)
-        worker_.parts.assign((*cider_.parts_)[first + i]);
+        worker_.parts.start((*cider_.parts_)[first + i]);
       for (std::size_t j = symmetric_ || one_way ? i + 1 : 0; j < m; ++j) {
         if (i != j) matrix[i * m + j] = finish(i, j, matrix[i * m + j]);
       }

@@ -19,9 +19,9 @@ inline double ngram_total(std::size_t words, unsigned order) {
 /// One thread's scratch space.
 struct Cider::Worker {
   CandidateNgrams ngrams;
-  Tally parts;
+  CaptionTrie parts;
   std::vector<std::uint32_t> words, frequency_words, part_words;
-  std::vector<CaptionTrie::Place> places;  // of a reference, where the candidate's n-grams stand
+  CaptionTrie::Places places;  // of a reference, where the candidate's n-grams stand
   std::vector<double> norms;
 };
 

@@ -33,17 +33,19 @@
 
 namespace cidery {
 
-/// From this size on, memory is worth huge pages; smaller ones would be cleared in vain.
 inline constexpr std::size_t kHugePage = std::size_t{1} << 21;
+/// From this size on, memory is worth huge pages. What is smaller malloc keeps for the next call,
+/// which then has no pages to clear.
+inline constexpr std::size_t kWorthHugePages = std::size_t{1} << 25;
 
 /// The size that `allocate_pages` takes for so many bytes.
 inline std::size_t round_to_pages(std::size_t size) {
-  return size < 2 * kHugePage ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
+  return size < kWorthHugePages ? size : (size + kHugePage - 1) / kHugePage * kHugePage;
 }
 
 /// Memory that is not cleared, on huge pages where it is large and the system has them.
 inline void* allocate_pages(std::size_t size) {
-  if (size < 2 * kHugePage) return ::operator new(size);
+  if (size < kWorthHugePages) return ::operator new(size);
   void* const begin = ::operator new(size, std::align_val_t{kHugePage});
 #if defined(__linux__)
   madvise(begin, size, MADV_HUGEPAGE);  // only advice: an error changes nothing
@@ -52,7 +54,7 @@ inline void* allocate_pages(std::size_t size) {
 }
 
 inline void free_pages(void* begin, std::size_t size) {
-  if (size < 2 * kHugePage) {
+  if (size < kWorthHugePages) {
     ::operator delete(begin);
   } else {
     ::operator delete(begin, std::align_val_t{kHugePage});

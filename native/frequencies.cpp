@@ -103,8 +103,10 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
     : index_(std::move(index)),
       trie_(std::move(trie)),
       log_image_count_(log_image_count),
-      uniform_(uniform),
-      logarithms_(small_logarithms()) {
+      uniform_(uniform) {
+  of_small_count_.reserve(small_logarithms().size());
+  for (const double logarithm : small_logarithms())
+    of_small_count_.push_back(uniform ? 1.0 : log_image_count - logarithm);
   if (order > index_->order()) throw std::invalid_argument("the references hold too short n-grams");
   if (trie_ == nullptr || uniform_) {
     trie_ = nullptr;

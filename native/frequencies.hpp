@@ -63,8 +63,8 @@ class Weights {
   const NgramIndex& index() const { return *index_; }
   const FrequencyTrie* trie() const { return trie_.get(); }
   double of_count(std::uint32_t count) const {
-    if (uniform_) return 1.0;
-    return log_image_count_ - (count < logarithms_.size() ? logarithms_[count] : std::log(count));
+    if (count < of_small_count_.size()) return of_small_count_[count];
+    return uniform_ ? 1.0 : log_image_count_ - std::log(count);
   }
   double of_id(unsigned n, std::uint32_t id) const { return of_count(counts_[n - 1][id]); }
   /// of_id for one order, for loops over many ids.
@@ -82,7 +82,7 @@ class Weights {
   std::shared_ptr<const FrequencyTrie> trie_;
   double log_image_count_;
   bool uniform_;
-  std::span<const double> logarithms_;  // of small counts
+  std::vector<double> of_small_count_;
   std::vector<std::span<const std::uint32_t>> counts_;
   std::vector<std::vector<std::uint32_t>> looked_up_;  // what counts_ shows when a trie is used
   std::vector<std::vector<std::uint32_t>> entries_;

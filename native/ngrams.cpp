@@ -1,143 +1,157 @@
 #include "ngrams.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <numeric>
 #include <stdexcept>
+#include <utility>
 
-#include "arena.hpp"
 #include "parallel.hpp"
 
 namespace cidery {
 
-/// Fills the levels of an index, from the shortest n-grams to the longest.
-///
-/// All positions are sorted by their word, once. Gone through in that order, the n-grams that end
-/// there come by last word, so that one number per (n-1)-gram, the word that it was last continued
-/// by, tells whether an n-gram is new. New ones are then counted into place by their prefix.
+/// Fills the tables of an index.
 class NgramIndex::Builder {
  public:
   Builder(NgramIndex& index, unsigned workers)
-      : captions_(*index.captions_),
-        index_(index),
-        workers_(workers),
-        positions_(captions_.words.size()),
-        arena_(positions_ * (sizeof(Place) + sizeof(Found) + sizeof(std::uint32_t) + 1) +
-               positions_ * workers * sizeof(Last) / 2),
-        places_(arena_.take<Place>(positions_)),
-        before_(arena_.take<std::uint8_t>(positions_)),
-        found_(arena_.take<Found>(positions_)),
-        final_(arena_.take<std::uint32_t>(positions_)) {}
+      : captions_(*index.captions_), index_(index), workers_(workers), stride_(index.order_ + 1) {}
 
-  /// Sorts by word the positions at which an n-gram can end; counts in how many images words are.
-  void sort_words() {
+  /// Counts in how many images words are, and lists by table where n-grams begin.
+  void share_out() {
     const std::size_t words = captions_.vocabulary->size();
+    const std::size_t tables = std::bit_ceil(
+        std::clamp<std::size_t>(captions_.words.size() / kTablePlaces, 1, kMostTables));
+    index_.table_mask_ = static_cast<std::uint32_t>(tables - 1);
     std::vector<std::vector<std::uint32_t>> next(workers_), frequency(workers_);
     in_shares([&](std::size_t begin, std::size_t end, unsigned worker) {
       auto& mine = next[worker];
       auto& images = frequency[worker];
-      mine.assign(words, 0);
+      mine.assign(tables, 0);
       images.assign(words, 0);
       std::vector<std::uint32_t> last_image(words, kNone);
-      each_position(begin, end, [&](std::uint32_t at, std::uint32_t image, std::size_t before) {
+      each_position(begin, end, [&](std::uint32_t at, std::uint32_t image, std::size_t behind) {
         const std::uint32_t word = captions_.words[at];
-        mine[word] += before != 0;
+        if (behind != 0) ++mine[index_.table_of(word, captions_.words[at + 1])];
         images[word] += last_image[word] != image;
         last_image[word] = image;
       });
     });
-    word_starts_.resize(words + 1);
-    auto& total = index_.levels_[0].frequency;
+    auto& total = index_.word_frequency_;
     total.assign(words, 0);
-    std::uint32_t place = 0;
-    for (std::size_t word = 0; word < words; ++word) {
-      word_starts_[word] = place;
-      for (unsigned worker = 0; worker < workers_; ++worker) {
-        const std::uint32_t count = next[worker][word];
-        next[worker][word] = place;
-        place += count;
-        total[word] += frequency[worker][word];
-      }
+    index_.levels_[0].frequency = total;
+    for (const auto& images : frequency) {
+      for (std::size_t word = 0; word < words; ++word) total[word] += images[word];
     }
-    word_starts_[words] = place;
+    if (index_.order_ == 1) return;
+    std::uint32_t place = 0;
+    for (std::size_t table = 0; table < tables; ++table) {
+      index_.first_ids_.push_back(place);
+      for (auto& mine : next) place += std::exchange(mine[table], place);
+    }
+    index_.first_ids_.push_back(place);
+    const std::size_t bound = index_.first_ids_.back();
+    arena_ = std::make_unique<Arena>(bound * stride_ * sizeof(std::uint32_t) + 64 +
+                                     workers_ * (index_.order_ - 1) * (room() + 64));
+    records_ = arena_->take<std::uint32_t>(bound * stride_);
+    firsts_ = next;
+    const std::uint32_t* const words_at = captions_.words.data();
     in_shares([&](std::size_t begin, std::size_t end, unsigned worker) {
-      auto& mine = next[worker];
-      each_position(begin, end, [&](std::uint32_t at, std::uint32_t image, std::size_t before) {
-        if (before == 0) return;
-        const std::uint32_t to = mine[captions_.words[at]]++;
-        places_[to] = {at, image};
-        before_[to] = static_cast<std::uint8_t>(std::min<std::size_t>(before, kMaxOrder));
+      std::uint32_t* const mine = next[worker].data();
+      const std::uint32_t mask = index_.table_mask_;
+      const std::size_t stride = stride_;
+      std::uint32_t* const records = records_;
+      each_position(begin, end, [=](std::uint32_t at, std::uint32_t image, std::size_t behind) {
+        if (behind == 0) return;
+        const std::uint32_t* const here = words_at + at;
+        std::uint32_t* const record = records + mine[table_of(here[0], here[1], mask)]++ * stride;
+        record[0] = image;
+        const std::size_t known = std::min(stride - 1, behind + 1);
+        for (std::size_t i = 0; i < known; ++i) record[i + 1] = here[i];
+        for (std::size_t i = known + 1; i < stride; ++i) record[i] = kNone;
       });
     });
-    word_ends_.assign(word_starts_.begin() + 1, word_starts_.end());
-    share_words();
   }
 
-  void fill_level(unsigned n) {
-    Level& level = index_.levels_[n - 1];
-    const std::vector<std::uint32_t>& parents =
-        n == 2 ? captions_.words : index_.levels_[n - 2].ids;
-    const std::size_t shorter = index_.id_bound(n - 1);
-    level.ids.resize(positions_);
-    if (last_.size() < workers_) last_.resize(workers_);
-    std::vector<std::uint32_t> counts(workers_);
-    std::vector<std::vector<std::uint32_t>> children(workers_);
-    run_workers(workers_, [&](unsigned worker) {
-      last_[worker].assign(shorter, {kNone, 0});
-      counts[worker] = find_new(n, parents, worker, level.ids);
-      auto& mine = children[worker];
-      mine.assign(shorter, 0);
-      const Found* const own = found_ + word_starts_[first_words_[worker]];
-      for (std::uint32_t i = 0; i < counts[worker]; ++i) ++mine[own[i].parent];
-    });
-
-    // By prefix, then by worker, which is by last word.
-    level.first_child.resize(shorter + 1);
-    std::uint32_t place = 0;
-    for (std::size_t parent = 0; parent < shorter; ++parent) {
-      level.first_child[parent] = place;
-      for (auto& mine : children) {
-        const std::uint32_t count = mine[parent];
-        mine[parent] = place;
-        place += count;
-      }
+  /// Finds all n-grams: in the records, ids take the place of last words.
+  void fill() {
+    const std::size_t positions = captions_.words.size();
+    const std::size_t bound = index_.first_ids_.back();
+    const auto count = static_cast<std::uint32_t>(index_.first_ids_.size() - 1);
+    index_.arena_ =
+        std::make_unique<Arena>((index_.order_ - 1) * (positions * 4 + bound * (4 + 8 + 6) + 256));
+    Arena& arena = *index_.arena_;
+    for (unsigned n = 2; n <= index_.order_; ++n) {
+      Level& level = index_.levels_[n - 1];
+      level.ids = {arena.take<std::uint32_t>(positions), positions};
+      level.frequency = {arena.take<std::uint32_t>(bound), bound};
+      level.keys = {arena.take<std::uint64_t>(bound), bound};
+      level.tables.resize(count);
     }
-    level.first_child[shorter] = place;
-    level.words.resize(place);
-    level.frequency.resize(place);
-    run_workers(workers_, [&](unsigned worker) {
-      auto& mine = children[worker];
-      const std::uint32_t first = word_starts_[first_words_[worker]];
-      for (std::uint32_t i = first; i < first + counts[worker]; ++i) {
-        const Found& found = found_[i];
-        const std::uint32_t id = mine[found.parent]++;
-        final_[i] = id;
-        level.words[id] = found.word;
-        level.frequency[id] = found.images;
-      }
+    // The largest first, so that no thread is left alone with it.
+    std::vector<std::uint32_t> tables(count);
+    std::iota(tables.begin(), tables.end(), 0u);
+    std::stable_sort(tables.begin(), tables.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return size(a) > size(b); });
+    std::atomic<std::size_t> next = 0;
+    run_workers(workers_, [&](unsigned) {
+      std::vector<Found*> found(index_.order_);
+      for (unsigned n = 2; n <= index_.order_; ++n)
+        found[n - 1] = arena_->take<Found>(room() / sizeof(Found));
+      for (std::size_t i = next++; i < count; i = next++) fill_table(tables[i], found);
     });
-    in_shares([&](std::size_t begin, std::size_t end, unsigned) {
-      for (std::uint64_t caption = index_.image_offsets_[begin];
-           caption < index_.image_offsets_[end]; ++caption) {
-        const std::uint64_t stop = captions_.offsets[caption + 1];
-        for (std::uint64_t at = captions_.offsets[caption]; at < stop; ++at)
-          level.ids[at] = at + n <= stop ? final_[level.ids[at]] : kNone;
-      }
+  }
+
+  /// Brings the ids from the records into the order of positions.
+  void place_ids() {
+    std::array<std::uint32_t*, kMaxOrder> ids;
+    for (unsigned n = 2; n <= index_.order_; ++n) ids[n - 2] = index_.levels_[n - 1].ids.data();
+    in_shares([&](std::size_t begin, std::size_t end, unsigned worker) {
+      std::uint32_t* const mine = firsts_[worker].data();
+      const std::uint32_t mask = index_.table_mask_;
+      const std::uint32_t* const words_at = captions_.words.data();
+      const std::size_t stride = stride_;
+      const std::uint32_t* const records = records_;
+      each_position(begin, end, [=](std::uint32_t at, std::uint32_t, std::size_t behind) {
+        if (behind == 0) return;
+        const std::uint32_t table = table_of(words_at[at], words_at[at + 1], mask);
+        const std::uint32_t* const record = records + mine[table]++ * stride;
+        for (std::size_t i = 2; i < stride; ++i) ids[i - 2][at] = record[i];
+      });
     });
   }
 
  private:
-  struct Place {
-    std::uint32_t position, image;
-  };
-  /// An n-gram when it is first met.
+  /// An n-gram of the table at hand.
   struct Found {
-    std::uint32_t parent, word, images, last_image;
+    std::uint64_t key;
+    std::uint32_t images, last_image;
   };
-  /// By what word an (n-1)-gram was last continued, and which n-gram that gave.
-  struct Last {
-    std::uint32_t word, found;
+  static constexpr std::uint32_t kBlock = 128;
+
+  /// Where records of a block begin whose n-grams are being looked for.
+  struct Block {
+    std::array<std::uint32_t, kBlock> seen;   // the last n-gram that was found stood before
+    std::array<std::uint32_t, kBlock> fresh;  // it is new, and so all longer ones are
+    std::uint32_t seen_count = 0;
+    std::uint32_t fresh_count = 0;
   };
 
-  static constexpr std::size_t kAhead = 12;
+  /// What stands at so many places makes a table: with its n-grams it stays in the cache.
+  static constexpr std::size_t kTablePlaces = std::size_t{1} << 12;
+  static constexpr std::size_t kMostTables = std::size_t{1} << 11;
+
+  std::uint32_t size(std::uint32_t table) const {
+    return index_.first_ids_[table + 1] - index_.first_ids_[table];
+  }
+  /// The bytes that a table's n-grams of one order may need.
+  std::size_t room() const {
+    std::uint32_t most = 0;
+    for (std::uint32_t table = 0; table + 1 < index_.first_ids_.size(); ++table)
+      most = std::max(most, size(table));
+    return (std::size_t{most} + 1) * sizeof(Found);
+  }
 
   /// Calls work(first image, last image, worker) on shares of the images.
   template <class Work>
@@ -145,91 +159,137 @@ class NgramIndex::Builder {
     parallel_shares(index_.images(), workers_, work);
   }
 
-  /// Calls visit(position, image, words before it in its caption).
+  /// Calls visit(position, image, words behind it in its caption).
   template <class Visit>
   void each_position(std::size_t begin, std::size_t end, const Visit& visit) const {
     for (std::size_t image = begin; image < end; ++image) {
       for (std::uint64_t caption = index_.image_offsets_[image];
            caption < index_.image_offsets_[image + 1]; ++caption) {
-        const std::uint64_t start = captions_.offsets[caption];
-        for (std::uint64_t at = start; at < captions_.offsets[caption + 1]; ++at)
-          visit(static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(image), at - start);
+        const std::uint64_t stop = captions_.offsets[caption + 1];
+        for (std::uint64_t at = captions_.offsets[caption]; at < stop; ++at)
+          visit(static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(image), stop - at - 1);
       }
     }
   }
 
-  /// Gives each worker words that stand at about as many positions.
-  void share_words() {
-    first_words_.assign(workers_ + 1, captions_.vocabulary->size());
-    for (unsigned worker = 0; worker < workers_; ++worker) {
-      const auto place = share_begin(word_starts_.back(), worker, workers_);
-      first_words_[worker] = static_cast<std::uint32_t>(
-          std::lower_bound(word_starts_.begin(), word_starts_.end() - 1, place) -
-          word_starts_.begin());
+  void fill_table(std::uint32_t table, const std::vector<Found*>& found) {
+    const std::uint32_t first = index_.first_ids_[table];
+    const std::uint32_t last = index_.first_ids_[table + 1];
+    for (unsigned n = 2; n <= index_.order_; ++n) {
+      // Most pairs of words stand at several places, longer n-grams at few.
+      make_slots(index_.levels_[n - 1].tables[table],
+                 n == 2 ? size(table) : std::size_t{2} * size(table));
+      found[n - 1][0] = {~std::uint64_t{0}, 0, 0};  // of no n-gram: no word has the id kNone
     }
-  }
-
-  /// Numbers the n-grams that end with this worker's words, and those at each position.
-  std::uint32_t find_new(unsigned n, const std::vector<std::uint32_t>& shorter, unsigned worker,
-                         std::vector<std::uint32_t>& longer) {
-    const std::uint32_t first = word_starts_[first_words_[worker]];
-    const std::uint32_t until = word_starts_[first_words_[worker + 1]];
-    const unsigned back = n - 1;
-    // In names of its own, so that the compiler need not read them again after each step.
-    Place* const places = places_;
-    std::uint8_t* const before = before_;
-    Found* const all_found = found_;
-    Last* const last = last_[worker].data();
-    const std::uint32_t* const parents = shorter.data();
-    std::uint32_t* const ids = longer.data();
-    std::uint32_t next = first;
-    for (std::uint32_t word = first_words_[worker]; word < first_words_[worker + 1]; ++word) {
-      std::uint32_t kept = word_starts_[word];
-      const std::uint32_t end = word_ends_[word];
-      for (std::uint32_t i = kept; i < end; ++i) {
-        const Place place = places[i];
-        // All this is larger than the cache: what is looked up is asked for before.
-        if (i + 2 * kAhead < until) {
-          const std::uint32_t far = places[i + 2 * kAhead].position;
-          const std::uint32_t near = places[i + kAhead].position;
-          prefetch_memory(&parents[far - std::min(far, back)]);
-          prefetch_memory(last + parents[near - std::min(near, back)]);
+    Block block;
+    const auto stride = static_cast<std::uint32_t>(stride_);
+    for (std::uint32_t begin = first; begin < last; begin += kBlock) {
+      block.seen_count = std::min(kBlock, last - begin);
+      block.fresh_count = 0;
+      for (std::uint32_t i = 0; i < block.seen_count; ++i) block.seen[i] = i * stride;
+      for (unsigned n = 2; n <= index_.order_; ++n) {
+        Table& within = index_.levels_[n - 1].tables[table];
+        if ((within.used + kBlock) * std::uint64_t{2} > within.mask) grow(within, found[n - 1]);
+        std::uint32_t* const records = records_ + begin * stride_;
+        if (n == index_.order_) {
+          lengthen<true>(n, within, first, records, found[n - 1], block);
+        } else {
+          lengthen<false>(n, within, first, records, found[n - 1], block);
         }
-        const std::uint32_t parent = parents[place.position - back];
-        // Without branches: whether an n-gram is new cannot be foretold.
-        const bool fresh = last[parent].word != word;
-        const std::uint32_t taken = std::uint32_t{0} - fresh;  // all bits, or none
-        const std::uint32_t number = (next & taken) | (last[parent].found & ~taken);
-        last[parent] = {word, number};
-        next += fresh;
-        Found& found = all_found[number];
-        const bool counts = fresh | (found.last_image != place.image);
-        found = {parent, word, (found.images & ~taken) + counts, place.image};
-        ids[place.position - back] = number;
-        // Where no longer n-gram can end, nothing is left to do.
-        const std::uint8_t words_before = before[i];
-        places[kept] = place;
-        before[kept] = words_before;
-        kept += words_before > back;
       }
-      word_ends_[word] = kept;
     }
-    return next - first;
+    for (unsigned n = 2; n <= index_.order_; ++n) {
+      Level& level = index_.levels_[n - 1];
+      for (std::uint32_t i = 0; i < level.tables[table].used; ++i) {
+        level.keys[first + i] = found[n - 1][i + 1].key;
+        level.frequency[first + i] = found[n - 1][i + 1].images;
+      }
+    }
+  }
+
+  void make_slots(Table& table, std::size_t wanted) {
+    const std::size_t slots = std::bit_ceil(std::max<std::size_t>(512, wanted));
+    table.slots = index_.arena_->take<std::uint32_t>(slots);
+    table.mask = static_cast<std::uint32_t>(slots - 1);
+    table.shift = 64 - static_cast<unsigned>(std::countr_zero(slots));
+    std::fill_n(table.slots, slots, 0u);
+  }
+
+  void grow(Table& table, const Found* found) {
+    make_slots(table, (std::size_t{table.mask} + 1) * 2);
+    for (std::uint32_t number = 1; number <= table.used; ++number) {
+      std::size_t at = table.place(found[number].key);
+      while (table.slots[at] != 0) at = (at + 1) & table.mask;
+      table.slots[at] = number;
+    }
+  }
+
+  /// Finds the n-grams of order n of some records; leaves in the block those that go on.
+  template <bool kLast>
+  static void lengthen(unsigned n, Table& table, std::uint32_t first_id, std::uint32_t* records,
+                       Found* found, Block& block) {
+    const Table within = table;
+    const std::uint32_t before_first = first_id - 1;
+    std::uint32_t used = within.used;
+    std::uint32_t seen_count = 0;
+    std::uint32_t fresh_count = 0;
+    const auto insert = [&](std::uint32_t* record, std::uint64_t key, std::size_t at) {
+      within.slots[at] = ++used;
+      found[used] = {key, 1, record[0]};
+      record[n] = before_first + used;
+    };
+    for (std::uint32_t i = 0; i < block.fresh_count; ++i) {
+      const std::uint32_t place = block.fresh[i];
+      std::uint32_t* const record = records + place;
+      const std::uint64_t key = join(record[n - 1], record[n]);
+      std::size_t at = within.place(key);
+      while (within.slots[at] != 0) at = (at + 1) & within.mask;
+      insert(record, key, at);
+      if constexpr (!kLast) {
+        block.fresh[fresh_count] = place;
+        fresh_count += record[n + 1] != kNone;
+      }
+    }
+    for (std::uint32_t i = 0; i < block.seen_count; ++i) {
+      const std::uint32_t place = block.seen[i];
+      std::uint32_t* const record = records + place;
+      const std::uint64_t key = join(record[n - 1], record[n]);
+      std::size_t at = within.place(key);
+      std::uint32_t number = within.slots[at];
+      while (found[number].key != key && number != 0) {
+        at = (at + 1) & within.mask;
+        number = within.slots[at];
+      }
+      if (number == 0) {
+        insert(record, key, at);
+        if constexpr (!kLast) {
+          block.fresh[fresh_count] = place;
+          fresh_count += record[n + 1] != kNone;
+        }
+      } else {
+        found[number].images += found[number].last_image != record[0];
+        found[number].last_image = record[0];
+        record[n] = before_first + number;
+        if constexpr (!kLast) {
+          block.seen[seen_count] = place;
+          seen_count += record[n + 1] != kNone;
+        }
+      }
+    }
+    block.seen_count = seen_count;
+    block.fresh_count = fresh_count;
+    table.used = used;
   }
 
   const Captions& captions_;
   NgramIndex& index_;
   const unsigned workers_;
-  const std::size_t positions_;
-  Arena arena_;
-  Place* const places_;         // sorted by word
-  std::uint8_t* const before_;  // the words before each place in its caption, at most kMaxOrder
-  Found* const found_;          // n-grams of the level at hand, from the worker's first place on
-  std::uint32_t* const final_;  // their ids
-  std::vector<std::uint32_t> word_starts_;  // by word: where its places begin
-  std::vector<std::uint32_t> word_ends_;    // and where those end that are still of use
-  std::vector<std::uint32_t> first_words_;  // by worker
-  std::vector<std::vector<Last>> last_;     // by worker and (n-1)-gram
+  const std::size_t stride_;
+  std::unique_ptr<Arena> arena_;
+  // By table, in order of position, where a word is followed by another: the image, the word, and
+  // the words behind it as far as n-grams reach, or kNone.
+  std::uint32_t* records_ = nullptr;
+  std::vector<std::vector<std::uint32_t>> firsts_;  // by worker and table: its first record
 };
 
 NgramIndex::NgramIndex(std::shared_ptr<const Captions> captions,
@@ -247,29 +307,31 @@ NgramIndex::NgramIndex(std::shared_ptr<const Captions> captions,
   }
   if (captions_->words.size() >= kNone) throw std::invalid_argument("more than four billion words");
   constexpr std::size_t kWorthAThread = 4096;  // words
-  constexpr unsigned kMostWorkers = 4;         // each has its own numbers for all (n-1)-grams
-  const unsigned workers =
-      std::min(kMostWorkers, worker_count(threads, captions_->words.size() / kWorthAThread));
+  const unsigned workers = worker_count(threads, captions_->words.size() / kWorthAThread);
   levels_.resize(order_);
   Builder builder(*this, workers);
-  builder.sort_words();
-  for (unsigned n = 2; n <= order_; ++n) builder.fill_level(n);
+  builder.share_out();
+  if (order_ == 1) return;
+  builder.fill();
+  builder.place_ids();
 }
 
 std::span<const std::uint32_t> NgramIndex::ids(unsigned n, std::size_t caption) const {
   const auto words = (*captions_)[caption];
   if (words.size() < n) return {};
   if (n == 1) return words;
-  return std::span(levels_[n - 1].ids).subspan(captions_->offsets[caption], words.size() - n + 1);
+  return levels_[n - 1].ids.subspan(captions_->offsets[caption], words.size() - n + 1);
 }
 
 std::vector<NgramIndex::Entry> NgramIndex::entries(unsigned n) const {
   const Level& level = levels_[n - 1];
   std::vector<Entry> entries;
-  entries.reserve(level.words.size());
-  for (std::uint32_t parent = 0; parent + 1 < level.first_child.size(); ++parent) {
-    for (std::uint32_t id = level.first_child[parent]; id < level.first_child[parent + 1]; ++id)
-      entries.push_back({id, parent, level.words[id]});
+  for (std::size_t table = 0; table < level.tables.size(); ++table) {
+    const std::uint32_t first = first_ids_[table];
+    for (std::uint32_t id = first; id < first + level.tables[table].used; ++id) {
+      entries.push_back({id, static_cast<std::uint32_t>(level.keys[id] >> 32),
+                         static_cast<std::uint32_t>(level.keys[id])});
+    }
   }
   return entries;
 }

@@ -117,7 +117,7 @@ class ClippedMatches {
  private:
   CaptionTrie trie_;
   std::vector<std::uint32_t> most_;
-  std::vector<std::vector<CaptionTrie::Place>> places_;  // by reference
+  std::vector<CaptionTrie::Places> places_;  // by reference
 };
 
 }  // namespace

@@ -6,22 +6,27 @@
 
 namespace cidery {
 
+std::uint64_t hash_text(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const char byte : text) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3u;
+  hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;  // the end of SplitMix64
+  hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
+  return hash ^ hash >> 31;
+}
+
 std::vector<std::uint64_t> hash_texts(std::span<const std::uint8_t> bytes,
                                       std::span<const std::int64_t> offsets) {
   std::vector<std::uint64_t> hashes;
   if (offsets.empty()) return hashes;
   hashes.reserve(offsets.size() - 1);
+  const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const std::int64_t begin = offsets[i];
     const std::int64_t end = offsets[i + 1];
     if (begin < 0 || end < begin || end > static_cast<std::int64_t>(bytes.size()))
       throw std::invalid_argument("the offsets must ascend and stay within the bytes");
-    std::uint64_t hash = 0xCBF29CE484222325u;
-    for (std::int64_t at = begin; at < end; ++at)
-      hash = (hash ^ bytes[static_cast<std::size_t>(at)]) * 0x100000001B3u;
-    hash = (hash ^ hash >> 30) * 0xBF58476D1CE4E5B9u;  // the end of SplitMix64
-    hash = (hash ^ hash >> 27) * 0x94D049BB133111EBu;
-    hashes.push_back(hash ^ hash >> 31);
+    hashes.push_back(hash_text(
+        all.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))));
   }
   return hashes;
 }

@@ -2,14 +2,18 @@
 
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "ngrams.hpp"
 
 namespace cidery {
 
-/// A number for each text, the same on every machine and in every version: FNV-1a, mixed so that
-/// all its bits depend on all of the text. Text i is bytes[offsets[i], offsets[i + 1]).
+/// A number for a text, the same on every machine and in every version: FNV-1a, mixed so that all
+/// its bits depend on all of the text.
+std::uint64_t hash_text(std::string_view text);
+
+/// The same for several; text i is bytes[offsets[i], offsets[i + 1]).
 std::vector<std::uint64_t> hash_texts(std::span<const std::uint8_t> bytes,
                                       std::span<const std::int64_t> offsets);
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <span>
 #include <stdexcept>
 #include <unordered_set>
 
@@ -540,9 +541,11 @@ std::size_t copy_letters(const char* read, const char* end, char* write) {
 constexpr std::size_t kLongestAbbreviation = 6;
 
 /// The six words that are cut after their third letter.
+constexpr std::array<std::string_view, 6> kCutWords = {"gonna", "cannot", "gotta",
+                                                       "wanna", "lemme",  "gimme"};
+
 bool is_split_word(std::string_view word) {
-  return word == "gonna" || word == "cannot" || word == "gotta" || word == "wanna" ||
-         word == "lemme" || word == "gimme";
+  return std::find(kCutWords.begin(), kCutWords.end(), word) != kCutWords.end();
 }
 
 bool may_be_abbreviation(const char* word, std::size_t length) {
@@ -638,7 +641,107 @@ std::size_t plain_text(std::string_view text, std::size_t at, bool clean, TokenB
   return static_cast<std::size_t>(read - text.data());
 }
 
+constexpr std::uint64_t as_bytes(std::string_view word) {
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < word.size(); ++i)
+    bytes |= std::uint64_t{static_cast<unsigned char>(word[i])} << 8 * i;
+  return bytes;
+}
+constexpr std::size_t split_place(std::uint64_t bytes) {
+  return bytes * 0x9E3779B97F4A7C15u >> 58;
+}
+/// The words that are cut, each at its `split_place`.
+constexpr std::array<std::uint64_t, 64> kSplitWords = [] {
+  std::array<std::uint64_t, 64> table{};
+  for (const auto word : kCutWords) table[split_place(as_bytes(word))] = as_bytes(word);
+  return table;
+}();
+static_assert(std::ranges::count(kSplitWords, std::uint64_t{0}) == 64 - std::ssize(kCutWords));
+
+/// What stands where in 64 bytes of a caption: a bit per byte.
+struct Kinds {
+  std::uint64_t letters = 0, blanks = 0;
+};
+
+/// Copies up to 64 bytes in lower case. `ascii` becomes false where one is not.
+Kinds lower_plain(const char* text, std::size_t size, char* lower, bool& ascii) {
+  constexpr std::uint64_t kOnes = 0x0101010101010101;
+  constexpr std::uint64_t kHigh = 0x80 * kOnes;
+  // The lowest bits of eight bytes, side by side.
+  const auto gather = [](std::uint64_t bits) { return bits * 0x0102040810204080 >> 56; };
+  Kinds kinds;
+  std::uint64_t all = 0;
+  for (std::size_t at = 0; at < size; at += kBlock) {
+    std::uint64_t block = 0;
+    if (size - at >= kBlock) {
+      std::memcpy(&block, text + at, kBlock);
+    } else {
+      std::memcpy(&block, text + at, size - at);
+    }
+    all |= block;
+    const std::uint64_t small = block | (0x20 * kOnes);
+    std::memcpy(lower + at, &small, kBlock);
+    const std::uint64_t low_bits = small & ~kHigh;
+    const std::uint64_t from_a = low_bits + (0x80 - 'a') * kOnes;
+    const std::uint64_t behind_z = low_bits + (0x80 - 'z' - 1) * kOnes;
+    kinds.letters |= gather((from_a & ~behind_z & kHigh) >> 7) << at;
+    const std::uint64_t from_blank = (block & ~kHigh) + (0x80 - ' ') * kOnes;
+    const std::uint64_t behind_blank = (block & ~kHigh) + (0x80 - ' ' - 1) * kOnes;
+    kinds.blanks |= gather((from_blank & ~behind_blank & kHigh) >> 7) << at;
+  }
+  ascii = ascii && (all & kHigh) == 0;
+  return kinds;
+}
+
 }  // namespace
+
+bool ptb_cut_plain(std::string_view caption, PlainWords& out) {
+  if constexpr (std::endian::native != std::endian::little) return false;
+  const std::size_t size = caption.size();
+  if (size > PlainWords::kMostBytes) return false;
+  const char* const end = caption.data() + size;
+  std::size_t starts = 0;
+  std::size_t ends = 0;
+  std::uint64_t before = 0;  // whether a letter was the last byte
+  bool ascii = true;
+  for (std::size_t base = 0; base < size; base += 64) {
+    const std::size_t length = std::min<std::size_t>(64, size - base);
+    const auto [letters, blanks] =
+        lower_plain(caption.data() + base, length, out.bytes.data() + base, ascii);
+    const std::uint64_t shifted = letters << 1 | before;
+    const auto list = [&](std::uint64_t bits, std::uint16_t* places) {
+      std::size_t count = 0;
+      for (; bits != 0; bits &= bits - 1)
+        places[count++] =
+            static_cast<std::uint16_t>(base + static_cast<unsigned>(std::countr_zero(bits)));
+      return count;
+    };
+    starts += list(letters & ~shifted, out.starts.data() + starts);
+    ends += list(shifted & ~letters, out.ends.data() + ends);
+    const std::uint64_t used = length == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << length) - 1;
+    for (std::uint64_t bits = ~(letters | blanks) & used; bits != 0; bits &= bits - 1) {
+      const std::size_t at = base + static_cast<unsigned>(std::countr_zero(bits));
+      auto* const last = out.ends.data() + ends;
+      auto* const found = std::find(out.ends.data(), last, at);  // the word before it
+      const std::size_t start =
+          found == last ? at : out.starts[static_cast<std::size_t>(found - out.ends.data())];
+      if (!is_plain_mark(caption.data() + at, end, out.bytes.data() + start, at - start))
+        return false;
+    }
+    before = letters >> 63;
+  }
+  if (ends < starts) out.ends[ends++] = static_cast<std::uint16_t>(size);
+  out.count = starts;
+  bool plain = ascii;
+  for (std::size_t i = 0; i < starts; ++i) {
+    const std::size_t length = out.ends[i] - out.starts[i];
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, out.bytes.data() + out.starts[i], kBlock);
+    bytes &= length >= kBlock ? ~std::uint64_t{0} : (std::uint64_t{1} << 8 * length) - 1;
+    plain &= (kSplitWords[split_place(bytes)] != bytes) & (length < std::size_t{kLongWord});
+  }
+  return plain;
+}
 
 void ptb_tokenize_in_document(std::span<const std::string_view> captions, std::size_t index,
                               bool clean, TokenBuffer& out) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,6 +20,19 @@ struct TokenBuffer {
     ends.clear();
   }
 };
+
+/// A caption of plain words, in lower case. Behind the last word there is room to read on.
+struct PlainWords {
+  static constexpr std::size_t kMostBytes = 256;
+  std::array<char, kMostBytes + 32> bytes;
+  std::array<std::uint16_t, kMostBytes / 2 + 1> starts, ends;  // of the words
+  std::size_t count = 0;
+};
+
+/// Cuts a caption as `ptb_tokenize` with `clean` does, if it is short and has nothing but ASCII
+/// letters, blanks, commas and periods, none of which a rule but the plainest takes; most have.
+/// Else returns false.
+bool ptb_cut_plain(std::string_view caption, PlainWords& out);
 
 /// One caption by itself, as if a lower-case caption ("the zzend") followed on the next line.
 ///

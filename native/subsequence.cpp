@@ -7,6 +7,11 @@
 namespace cidery {
 namespace {
 
+/// How many of the last `bits` bits, 1 to 64, are 0.
+std::size_t count_zeros(std::uint64_t vector, std::size_t bits) {
+  return static_cast<std::size_t>(std::popcount(~vector << (64 - bits)));
+}
+
 std::uint64_t pair_key(std::uint32_t first, std::uint32_t second) {
   return std::uint64_t{first} << 32 | second;
 }
@@ -25,6 +30,10 @@ void each_near_pair(std::span<const std::uint32_t> words, std::size_t skip, cons
 void CommonSubsequence::assign(std::span<const std::uint32_t> words) {
   words_ = words.size();
   blocks_ = (words.size() + 63) / 64;
+  if (blocks_ <= 1) {
+    places_.assign(words);
+    return;
+  }
   rows_.reset(words.size());
   masks_.clear();
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -38,6 +47,14 @@ void CommonSubsequence::assign(std::span<const std::uint32_t> words) {
 
 std::size_t CommonSubsequence::length(std::span<const std::uint32_t> other) {
   if (words_ == 0) return 0;
+  if (blocks_ == 1) {
+    std::uint64_t v = ~std::uint64_t{0};
+    for (const std::uint32_t word : other) {
+      const std::uint64_t u = v & places_.find(word);
+      v = (v + u) | (v - u);
+    }
+    return count_zeros(v, words_);
+  }
   vector_.assign(blocks_, ~std::uint64_t{0});
   for (const std::uint32_t word : other) {
     const std::uint32_t row = rows_.find(word);
@@ -55,9 +72,7 @@ std::size_t CommonSubsequence::length(std::span<const std::uint32_t> other) {
   }
   std::size_t length = 0;
   for (std::size_t b = 0; b < blocks_; ++b) {
-    const std::size_t bits = std::min<std::size_t>(64, words_ - b * 64);
-    const std::uint64_t used = bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
-    length += static_cast<std::size_t>(std::popcount(~vector_[b] & used));
+    length += count_zeros(vector_[b], std::min<std::size_t>(64, words_ - b * 64));
   }
   return length;
 }

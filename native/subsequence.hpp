@@ -20,6 +20,7 @@ class CommonSubsequence {
  private:
   std::size_t words_ = 0;
   std::size_t blocks_ = 0;
+  WordPlaces places_;                  // of a short caption, which needs nothing else
   ScratchMap rows_;                    // word -> row of masks_
   std::vector<std::uint64_t> masks_;   // [distinct words, blocks]: where the word stands
   std::vector<std::uint64_t> vector_;  // [blocks]: zeros mark the subsequence

@@ -4,16 +4,17 @@
 
 namespace cidery {
 
-Vocabulary::Vocabulary() : ends_{0}, slots_(1024) {}
+Vocabulary::Vocabulary() : ends_{0}, slots_(1024), mask_(slots_.size() - 1) {}
 
 void Vocabulary::grow() {
   std::vector<Slot> old(slots_.size() * 2);
   old.swap(slots_);
-  const std::size_t mask = slots_.size() - 1;
+  mask_ = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.id == kNone) continue;
-    std::size_t at = hash_of(slot.head, (*this)[slot.id]) & mask;
-    while (slots_[at].id != kNone) at = (at + 1) & mask;
+    const std::string_view word = (*this)[slot.id];
+    std::size_t at = hash_of(head_of(word), word) & mask_;
+    while (slots_[at].id != kNone) at = (at + 1) & mask_;
     slots_[at] = slot;
   }
 }
@@ -21,7 +22,7 @@ void Vocabulary::grow() {
 std::uint32_t Vocabulary::add(const Head& head, std::size_t at, std::string_view word) {
   if (size() >= kNone / 2) throw std::invalid_argument("more than two billion different words");
   const std::uint32_t id = size();
-  slots_[at] = {head, id};
+  slots_[at] = {head.first, head.second, static_cast<std::uint32_t>(head.length), id};
   bytes_.append(word);
   ends_.push_back(bytes_.size());
   if (std::size_t{size()} * 2 > slots_.size()) grow();

@@ -17,13 +17,20 @@ import pytest
 import cidery
 from cidery.engines import Engine, Pool, count_frequencies, get_engine, streaming, use_engine
 from cidery.engines.ray import RayEngine
-from cidery.errors import InputError, MismatchError
+from cidery.errors import FormatError, InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.rewards import RewardPool
 from cidery.store.processes import count_sharing, share_work
 from support import clusters
 from support.example import Example
-from support.streams import check_same, score_here, score_in_memory, write_streams
+from support.streams import (
+    check_same,
+    damage_row_group,
+    score_here,
+    score_in_memory,
+    small_disk,
+    write_streams,
+)
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning"),
@@ -97,10 +104,26 @@ def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     lose_a_node(ray_cluster, tmp_path / "lost-node", sides, table)
     kill_the_driver(ray_cluster, tmp_path / "killed-driver", sides, table)
 
+    fill_the_disk(engine, tmp_path / "full", sides, table)
     candidates[17] = "no score for this"
     bad = write_streams(tmp_path / "bad", candidates, references, files=1)
     with pytest.raises(InputError, match=r"0\.parquet, row 18 \(image '17'\).*a bug"):
         score_here(tmp_path / "bad", bad, [clusters.refuse_one], engine=engine, partitions=4)
+    damage_row_group(Path(bad[1], "1.parquet"), 2)
+    with pytest.raises(FormatError, match=r"1\.parquet.*begin with row 1, cannot be read"):
+        score_here(tmp_path / "damaged", bad, METRICS, engine=engine, partitions=4)
+
+
+def fill_the_disk(engine: Engine, folder: Path, sides: tuple[str, str], table: Any) -> None:
+    """A disk that fills up ends the run with the system's error; with room, it goes on."""
+    work = folder / "disk" / "work"
+    folder.mkdir()
+    with small_disk(work.parent) as make_room:
+        with pytest.raises(OSError, match=r"[Nn]o space left"):
+            score_here(folder, sides, METRICS, engine=engine, work=work, partitions=8)
+        make_room()
+        result = score_here(folder, sides, METRICS, engine=engine, work=work, partitions=8)
+        check_same(result, table)
 
 
 def share_slow_work(engine: Engine) -> None:

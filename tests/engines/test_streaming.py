@@ -17,16 +17,18 @@ import pytest
 
 import cidery
 from cidery.cli import main
-from cidery.engines import count_frequencies, get_engine
+from cidery.engines import count_frequencies, get_engine, streaming
 from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from support.example import Example
 from support.streams import (
     HERE,
     Stopping,
     check_same,
+    damage_row_group,
     read_scores,
     score_here,
     score_in_memory,
+    small_disk,
     write_lines,
     write_parquet,
     write_streams,
@@ -106,7 +108,7 @@ def test_intervals_agree_and_do_not_depend_on_partitions(example: Example, tmp_p
 
 def test_grouped_bootstrap_has_the_width_of_the_exact_one() -> None:
     """100,000 images in 16,384 groups by hash, against images drawn one by one."""
-    from cidery.frequencies.counted import hash_words
+    from cidery._native import hash_words
     from cidery.statistics import bootstrap_interval, sum_by_group
 
     rng = np.random.default_rng(0)
@@ -219,12 +221,7 @@ def test_two_runs_in_one_folder(tmp_path: Path, sides: tuple[str, str]) -> None:
 
 
 def test_a_damaged_row_group_is_named(tmp_path: Path, sides: tuple[str, str]) -> None:
-    file = Path(sides[0], "0.parquet")
-    group = pq.read_metadata(file).row_group(2).column(1)
-    content = bytearray(file.read_bytes())
-    start = group.dictionary_page_offset or group.data_page_offset
-    content[start : start + group.total_compressed_size] = bytes(group.total_compressed_size)
-    file.write_bytes(content)
+    damage_row_group(Path(sides[0], "0.parquet"), 2)
     with pytest.raises(FormatError, match=r"0\.parquet.*begin with row 1, cannot be read"):
         score_here(tmp_path, sides, METRICS)
 
@@ -299,19 +296,17 @@ def test_shipped_frequencies(example: Example, tmp_path: Path, sides: tuple[str,
 
 def test_a_full_disk(example: Example, tmp_path: Path, sides: tuple[str, str]) -> None:
     """On a disk that is too small the run ends with an error; with room, it goes on."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(disk)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("file systems cannot be mounted here")
-    try:
+    work = tmp_path / "disk" / "work"
+    with small_disk(work.parent) as make_room:
         with pytest.raises(OSError, match=r"[Nn]o space left"):
-            score_here(tmp_path, sides, METRICS, work=disk / "work", partitions=4)
-        subprocess.run(["mount", "-o", "remount,size=50m", str(disk)], check=True)
-        result = score_here(tmp_path, sides, METRICS, work=disk / "work", partitions=4)
+            score_here(tmp_path, sides, METRICS, work=work, partitions=4)
+        make_room()
+        result = score_here(tmp_path, sides, METRICS, work=work, partitions=4)
         check_same(result, score_in_memory(*example.many(60), METRICS))
-    finally:
-        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def press_ctrl_c(task: object) -> int:
+    raise KeyboardInterrupt
 
 
 def test_command_line(
@@ -322,6 +317,10 @@ def test_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     options = ["-m", "bleu-4", "--threads", "1", "--captions", "out", "--format", "json"]
+    with monkeypatch.context() as stopped:
+        stopped.setattr(streaming, "score_partition", press_ctrl_c)
+        assert main(["score", *sides, *options]) == 130
+    assert "give the same command again" in capsys.readouterr().err
     assert main(["score", *sides, *options]) == 0  # folders are streams by themselves
     assert json.loads(capsys.readouterr().out)["images"] == 60
     assert list(Path("out").glob("part-*.parquet"))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 import cidery
 from cidery.engines import Engine, Pool, StreamResult, get_engine, score_stream
@@ -42,6 +45,29 @@ def write_streams(
         str(write_parquet(folder, "candidates", "caption", candidates, files)),
         str(write_parquet(folder, "references", "references", references, files + 1)),
     )
+
+
+def damage_row_group(file: Path, number: int) -> None:
+    """Overwrite the captions of a row group."""
+    group = pq.read_metadata(file).row_group(number).column(1)
+    content = bytearray(file.read_bytes())
+    start = group.dictionary_page_offset or group.data_page_offset
+    content[start : start + group.total_compressed_size] = bytes(group.total_compressed_size)
+    file.write_bytes(content)
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Callable[[], None]]:
+    """Make a folder a disk of 200 kB; yield what makes it larger."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("file systems cannot be mounted here")
+    try:
+        larger = ["mount", "-o", "remount,size=50m", str(folder)]
+        yield lambda: subprocess.run(larger, check=True) and None
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def score_here(folder: Path, sides: tuple[str, str], metrics: Any, **settings: Any) -> StreamResult:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cidery import _native
 from cidery.captions.corpus import Corpus
 from cidery.captions.description import FAR_APART, Description
 
@@ -101,4 +102,4 @@ def _count_words(captions: Sequence[str]) -> np.ndarray:
 
 
 def _count_characters(captions: Sequence[str]) -> np.ndarray:
-    return np.fromiter(map(len, captions), np.float64, len(captions))
+    return _native.text_lengths(list(captions))

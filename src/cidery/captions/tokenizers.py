@@ -297,16 +297,11 @@ def stem_form(language: str) -> str:
 
 def _expand(form: str, words: list[str]) -> list[list[str]] | None:
     """What each word becomes in that form; None where every word stays as it is."""
-    if form == "split":
-        # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
-        return [[word] if word.isalnum() else word.split() for word in words]
     if form == "unbarred":
         # pycocoevalcap takes out what separates captions in METEOR's protocol.
         if not any("|||" in word for word in words):
             return None
         return [[left] if (left := word.replace("|||", "")) else [] for word in words]
-    if form == "parts":
-        return [[word] if word.isalnum() else re.findall(r"\w+", word) for word in words]
     if form.startswith("stems:"):
         stems = get_stemmer(form.removeprefix("stems:"))
         return [stems(word.split()) for word in words]
@@ -348,8 +343,13 @@ class TokenizedCaptions:
 
 
 def _expand_words(work: Workspace, source: TokenizedCaptions, form: str) -> Expansion | None:  # noqa: ARG001
-    if form == "split" and not source.captions.has_blank_words():
-        return None  # nearly always: nothing needs to be written out
+    if form == "split":
+        # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
+        blank = source.captions.has_blank_words()
+        return Expansion.at_blanks(source.captions) if blank else None
+    if form == "parts":
+        ids, words = source.captions.unusual_words()
+        return Expansion.replacing(source.captions, ids, [re.findall(r"\w+", w) for w in words])
     pieces = _expand(form, source.captions.vocabulary())
     return None if pieces is None else Expansion(pieces)
 

@@ -11,7 +11,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_json, show_notes, show_pairs, show_table, show_title
+from cidery.cli.rendering import goes_on, show_json, show_notes, show_pairs, show_table, show_title
 
 if TYPE_CHECKING:
     from cidery.frequencies import DocumentFrequencies
@@ -99,7 +99,7 @@ def build(
         if split is not None:
             problem = "a stream cannot do this; leave it out"
             raise typer.BadParameter(problem, param_hint="--split")
-        with progress(3, references) as step:
+        with goes_on(), progress(3, references) as step:
             step("reading references")
             counted = count_frequencies(
                 references,

@@ -494,7 +494,7 @@ Address: TypeAlias = Annotated[
     str | None,
     typer.Option(
         help="The Ray cluster, as `ray.init` takes it; auto: the one this machine belongs to. "
-        "Default: that one, or this machine alone.",
+        "Default: what RAY_ADDRESS names, or this machine alone.",
         metavar="ADDRESS",
         show_default=False,
     ),

@@ -6,7 +6,8 @@ import csv
 import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol
 
 import typer
@@ -22,6 +23,16 @@ def complain(kind: Literal["error", "warning"], message: str) -> None:
     color = False if "NO_COLOR" in os.environ else None
     told = show_controls(" ".join(message.split()))
     typer.echo(f"{label} {told}", err=True, color=color)
+
+
+@contextmanager
+def goes_on() -> Iterator[None]:
+    """Say after Ctrl-C that the same command goes on where it was."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain("warning", "stopped; what is done is kept: give the same command again to go on")
+        raise
 
 
 def on_terminal() -> bool:

@@ -10,7 +10,14 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_csv, show_notes, show_signatures, show_table, show_title
+from cidery.cli.rendering import (
+    goes_on,
+    show_csv,
+    show_notes,
+    show_signatures,
+    show_table,
+    show_title,
+)
 
 if TYPE_CHECKING:
     from cidery.scoring.tables import ScoreTable
@@ -203,7 +210,7 @@ def _score_stream(
 ) -> None:
     import cidery
 
-    with progress(4, results, references) as step:
+    with goes_on(), progress(4, results, references) as step:
         step("reading captions")
         found = cidery.score_stream(results, references, **settings)
         shown = _Shown.draw(found.table, *drawing) if drawing else _Shown(found.table)

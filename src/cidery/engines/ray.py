@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -36,8 +37,9 @@ class RayEngine(Engine):
     """Tasks on a Ray cluster. Inputs and the work folder must be on storage that all nodes see."""
 
     address: str | None = None
-    """As `ray.init` takes it: `"auto"` is the cluster that this machine is part of; None: that one,
-    or else a cluster of this machine alone, which ends with the program."""
+    """As `ray.init` takes it: `"auto"` is the cluster that this machine is part of. None: the one
+    that the environment variable RAY_ADDRESS names, or else a cluster of this machine alone, which
+    ends with the program. Where the program has called `ray.init`, its cluster is used."""
     num_cpus: float = 1
     """Of each task."""
     num_gpus: float = 0
@@ -50,11 +52,13 @@ class RayEngine(Engine):
     def _connect(self) -> Any:
         ray = import_ray()
         if not ray.is_initialized():
+            # Without an address Ray would join whatever cluster it finds on this machine.
+            address = self.address or os.environ.get("RAY_ADDRESS") or "local"
             try:
-                ray.init(address=self.address, log_to_driver=False, include_dashboard=False)
+                ray.init(address=address, log_to_driver=False, include_dashboard=False)
             except ConnectionError as error:
                 raise SettingError(
-                    f"no Ray cluster at {self.address!r} ({error}); start one with `ray start "
+                    f"no Ray cluster at {address!r} ({error}); start one with `ray start "
                     "--head`, or leave --address out to use this machine alone"
                 ) from None
         return ray

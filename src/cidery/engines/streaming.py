@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from cidery._native import hash_words
 from cidery.captions.corpus import Corpus, Missing
 from cidery.captions.formats.containers import import_pyarrow
 from cidery.captions.languages import choose_tokenizer
@@ -41,7 +42,6 @@ from cidery.engines.results import StreamResult
 from cidery.engines.spill import GROUP_BITS, Origins, Split, gather, replacing
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
-from cidery.frequencies.counted import hash_words
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful, GroupedCaptions, TokenizedReferences
 from cidery.scoring.scorer import (

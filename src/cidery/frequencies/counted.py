@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery._native import Captions, NgramIndex, hash_texts
+from cidery._native import Captions, NgramIndex, hash_words
 from cidery.errors import FrequenciesError
 from cidery.frequencies.document_frequencies import DocumentFrequencies
 from cidery.frequencies.levels import Level
@@ -41,14 +41,6 @@ class CountedFrequencies:
         if stemmer not in self.sets:
             raise FrequenciesError(f"no document frequencies were counted with stemmer={stemmer!r}")
         return self.sets[stemmer]
-
-
-def hash_words(words: Sequence[str]) -> NDArray[np.uint64]:
-    """Return a number for each word, the same on every machine."""
-    encoded = [word.encode() for word in words]
-    offsets = np.zeros(len(words) + 1, np.int64)
-    np.cumsum([len(word) for word in encoded], out=offsets[1:])
-    return hash_texts(np.frombuffer(b"".join(encoded), np.uint8), offsets)
 
 
 def write_part(
