@@ -280,13 +280,15 @@ class Witnesses:
     def _find_nearest(self, caption: ReadCaption) -> dict[int, float]:
         """Return the highest cosine of each telling word and one of the references, at least 0."""
         telling = caption.telling_words
-        if not telling or not len(self.vectors):
+        if not telling or not len(self.vectors) or not self.stated:
             return dict.fromkeys(telling, 0.0)
         highest = (caption.vectors[telling] @ self.vectors.T).max(axis=1)
         return dict(zip(telling, np.maximum(0.0, highest).tolist(), strict=True))
 
     def _find_closeness(self, sentence: Floats) -> float:
         """Return the highest cosine of a sentence and a blend of the references' sentences."""
+        if not self.stated:
+            return 0.0
         cones = [measure_cone(sentence, group)[0] for group in self._groups if len(group)]
         return math.fsum(cones) / max(1, len(cones))
 
@@ -307,7 +309,7 @@ class Witnesses:
             return Finding(claim, "repeated", 0.0, "said before")
         if statement.varied:
             return Finding(claim, "contradicted", 0.0, "said otherwise before")
-        if claim.kind == "nothing" or not len(cosines):
+        if claim.kind == "nothing" or not self.stated:
             silent = "states nothing" if claim.kind == "nothing" else "references state nothing"
             return Finding(claim, "unsupported", 0.0, silent)
         for known in self.stated:

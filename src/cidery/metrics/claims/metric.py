@@ -54,6 +54,8 @@ Batch: TypeAlias = list[tuple[int, list[int]]]
 """Images, each with the numbers of its captions."""
 MENTIONS = 20
 """So many mentions of a noun count as much as what is usual for all nouns."""
+RAREST = 1000
+"""A word that fewer than one in so many images have says no more: it may be none at all."""
 BATCH = 256
 """About how many captions are encoded at a time: vectors of all would fill the memory."""
 _STEP = "judging claims"
@@ -280,9 +282,20 @@ def read_caption(
         statements,
         words,
         np.concatenate([none, *(sentence.words for sentence in cut)]),
-        np.asarray([weigh(word) for word in words]),
+        weigh_words(words, statements),
         np.concatenate([none, *(sentence.whole[None] for sentence in cut)]),
     )
+
+
+def weigh_words(words: Sequence[str], statements: Iterable[Statement]) -> Floats:
+    """Return how much each word says: `kitchens` no more than `kitchen`, `ridden` than `ride`."""
+    weights = np.asarray([weigh(word) for word in words], np.float64)
+    for statement in statements:
+        for lemmas, places in zip(statement.claim.parts, statement.claim.words, strict=True):
+            for lemma, place in zip(lemmas.split(" "), places, strict=False):
+                if lemma != "have":  # `a man 's hat`
+                    weights[place] = min(weights[place], weigh(lemma))
+    return weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,9 +374,10 @@ def fix_vector(word: str, width: int) -> Floats:
 # It depends on the word and on shipped frequencies, which are part of the package.
 @lru_cache(maxsize=1 << 16)
 def weigh(word: str) -> float:
-    """Return how much a word says: log(|I| / df) in COCO's captions."""
+    """Return how much a word says: log(|I| / df) in COCO's captions, at most log(1000)."""
     frequencies = load_shipped(COUNTED_ON, None)
-    return math.log(frequencies.image_count / max(1.0, frequencies.count([word])))
+    images = frequencies.image_count
+    return math.log(images / max(images / RAREST, frequencies.count([word])))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,6 +7,7 @@ from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, TypeAlias
 
 from cidery.captions.locating import Place
@@ -46,7 +47,10 @@ _QUOTED = re.compile(r"[\"“”]([^\"“”]{1,60})[\"“”]")
 _SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 _STEMS = {"ca": "can", "wo": "will"}
 _REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
-_DENYING = ("no", "not", "never", "neither", "nor")
+_DENYING = ("no", "not", "never", "neither", "nor", "cannot")
+_NOBODY = ("nobody", "noone", "none")
+_ANYBODY = ("anybody", "anyone", "everybody", "everyone", "somebody", "someone", "nobody", "noone")
+_LACKING = ("lack", "miss", "exclude")
 VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
 PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
 
@@ -143,6 +147,12 @@ def read_claims(tree: Tree) -> tuple[Claim, ...]:
 class _OpenScene(Scene):
     """A scene in which pronouns that refer to an earlier sentence count as objects."""
 
+    def name(self, place: int) -> str:
+        word = self.tree.tokens[place].word
+        if word in _ANYBODY or (word == "one" and self._has_denial(place)):
+            return "person"
+        return super().name(place)
+
     @cached_property
     def objects(self) -> dict[int, None]:
         named = {
@@ -180,11 +190,21 @@ class _OpenScene(Scene):
     def is_denied(self, place: int) -> bool:
         """Tell whether a verb or noun is denied: `not riding`, `no dog`, `without a dog`."""
         token = self.tree.tokens[place]
-        below = (self.tree.tokens[child].word for child in self.tree.children(place))
-        if any(word in _DENYING for word in below):
+        if self._has_denial(place):
             return token.word not in ("sign", "signs")  # `a no parking sign`
+        if token.is_verb:
+            return False
         head = self.tree.tokens[token.head]
-        return head.word == "without" and token.role in ("pobj", "conj")
+        if token.word in _NOBODY or (head.word == "without" and token.role in ("pobj", "conj")):
+            return True
+        if token.role == "conj" and head.is_noun:  # `no dogs or cats`
+            return self.is_denied(token.head)
+        lacks = token.role == "dobj" and self.name(token.head) in _LACKING
+        there = token.role == "attr" and bool(self.tree.children(token.head, "expl"))
+        return lacks or (there and self._has_denial(token.head))  # `there is not a dog`
+
+    def _has_denial(self, place: int) -> bool:
+        return any(self.tree.tokens[child].word in _DENYING for child in self.tree.children(place))
 
     def number(self, noun: int) -> int:
         """Return how many of a thing there are said to be."""
@@ -202,6 +222,7 @@ class _OpenScene(Scene):
         """Make a claim of words."""
         words = tuple((part,) if isinstance(part, int) else part for part in parts)
         named = tuple(" ".join(self.name(place) for place in part) for part in words)
+        denied = denied or any(map(self.is_denied, self.objects.keys() & {*chain(*words)}))
         return Claim(kind, named, words, denied)
 
 
@@ -209,7 +230,7 @@ def name_objects(scene: _OpenScene) -> Iterator[Claim]:
     """`a dog and two cats` -> dog, cat."""
     for noun in scene.objects:
         if scene.tree.tokens[noun].tag not in PRONOUNS:
-            claim = scene.claim("object", noun, denied=scene.is_denied(noun))
+            claim = scene.claim("object", noun)
             yield replace(claim, number=scene.number(noun))
 
 
@@ -276,7 +297,7 @@ def relate_objects(scene: _OpenScene) -> Iterator[Claim]:
 
 
 def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) -> Iterator[Claim]:
-    denied = bool(label) and scene.is_denied(head)
+    denied = scene.is_denied(head)
     for child in scene.tree.children(head, "prep", "agent", "dative"):
         for preposition in scene.tree.conjuncts(child):
             word = scene.tree.tokens[preposition].word

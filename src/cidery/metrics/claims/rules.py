@@ -54,8 +54,12 @@ def states(known: Claim, claim: Claim, same: Same) -> bool:
 
 def deny(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
     """`no dog`, where references see one; `a dog`, where they say that there is none."""
+    anybody = claim.negated and claim.parts == ("person",)
     for known in stated:
-        if known.claim.negated != claim.negated and states(known.claim, claim, same):
+        if known.claim.negated == claim.negated:
+            continue
+        people = anybody and known.claim.kind == "object" and known.claim.parts[0] in PEOPLE
+        if people or states(known.claim, claim, same):
             return known
     return None
 
