@@ -374,10 +374,21 @@ def fix_vector(word: str, width: int) -> Floats:
 # It depends on the word and on shipped frequencies, which are part of the package.
 @lru_cache(maxsize=1 << 16)
 def weigh(word: str) -> float:
-    """Return how much a word says: log(|I| / df) in COCO's captions, at most log(1000)."""
+    """Return how much a word says: log(|I| / df) in COCO's captions, at most log(1000).
+
+    The form of it that most captions have decides: `stand` says no more than `standing`.
+    """
     frequencies = load_shipped(COUNTED_ON, None)
     images = frequencies.image_count
-    return math.log(images / max(images / RAREST, frequencies.count([word])))
+    found = max(frequencies.count([form]) for form in inflect(word))
+    return math.log(images / max(images / RAREST, found))
+
+
+def inflect(word: str) -> Iterator[str]:
+    """Yield a word and what may be its regular forms, if it is a noun or a verb."""
+    yield from (word, word + "s", word + "es", word + "ing", word + word[-1:] + "ing")
+    if word.endswith("e"):
+        yield word[:-1] + "ing"
 
 
 @lru_cache(maxsize=1 << 16)

@@ -273,7 +273,8 @@ def tell_acts(scene: _OpenScene) -> Iterator[Claim]:
             for thing in things:
                 if thing != subject:
                     yield scene.claim("relation", subject, verb, thing, denied=denied)
-            if not things and scene.name(verb) not in FRAME_VERBS:
+            done_by = scene.is_passive(verb) and scene.tree.children(verb, "agent")
+            if not things and not done_by and scene.name(verb) not in FRAME_VERBS:
                 yield scene.claim("attribute", subject, verb, denied=denied)
 
 
