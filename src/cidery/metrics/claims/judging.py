@@ -272,7 +272,13 @@ class Witnesses:
             for word in caption.own_words(found.claim)
         }
         omissions = self._find_omissions(caption, findings, void)
-        said = {word: min(1.0, c / HIGH) for word, c in nearest.items() if word not in void}
+        # Nor do sentences of which references support nothing tell anything of the image.
+        holding = {caption.find_sentence(f.claim) for f in findings if f.verdict == "supported"}
+        said = {
+            word: min(1.0, cosine / HIGH)
+            for word, cosine in nearest.items()
+            if word not in void and bisect(caption.ends, word) in holding
+        }
         return Judgment(
             findings, omissions, self._cover(omissions), self._amount(caption, said), faults
         )
