@@ -33,7 +33,7 @@ VALUES: Mapping[Verdict, float] = {
 """How words are coloured."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LedgerLine:
     """A claim of a caption, and what the references say of it."""
 
@@ -66,7 +66,7 @@ class LedgerLine:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MissingClaim:
     """What references state and the caption does not."""
 

@@ -56,7 +56,7 @@ MENTIONS = 20
 """So many mentions of a noun count as much as what is usual for all nouns."""
 RAREST = 1000
 """A word that fewer than one in so many images have says no more: it may be none at all."""
-BATCH = 256
+BATCH = 64
 """About how many captions are encoded at a time: vectors of all would fill the memory."""
 _STEP = "judging claims"
 

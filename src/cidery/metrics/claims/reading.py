@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cidery.captions.locating import Place
 from cidery.metrics.claims.claim import MANY, Claim, Kind
@@ -113,12 +113,23 @@ def parse_sentences(
     distinct = list(dict.fromkeys(sentences))
     chunks = [distinct[start : start + BATCH] for start in range(0, len(distinct), BATCH)]
     helpers = parser.count_helpers(len(distinct), threads)
-    report, read = current_report(), []
+    report = current_report()
+    read: list[tuple[Claim, ...]] = []
+    seen: dict[tuple[object, ...], tuple[Any, ...]] = {}  # most parts and words are of few kinds
     here, there = partial(_read_chunk, parser), partial(_read_there, parser.package)
     for number, claims in enumerate(share_work(chunks, here, there, helpers), 1):
-        read += claims
+        read += [tuple(_share_parts(claim, seen) for claim in found) for found in claims]
         report(_STEP, number / len(chunks))
     return dict(zip(distinct, read, strict=True))
+
+
+def _share_parts(claim: Claim, seen: dict[tuple[object, ...], tuple[Any, ...]]) -> Claim:
+    """Return a claim whose tuples are those of earlier ones where they are equal: memory."""
+    parts, words = (
+        seen.setdefault(claim.parts, claim.parts),
+        seen.setdefault(claim.words, claim.words),
+    )
+    return Claim(claim.kind, parts, words, claim.negated, claim.number)
 
 
 def _read_chunk(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
