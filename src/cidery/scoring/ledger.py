@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -286,12 +287,12 @@ def _write(
     judgment, places = judged.judgment, judged.caption.description.places
     lines = tuple(
         LedgerLine(
-            str(found.claim),
+            intern(str(found.claim)),  # most texts are those of other captions, too: memory
             found.claim.kind,
             found.verdict,
             found.support,
-            found.reason,
-            quote_evidence(found, judged),
+            intern(found.reason),
+            intern(quote_evidence(found, judged)),
             None if found.reference is None else found.reference + 1,
             tuple(places[word] for word in judged.caption.own_words(found.claim)),
         )
@@ -319,7 +320,7 @@ def _find_missing(judged: JudgedCaption) -> Iterator[MissingClaim]:
             numbers = holders.setdefault((str(found.claim), found.claim.kind), [])
             numbers.append(found.reference + 1)
     for (claim, kind), numbers in sorted(holders.items(), key=lambda item: -len(set(item[1]))):
-        yield MissingClaim(claim, kind, tuple(sorted(set(numbers))))
+        yield MissingClaim(intern(claim), kind, tuple(sorted(set(numbers))))
 
 
 def _explain(line: LedgerLine) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
+from sys import intern
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cidery.captions.locating import Place
@@ -83,7 +84,7 @@ def cut_sentences(text: str) -> Description:
         words = [piece for match in _WORD.finditer(text, *found.span()) for piece in _split(match)]
         for start in range(0, len(words), LONGEST):
             piece = words[start : start + LONGEST]
-            sentences.append(tuple(word for word, _ in piece))
+            sentences.append(tuple(intern(word) for word, _ in piece))
             places += [place for _, place in piece]
     quotes = []
     starts = [start for start, _ in places]
