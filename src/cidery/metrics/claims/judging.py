@@ -234,6 +234,9 @@ class Witnesses:
             for statement in caption.statements
             if statement.claim.kind != "nothing"
         ]
+        self._heads: dict[str, list[int]] = {}  # statements by what they are about
+        for number, known in enumerate(self.stated):
+            self._heads.setdefault(known.claim.parts[0], []).append(number)
         width = captions[0].vectors.shape[1] if captions else 0
         self.owners = [(n, word) for n, c in enumerate(captions) for word in c.telling_words]
         self.vectors: Floats = np.concatenate(
@@ -318,7 +321,9 @@ class Witnesses:
         if claim.kind == "nothing" or not self.stated:
             silent = "states nothing" if claim.kind == "nothing" else "references state nothing"
             return Finding(claim, "unsupported", 0.0, silent)
-        for known in self.stated:
+        alike = [n for head in self._heads if self.same(head, claim.parts[0])
+                 for n in self._heads[head]]  # fmt: skip
+        for known in (self.stated[number] for number in sorted(alike)):
             if known.claim.negated == claim.negated and states(known.claim, claim, self.same):
                 return _decide(claim, "supported", 1.0, "stated", known)
         for reason, rule in RULES.items():

@@ -56,7 +56,7 @@ MENTIONS = 20
 """So many mentions of a noun count as much as what is usual for all nouns."""
 RAREST = 1000
 """A word that fewer than one in so many images have says no more: it may be none at all."""
-BATCH = 64
+BATCH = 32
 """About how many captions are encoded at a time: vectors of all would fill the memory."""
 _STEP = "judging claims"
 
@@ -410,7 +410,7 @@ def make_same() -> Same:
     table = load_synonyms()
     synsets = cache(lambda word: frozenset(table.synsets(word)))
 
-    @cache
+    @lru_cache(maxsize=1 << 16)
     def same(one: str, other: str) -> bool:
         return one == other or not synsets(one).isdisjoint(synsets(other))
 
