@@ -430,6 +430,12 @@ def compare_ledgers(
     """
     if not ledgers or not all(ledger.entries for ledger in ledgers.values()):
         raise InputError("expected at least one ledger, each with at least one caption")
+    signatures = dict.fromkeys(ledger.signature for ledger in ledgers.values())
+    if len(signatures) > 1:
+        raise MismatchError(
+            "ledgers of different settings cannot be compared: "
+            f"{' and '.join(signatures)}; judge all systems with the same encoder and parser"
+        )
     control = LengthControl.fit(
         [ledger.column("f") for ledger in ledgers.values()],
         [ledger.lengths for ledger in ledgers.values()],
