@@ -52,6 +52,9 @@ class LedgerLine:
     """The number of that reference, from 1."""
     places: tuple[tuple[int, int], ...]
     """Characters [start, end) of the caption's words that say what the claim adds."""
+    sentence: float | None = None
+    """How near its sentence is to what references say, which decides 0.6 of the support; None where
+    the verdict alone decides it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return its fields, ready for JSON."""
@@ -60,6 +63,7 @@ class LedgerLine:
             "kind": self.kind,
             "verdict": self.verdict,
             "support": self.support,
+            "sentence": self.sentence,
             "reason": self.reason,
             "evidence": self.evidence,
             "reference": self.reference,
@@ -295,6 +299,7 @@ def _write(
             intern(quote_evidence(found, judged)),
             None if found.reference is None else found.reference + 1,
             tuple(places[word] for word in judged.caption.own_words(found.claim)),
+            found.sentence,
         )
         for found in judgment.findings
     )
