@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -435,11 +436,14 @@ def compare_ledgers(
     """
     if not ledgers or not all(ledger.entries for ledger in ledgers.values()):
         raise InputError("expected at least one ledger, each with at least one caption")
-    signatures = dict.fromkeys(ledger.signature for ledger in ledgers.values())
+    signatures = {  # the number of references may differ where captions are missing
+        re.sub(r"\|refs:[^|]*", "", ledger.signature): ledger.signature
+        for ledger in ledgers.values()
+    }
     if len(signatures) > 1:
         raise MismatchError(
-            "ledgers of different settings cannot be compared: "
-            f"{' and '.join(signatures)}; judge all systems with the same encoder and parser"
+            f"ledgers of different settings cannot be compared: {' and '.join(signatures.values())}"
+            "; judge all systems with the same encoder and parser"
         )
     control = LengthControl.fit(
         [ledger.column("f") for ledger in ledgers.values()],

@@ -247,6 +247,7 @@ class Witnesses:
         self._groups = [
             np.concatenate([captions[number].sentences for number in group])
             for group in group_texts([" ".join(caption.words) for caption in captions])
+            if len(group)
         ]
         told = [math.fsum(c.inform(c.telling_words).values()) for c in captions]
         self._told = math.fsum(told) / max(1, len(told))

@@ -51,7 +51,6 @@ _REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
 _DENYING = ("no", "not", "never", "neither", "nor", "cannot")
 _NOBODY = ("nobody", "noone", "none")
 _ANYBODY = ("anybody", "anyone", "everybody", "everyone", "somebody", "someone", "nobody", "noone")
-_LACKING = ("lack", "miss", "exclude")
 VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
 PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
 
@@ -209,9 +208,9 @@ class _OpenScene(Scene):
         head = self.tree.tokens[token.head]
         if token.word in _NOBODY or (head.word == "without" and token.role in ("pobj", "conj")):
             return True
-        if token.role == "conj" and head.is_noun:  # `no dogs or cats`
-            return self.is_denied(token.head)
-        lacks = token.role == "dobj" and self.name(token.head) in _LACKING
+        if token.role == "conj" and head.is_noun and not self.tree.children(place, "det"):
+            return self._has_denial(token.head)  # `no dogs or cats`
+        lacks = token.role == "dobj" and self.name(token.head) == "lack"
         there = token.role == "attr" and bool(self.tree.children(token.head, "expl"))
         return lacks or (there and self._has_denial(token.head))  # `there is not a dog`
 
