@@ -68,7 +68,7 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
         "model": lab.model,
         "scale": asdict(lab.scale),
         "seeds": list(lab.seeds),
-        "options": {key: list(value) for key, value in lab.options.items() if value},
+        "options": {key: value for key, value in lab.options.items() if value},
         "rows": findings.rows,
         "verdicts": [asdict(verdict) for verdict in findings.verdicts],
         "notes": findings.notes,

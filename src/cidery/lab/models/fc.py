@@ -53,9 +53,7 @@ class _Unrolled(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(
-        ctx: Any, seen: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor
-    ) -> Tensor:
+    def forward(ctx: Any, seen: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
         """Keep what the gradient needs: gates, candidates, cells and hidden states."""
         length, count, size = len(seen), *hidden.shape
         gates = seen.new_empty(length, count, 3 * size)
