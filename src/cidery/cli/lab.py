@@ -92,7 +92,7 @@ RewardEpochs = Annotated[
 Batch = Annotated[
     int | None,
     typer.Option(
-        help="Captions in a step; half as many images with a reward.",
+        help="Captions in a step; a quarter as many images with a reward.",
         metavar="N",
         min=1,
         show_default=False,

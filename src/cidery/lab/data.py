@@ -245,7 +245,7 @@ _PURPOSES = {"train": "train with", "val": "validate with", "test": "test with"}
 
 
 def invented_scenes(
-    train: int = 800, val: int = 100, test: int = 200, references: int = 3
+    train: int = 1600, val: int = 100, test: int = 200, references: int = 3
 ) -> LabData:
     """Return invented scenes as data; every run sees the same ones.
 
