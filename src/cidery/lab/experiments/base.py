@@ -34,16 +34,16 @@ CONFIDENCE = 0.95
 class Scale:
     """How much is trained, and how large the models are."""
 
-    hidden: int = 256
+    hidden: int = 512
     dropout: float = 0.5
-    epochs: int = 15
+    epochs: int = 12
     """Of cross-entropy."""
-    reward_epochs: int = 5
-    rate: float = 2e-3
+    reward_epochs: int = 10
+    rate: float = 1.5e-3
     decay: float = 0.85
-    patience: int = 3
+    patience: int = 5
     """Of cross-entropy; rewards are always trained to the end."""
-    reward_rate: float = 3e-4
+    reward_rate: float = 2e-4
     batch: int = 64
     """Captions in a step of cross-entropy; a quarter as many images with a reward."""
     samples: int = 5
