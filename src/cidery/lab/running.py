@@ -55,13 +55,13 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     target = Path(folder)
     module = get_experiment(name)
     target.mkdir(parents=True, exist_ok=True)
-    begun = time.perf_counter()
+    begun, commit = time.perf_counter(), _find_commit()
     findings: Findings = module.run(lab)
     results = {
         "experiment": name,
         "about": module.ABOUT,
         "cidery": __version__,
-        "commit": _find_commit(),
+        "commit": commit,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "seconds": round(time.perf_counter() - begun, 1),
         "data": lab.data.describe(),
