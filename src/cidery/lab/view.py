@@ -50,6 +50,8 @@ class LiveView:
             self._now = {}
             self._live.update(self._table(), refresh=True)
             self._live.stop()
+        if kind is KeyboardInterrupt:
+            self._console.print("stopped; the same command goes on from the last checkpoint")
 
     def __call__(self, row: dict[str, Any]) -> None:
         """Take up a row of the log, or how far an epoch is."""
