@@ -308,7 +308,9 @@ def read_data(
         tokens = iter(cut(texts).form("split").tokens())
         groups = tuple(tuple(tuple(next(tokens)) for _ in references[image]) for image in images)
         rows = [placed[image] for image in images]
-        found[split] = Split(tuple(images), read.values[rows].astype(np.float32, copy=False), groups)
+        found[split] = Split(
+            tuple(images), read.values[rows].astype(np.float32, copy=False), groups
+        )
     return LabData.build(Path(captions).stem, found, least=least)
 
 

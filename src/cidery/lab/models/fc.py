@@ -42,7 +42,7 @@ class MaxoutCell(nn.Module):
         """
         states: Tensor = _Unrolled.apply(
             seen + self.remember.bias, self.remember.weight, hidden, cell
-        )  # type: ignore[no-untyped-call]
+        )
         return states
 
 
@@ -55,7 +55,7 @@ class _Unrolled(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, seen: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
         """Keep what the gradient needs: gates, candidates, cells and hidden states."""
-        length, count, size = len(seen), *hidden.shape
+        length, count, size = len(seen), hidden.shape[0], hidden.shape[1]
         gates = seen.new_empty(length, count, 3 * size)
         candidates, bent = seen.new_empty(2, length, count, size)
         first = torch.empty(length, count, size, dtype=torch.bool, device=seen.device)
@@ -75,7 +75,7 @@ class _Unrolled(torch.autograd.Function):
         return states[1:]
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         """Go back word by word; `mixed` gathers the gradients of what went into the gates."""
         weight, gates, candidates, first, states, cells, bent = ctx.saved_tensors
         size = bent.shape[2]
