@@ -179,7 +179,11 @@ def run(
     ] = None,
     rewards: Annotated[
         str | None,
-        typer.Option(help="rewards: metrics to train with.", metavar="NAMES", show_default=False),
+        typer.Option(
+            help="rewards: metrics to train with; redteam: metrics to attack.",
+            metavar="NAMES",
+            show_default=False,
+        ),
     ] = None,
     generators: Annotated[
         str | None,
