@@ -127,7 +127,7 @@ def _show_captions(entry: Mapping[str, Any]) -> str:
 
 
 def _save_plots(findings: Findings, folder: Path) -> list[Path]:
-    from cidery.plots import save_figures
+    from cidery.reports.plots import save_figures
 
     return [
         path

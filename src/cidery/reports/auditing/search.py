@@ -12,10 +12,10 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TypeAlias
 
-from cidery.auditing.causes import Cause, list_relevant
-from cidery.auditing.material import Material
-from cidery.auditing.pipelines import Engine, Group, NotPossibleError, Pipeline
-from cidery.auditing.readings import Reading
+from cidery.reports.auditing.causes import Cause, list_relevant
+from cidery.reports.auditing.material import Material
+from cidery.reports.auditing.pipelines import Engine, Group, NotPossibleError, Pipeline
+from cidery.reports.auditing.readings import Reading
 from cidery.store import current_report
 
 _ORDER = ("rouge", "bleu", "cider", "meteor")

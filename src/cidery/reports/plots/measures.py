@@ -1,7 +1,7 @@
 """Figures of one measure of diversity against another, and against the vocabulary.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the extra
-`plots`.
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
+extra `plots`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 
 from cidery.diversity.comparison import HUMANS
 from cidery.errors import InputError
-from cidery.plots.figures import new_figure, point_styles, require_some
-from cidery.plots.labels import label_points
+from cidery.reports.plots.figures import new_figure, point_styles, require_some
+from cidery.reports.plots.labels import label_points
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Correlation, Interval
 

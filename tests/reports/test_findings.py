@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cidery
-from cidery.auditing import FileAudit, Finding
+from cidery.reports.auditing import FileAudit, Finding
 from support.example import Example
 
 Captions = dict[int, str]

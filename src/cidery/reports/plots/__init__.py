@@ -4,7 +4,7 @@ Functions return a matplotlib `Figure`; `save_figures` writes one or several. ma
 when the first figure is drawn.
 
 ```python
-from cidery.plots import plot_tradeoff, save_figures
+from cidery.reports.plots import plot_tradeoff, save_figures
 
 save_figures(plot_tradeoff({"ours": ours, "humans": humans}), "tradeoff.pdf")
 ```
@@ -14,21 +14,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cidery.plots.agreement import plot_correlations, plot_references, plot_wins
-    from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
-    from cidery.plots.diversity import (
+    from cidery.reports.plots.agreement import plot_correlations, plot_references, plot_wins
+    from cidery.reports.plots.captions import plot_map, plot_radar, plot_word_frequencies
+    from cidery.reports.plots.diversity import (
         plot_counts,
         plot_diversity,
         plot_f_scores,
         plot_tradeoff,
     )
-    from cidery.plots.figures import FORMATS, new_figure, save_figures
-    from cidery.plots.hackability import plot_hackability
-    from cidery.plots.lengths import plot_lengths
-    from cidery.plots.measures import plot_ranks, plot_vocabulary
-    from cidery.plots.overview import plot_overview
-    from cidery.plots.scenes import plot_scene
-    from cidery.plots.slices import plot_slices
+    from cidery.reports.plots.figures import FORMATS, new_figure, save_figures
+    from cidery.reports.plots.hackability import plot_hackability
+    from cidery.reports.plots.lengths import plot_lengths
+    from cidery.reports.plots.measures import plot_ranks, plot_vocabulary
+    from cidery.reports.plots.overview import plot_overview
+    from cidery.reports.plots.scenes import plot_scene
+    from cidery.reports.plots.slices import plot_slices
 
 _MODULES = {
     "FORMATS": "figures",

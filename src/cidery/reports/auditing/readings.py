@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from cidery.auditing.causes import ROUNDED_BEFORE, SCALES, TIMES_100, TRUNCATED, Cause
-from cidery.auditing.claims import FINEST, Claim
+from cidery.reports.auditing.causes import ROUNDED_BEFORE, SCALES, TIMES_100, TRUNCATED, Cause
+from cidery.reports.auditing.claims import FINEST, Claim
 
 _PERCENT = 100.0
 

@@ -1,6 +1,6 @@
 """A figure of metrics by sets of judgments.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
 extra `plots`.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cidery.meta.judging.base import HUMAN
 from cidery.meta.overview import Overview
-from cidery.plots.figures import new_figure
+from cidery.reports.plots.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

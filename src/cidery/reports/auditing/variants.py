@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cidery.auditing.nltk_meteor import NltkMeteor
 from cidery.metrics import Bleu, Cider, CiderD, CiderR, Meteor, Metric, RougeL
+from cidery.reports.auditing.nltk_meteor import NltkMeteor
 from cidery.statistics import Floats
 
 Finish: TypeAlias = "Callable[[Floats], Floats]"

@@ -9,14 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cidery.auditing.causes import MISSING_LEFT_OUT, SCALES, Cause, find_cause
-from cidery.auditing.claims import Claim, ClaimsLike, find_metric, read_claims
-from cidery.auditing.material import Material
-from cidery.auditing.pipelines import Engine, NotPossibleError, Pipeline
-from cidery.auditing.readings import Reading, list_readings
-from cidery.auditing.search import Findings, Fit, Search, Trial
 from cidery.captions.corpus import Candidates, References
 from cidery.errors import SettingError, UnreliableWarning
+from cidery.reports.auditing.causes import MISSING_LEFT_OUT, SCALES, Cause, find_cause
+from cidery.reports.auditing.claims import Claim, ClaimsLike, find_metric, read_claims
+from cidery.reports.auditing.material import Material
+from cidery.reports.auditing.pipelines import Engine, NotPossibleError, Pipeline
+from cidery.reports.auditing.readings import Reading, list_readings
+from cidery.reports.auditing.search import Findings, Fit, Search, Trial
 from cidery.scoring.evaluation import score
 from cidery.scoring.tables import without_nan
 from cidery.statistics import RESAMPLES, Interval
@@ -240,7 +240,7 @@ def apply_causes(
     With claims, these say which metrics, and the scores are in their scale.
 
     ```python
-    from cidery.auditing import apply_causes
+    from cidery.reports.auditing import apply_causes
 
     apply_causes(candidates, references, ["no-tokenizer"], metrics=["cider"])
     ```

@@ -1,7 +1,7 @@
 """Figures of diversity and accuracy: systems beside each other, and by number of captions.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the extra
-`plots`.
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
+extra `plots`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from cidery.diversity import DiversityComparison
 from cidery.diversity.comparison import HUMANS
 from cidery.errors import SettingError
-from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
-from cidery.plots.figures import COLOURS, LINES, new_figure, point_styles
-from cidery.plots.measures import (
+from cidery.reports.plots.captions import plot_map, plot_radar, plot_word_frequencies
+from cidery.reports.plots.figures import COLOURS, LINES, new_figure, point_styles
+from cidery.reports.plots.measures import (
     check_tables,
     draw_systems,
     plot_ranks,

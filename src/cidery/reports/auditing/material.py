@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.texts import Way
 from cidery.captions.corpus import Candidates, Corpus, ImageId, References
 from cidery.captions.inputs import group_references, list_candidates
+from cidery.reports.auditing.texts import Way
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

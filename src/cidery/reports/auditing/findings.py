@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.material import Material
-from cidery.auditing.pipelines import Engine, Pipeline
 from cidery.captions.corpus import Candidates, References
 from cidery.captions.kinds import SURVIVORS
+from cidery.reports.auditing.material import Material
+from cidery.reports.auditing.pipelines import Engine, Pipeline
 from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
 from cidery.store import current_report

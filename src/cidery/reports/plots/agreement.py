@@ -1,6 +1,6 @@
 """Figures of agreement with people: accuracy by number of references, scores, wins of systems.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
 extra `plots`.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from cidery.errors import SettingError
 from cidery.meta.agreement import Agreement
 from cidery.meta.judging.base import HUMAN
-from cidery.plots.figures import COLOURS, line_styles, new_figure
+from cidery.reports.plots.figures import COLOURS, line_styles, new_figure
 from cidery.statistics import Correlation, Floats
 
 if TYPE_CHECKING:

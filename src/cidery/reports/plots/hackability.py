@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cidery.plots.figures import new_figure, point_styles, require_some
+from cidery.reports.plots.figures import new_figure, point_styles, require_some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

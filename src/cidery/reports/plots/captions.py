@@ -1,7 +1,7 @@
 """Figures of what captions say: their words, topics and similarities.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the extra
-`plots`.
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
+extra `plots`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from cidery.diversity import CaptionMap, LatentSemantics, WordFrequencies
 from cidery.diversity.comparison import HUMANS
-from cidery.plots.figures import LINES, line_styles, new_figure, point_styles, require_some
+from cidery.reports.plots.figures import LINES, line_styles, new_figure, point_styles, require_some
 
 if TYPE_CHECKING:
     from matplotlib.collections import PathCollection

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from cidery.auditing.claims import Claim, find_metric, read_claim, read_claims
-from cidery.auditing.readings import list_readings
 from cidery.errors import SettingError
+from cidery.reports.auditing.claims import Claim, find_metric, read_claim, read_claims
+from cidery.reports.auditing.readings import list_readings
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """The distributions of captions' lengths, several files in one figure.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the extra
-`plots`.
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
+extra `plots`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.captions.description import Description
-from cidery.plots.figures import COLOURS, LINES, new_figure, require_some
+from cidery.reports.plots.figures import COLOURS, LINES, new_figure, require_some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 import cidery
-from cidery.auditing import Audit, apply_causes, find_cause, list_causes
 from cidery.captions import bundled
 from cidery.cli import main
 from cidery.errors import MismatchError, SettingError
+from cidery.reports.auditing import Audit, apply_causes, find_cause, list_causes
 from support.example import Example
 
 Captions = dict[int, str]

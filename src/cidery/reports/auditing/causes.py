@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from cidery.auditing.material import Material
-from cidery.auditing.pipelines import Pipeline
 from cidery.errors import SettingError
+from cidery.reports.auditing.material import Material
+from cidery.reports.auditing.pipelines import Pipeline
 
 BATCH_SIZES = (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000)
 _COMMON_SIZES = (1, 8, 10, 16, 32, 50, 64, 100, 128, 256, 500, 1000)
@@ -22,7 +22,7 @@ class Cause:
     """Something that is done differently, and that changes scores.
 
     ```python
-    from cidery.auditing import find_cause
+    from cidery.reports.auditing import find_cause
 
     find_cause("no-tokenizer").sentence
     ```

@@ -1,6 +1,6 @@
 """Figures of scores by slices of the images, with their intervals.
 
-Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
+Functions return a matplotlib `Figure`; `cidery.reports.plots.save_figures` writes it. Needs the
 extra `plots`.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from cidery.errors import InputError
-from cidery.plots.figures import new_figure, point_styles, require_some
+from cidery.reports.plots.figures import new_figure, point_styles, require_some
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import RESAMPLES
 

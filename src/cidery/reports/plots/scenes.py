@@ -1,6 +1,6 @@
 """Figures of scene graphs: objects in a row, attributes below them, relations above.
 
-Needs the extra `plots`; `cidery.plots.save_figures` writes them.
+Needs the extra `plots`; `cidery.reports.plots.save_figures` writes them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cidery.errors import InputError
 from cidery.metrics.spice.graph import SceneGraph
-from cidery.plots.figures import new_figure
+from cidery.reports.plots.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.material import Material, Words
-from cidery.auditing.texts import SIDES, WAYS
-from cidery.auditing.variants import VARIANTS, Variant
 from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.captions.workspace import Workspace
 from cidery.frequencies import SHIPPED, DocumentFrequencies
@@ -27,6 +24,9 @@ from cidery.metrics.base import (
     TokenizedCandidates,
     TokenizedReferences,
 )
+from cidery.reports.auditing.material import Material, Words
+from cidery.reports.auditing.texts import SIDES, WAYS
+from cidery.reports.auditing.variants import VARIANTS, Variant
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery import plots
 from cidery.cli import main
 from cidery.diversity import (
     compare_diversity,
@@ -26,7 +25,8 @@ from cidery.diversity import (
 )
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.meta import Agreement
-from cidery.plots.labels import overlap
+from cidery.reports import plots
+from cidery.reports.plots.labels import overlap
 from support.example import BUNDLED, Example
 
 if TYPE_CHECKING:
@@ -219,7 +219,7 @@ def test_without_matplotlib(tables: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_matplotlib_is_imported_when_a_figure_is_drawn() -> None:
     code = """
 import sys
-from cidery import plots
+from cidery.reports import plots
 
 for name in plots.__all__:
     getattr(plots, name)
