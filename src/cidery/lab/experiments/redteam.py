@@ -101,7 +101,7 @@ def _show(found: RedTeam) -> list[dict[str, Any]]:
 
 def _draw(records: list[list[dict[str, Any]]]) -> Any:
     """Draw means over seeds; the bars go from the least seed to the greatest."""
-    from cidery.plots import plot_hackability
+    from cidery.reports.plots import plot_hackability
 
     means: list[Mapping[str, Any]] = []
     for same in zip(*records, strict=True):
