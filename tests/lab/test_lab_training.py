@@ -7,7 +7,7 @@ import pickle
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,7 +22,8 @@ from cidery.lab import (
     invented_scenes,
 )
 
-torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
+if TYPE_CHECKING:
+    import torch
 pytestmark = pytest.mark.model
 
 XE = Stage("xe", epochs=2, batch=20, rate=4e-3, most_words=8)
@@ -35,6 +36,12 @@ REWARD = Stage(
     most_words=8,
     patience=0,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def import_torch() -> None:
+    """Import it when the first test runs: collecting tests does without it, which takes seconds."""
+    globals()["torch"] = pytest.importorskip("torch", reason="the extra `train` is not installed")
 
 
 @pytest.fixture(scope="module")
