@@ -21,7 +21,7 @@ from cidery.diversity import (
     latent_semantics,
     map_captions,
 )
-from cidery.plots import (
+from cidery.reports.plots import (
     plot_counts,
     plot_f_scores,
     plot_map,

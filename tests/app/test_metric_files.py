@@ -40,7 +40,6 @@ def accepts(metrics: str | list[str], **settings: Any) -> bool:
 def test_forms_open_no_files(local_app: None, metric: str) -> None:
     from cidery.app.challenges.creation import LOCAL
 
-    metric = metric.partition(",")[0]  # forms separate metrics by commas
     assert not accepts(f"rouge-l {metric}")
     assert accepts(["rouge-l", metric], context=LOCAL)
     assert accepts("rouge-l bertscore:encoder=minilm meteor clipscore")
@@ -71,3 +70,20 @@ def test_no_setting_is_forgotten() -> None:
             with suppress(CideryError):  # one of a few words
                 changed = dataclasses.replace(metric, **{field.name: "/srv/secrets"})
                 assert changed.named_files == {field.name: "/srv/secrets"}, metric.name
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ("rouge-l, bleu-4,meteor", ["rouge-l", "bleu-4", "meteor"]),
+        ("cider-d:n=3,sigma=4 bleu-1", ["cider-d:n=3,sigma=4", "bleu-1"]),
+        ("cider-d:n=3,bleu-1", ["cider-d:n=3", "bleu-1"]),
+        (["cider-d:n=3,sigma=4", "bleu-1"], ["cider-d:n=3,sigma=4", "bleu-1"]),
+    ],
+)
+def test_commas_in_settings(local_app: None, given: Any, names: list[str]) -> None:
+    from cidery.app.challenges.forms import MetricNames
+
+    field = MetricNames()
+    assert field.to_internal_value(given) == names
+    assert field.to_internal_value(field.to_representation(names)) == names

@@ -103,8 +103,12 @@ def test_rules_for_entry_are_changed_for_all_phases_at_once(phased: Host) -> Non
     form = phased.owner.get("/challenges/cup-test/settings").content.decode()
     assert 'name="per_day"' in form
     assert not any(f'name="{name}"' in form for name in ("entry", "probes_shown", "title"))
-    changed = phased.owner.post("/api/challenges/cup-test/settings", entry="open", title="Mine")
-    assert (changed.json()["entry"], changed.json()["title"]) == ("approved", "Cup: test")
+    refused = phased.owner.post("/api/challenges/cup-test/settings", entry="open", title="Mine")
+    assert set(refused.json()["errors"]) == {"entry", "title"}
+    (message,) = refused.json()["errors"]["entry"]
+    assert message.startswith("There is no such field; there are: ")
+    unchanged = phased.owner.get("/api/challenges/cup-test").json()["challenge"]
+    assert (unchanged["entry"], unchanged["title"]) == ("approved", "Cup: test")
     named = phased.owner.post("/api/challenges/cup/settings", phase="test")
     assert named.json()["errors"]["phase"] == ["There is another phase of this name."]
 

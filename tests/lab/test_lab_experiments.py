@@ -29,6 +29,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "balance": {"families": ("lambda",), "weights": (0.0, 1.0, 5.0)},
     "kr": {"weights": (0.0, 0.8)},
     "rewards": {"rewards": ("cider-d", "bleu-4")},
+    "redteam": {"redteam": {"images": 3, "rounds": 2, "steps": 2}},
 }
 
 

@@ -7,7 +7,7 @@ import pickle
 import signal
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -22,7 +22,8 @@ from cidery.lab import (
     invented_scenes,
 )
 
-torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
+if TYPE_CHECKING:
+    import torch
 pytestmark = pytest.mark.model
 
 XE = Stage("xe", epochs=2, batch=20, rate=4e-3, most_words=8)
@@ -35,6 +36,12 @@ REWARD = Stage(
     most_words=8,
     patience=0,
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def import_torch() -> None:
+    """Import it when the first test runs: collecting tests does without it, which takes seconds."""
+    globals()["torch"] = pytest.importorskip("torch", reason="the extra `train` is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +89,26 @@ def test_every_captioner_trains_with_every_loss(name: str, data: LabData) -> Non
             scores, state = run.model.step(token, state)
             steps.append(scores)
         torch.testing.assert_close(torch.stack(steps, 1), run.model(images, read))
+
+
+def test_the_maxout_cell_reads_a_caption_at_once() -> None:
+    from cidery.lab.models.fc import MaxoutCell
+
+    torch.manual_seed(0)
+    cell = MaxoutCell(3).double()
+    seen, hidden, state = (
+        torch.randn(*shape, dtype=torch.double, requires_grad=True)
+        for shape in ((4, 2, 15), (2, 3), (2, 3))
+    )
+    states, now = [], (hidden, state)
+    for words in seen:
+        now = cell(words, *now)
+        states.append(now[0])
+    torch.testing.assert_close(cell.read_all(seen, hidden, state), torch.stack(states))
+    weights = (cell.remember.weight, cell.remember.bias)
+    assert torch.autograd.gradcheck(
+        lambda *inputs: cell.read_all(*inputs[:3]), (seen, hidden, state, *weights)
+    )
 
 
 def without_times(rows: Any) -> list[dict[str, Any]]:
@@ -211,7 +238,7 @@ def test_the_reward_rises(baseline: Any, data: LabData, captioner: Any) -> None:
 
 
 def test_decoders_agree_where_they_must(data: LabData, captioner: Any) -> None:
-    from cidery.lab.decoding import search_beams, write
+    from cidery.lab.decoding import log_probabilities, search_beams, write
 
     images = torch.from_numpy(data.test.features)
     greedy = write(captioner, images, 8)
@@ -223,6 +250,14 @@ def test_decoders_agree_where_they_must(data: LabData, captioner: Any) -> None:
     assert all(torch.equal(greedy, groups[:, place]) for place in range(3))
     beams = search_beams(captioner, images, 8, 4)
     assert all(len({tuple(beam) for beam in beams[i].tolist()}) == 4 for i in range(len(images)))
+    # Beams are ordered by log-probability over length.
+    chosen = beams.flatten(0, 1)
+    read = torch.cat([torch.ones_like(chosen[:, :1]), chosen[:, :-1]], 1)
+    with torch.no_grad():
+        scores = log_probabilities(captioner(images.repeat_interleave(4, 0), read))
+    known = scores.gather(2, chosen[:, :, None])[:, :, 0].masked_fill(chosen == 0, 0.0).sum(1)
+    ranks = (known / (chosen != 0).sum(1) ** 0.7).view(-1, 4)
+    assert (ranks[:, :-1] >= ranks[:, 1:] - 1e-5).all()
     drawn = write(captioner, images, 8, generator)
     assert not torch.isin(drawn[drawn != 0], torch.tensor([1, 3])).any()
     with pytest.raises(SettingError, match="5 beams cannot be shared among 2 groups"):
@@ -259,11 +294,19 @@ def test_generators_give_sets_that_diversity_reads(data: LabData, captioner: Any
         generate_sets("rci", captioner, data, data.test, count=4, crops=crops)
 
 
+def test_ctrl_c_says_how_to_go_on(capsys: pytest.CaptureFixture[str]) -> None:
+    from cidery.lab import LiveView
+
+    with pytest.raises(KeyboardInterrupt), LiveView():
+        raise KeyboardInterrupt
+    assert "the same command goes on" in capsys.readouterr().err
+
+
 def test_the_embedding_finds_images(data: LabData) -> None:
     from cidery.lab.retrieval import find_rank, retrieval_rewards, train_embedding
     from cidery.lab.training import pad_captions
 
-    model = train_embedding(data, torch.device("cpu"), epochs=25)
+    model = train_embedding(data, torch.device("cpu"), epochs=12)
     images = torch.from_numpy(data.train.features)
     tokens = pad_captions([data.vocabulary.encode(g[0]) for g in data.train.captions])[:, 1:]
     assert find_rank(model, images, tokens).mean() < 5, "chance is 12.5 of 24"

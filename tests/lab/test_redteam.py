@@ -219,7 +219,7 @@ def test_forms(found: RedTeam, tmp_path: Path) -> None:
 
 def test_the_plot_has_all_attacks(found: RedTeam) -> None:
     pytest.importorskip("matplotlib")
-    from cidery.plots import plot_hackability
+    from cidery.reports.plots import plot_hackability
 
     figure = plot_hackability(found.records())
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [

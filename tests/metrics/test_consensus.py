@@ -369,13 +369,13 @@ class TestJudgments:
 
     @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
     def test_with_people_on_pascal_50s(self, minilm: Encoder) -> None:
-        """On the pairs of every fourth image of the half that the lens was not learnt from."""
+        """On the pairs of every seventh image of the half that the lens was not learnt from."""
         pairs = read_dataset("pascal-50s", SHARED)
         names = list(json.loads((SHARED / "pascal50s" / "refs50.json").read_text()))
         digests = [sha256(name.encode()).digest() for name in names]
         images = pairs.judged.image_of_caption[pairs.first]
         unseen = [image for image in np.unique(images) if digests[image][-1] % 2 == 1]
-        chosen = np.flatnonzero(np.isin(images, unseen[::4]))
+        chosen = np.flatnonzero(np.isin(images, unseen[::7]))
         metrics = {
             "seen": Consensus(encoder=minilm),
             "raw": Consensus(encoder=minilm, lens=False),
@@ -383,6 +383,6 @@ class TestJudgments:
         found = evaluate(
             pairs.take(chosen).with_own_references(), metrics, references=5, resamples=0
         ).results
-        assert found["seen"]["pairs"] > 450
+        assert found["seen"]["pairs"] > 250
         assert found["seen"]["accuracy"] > 0.85
         assert found["seen"]["accuracy"] >= found["raw"]["accuracy"]

@@ -19,6 +19,9 @@ REFERENCES = {"a": ["a dog barks and birds sing", "a dog is barking"], "b": ["a 
         ("a dog barks and", True, 0.0),
         ("a dog barks followed by", True, 0.0),
         ("a car passes by", False, 0.0),
+        ("an engine turns on", False, 0.0),
+        ("people shout at one another", False, 0.0),
+        ("a dog and another", True, 0.0),
         ("a dog barks and a dog howls", False, 0.25),
         ("", False, 0.0),
     ],
@@ -39,7 +42,7 @@ def test_fense_is_a_mean_cosine_times_what_faults_leave(minilm: Encoder) -> None
     left = cidery.Fense(penalty=0, repetition=0)
     whole = cidery.score(candidates, REFERENCES, metrics=[left]).each["fense"][0]
     assert table.each["fense"][0] == pytest.approx(whole * 0.1 * (1 - 0.25 * 0.25))
-    assert "|fluency:rules-1|" in table.signatures["fense"]
+    assert "|fluency:rules-2|" in table.signatures["fense"]
 
 
 @pytest.mark.model

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import cidery
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
-from cidery.metrics.spice import misreadings, repairs
+from cidery.metrics.spice import misreadings, pipeline, repairs
 from cidery.metrics.spice.edits import Repair
 from cidery.metrics.spice.graph import SceneGraph, categories_of
 from cidery.metrics.spice.graph_cache import GRAPHS
@@ -661,7 +663,7 @@ def test_another_process_parses_the_same(parser: Parser) -> None:
 
 def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from cidery.plots import plot_scene, save_figures
+    from cidery.reports.plots import plot_scene, save_figures
 
     graph = SceneGraph(
         ("dog", "cat", "grass"),
@@ -687,3 +689,24 @@ def test_parse_and_compare_are_public(parser: Parser) -> None:
         cidery.Spice().compare("a dog", "a brown dog")
     with pytest.raises(InputError, match="is int, not a string"):
         cidery.Spice().parse(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("loaded", "hidden"),
+    [(["cidery.cli"], True), ([], False), (["cidery.cli", "torch"], False)],
+    ids=["command", "library", "torch is there"],
+)
+def test_commands_spare_torch(
+    loaded: list[str], hidden: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("cidery.cli", "torch"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for name in loaded:
+        monkeypatch.setitem(sys.modules, name, ModuleType(name))
+    monkeypatch.setattr(pipeline, "find_spec", lambda _: None)
+    with pipeline._without_torch():
+        assert (sys.modules.get("torch", "") is None) == hidden
+    assert sys.modules.get("torch", "") is not None
+    monkeypatch.setattr(pipeline, "find_spec", lambda name: name)  # a transformer may be loaded
+    with pipeline._without_torch():
+        assert sys.modules.get("torch", "") is not None

@@ -37,7 +37,15 @@ SOURCE = Path(cidery.__file__).parent
 BLOCK = re.compile(r"^```python\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 ARRAY = re.compile(r"(float\d+|int\d+)\[([\d, ]+)\]")
 PUBLIC = (
-    *("diversity", "meta", "metrics", "plots", "plots.diversity", "scoring", "captions.formats"),
+    *(
+        "diversity",
+        "meta",
+        "metrics",
+        "reports.plots",
+        "reports.plots.diversity",
+        "scoring",
+        "captions.formats",
+    ),
     *("coco", "metrics.contextual.encoders"),
 )
 """Packages whose names an example may use as if it had imported them."""
@@ -62,7 +70,7 @@ LEFT_OUT = {
     "meta.overview.Overview": "reads the published data sets",
     "meta.overview.evaluate_all": "reads the published data sets",
     "meta.reproduce.reproduce": "reads the published data sets",
-    "plots.overview.plot_overview": "reads the published data sets",
+    "reports.plots.overview.plot_overview": "reads the published data sets",
     "store": "downloads a model",
 }
 
@@ -150,7 +158,7 @@ def prepare(folder: Path) -> dict[str, Any]:
 def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
     """Return the names that an example uses."""
     known = prepare(folder)
-    if example.module.startswith("cidery.plots"):
+    if example.module.startswith("cidery.reports.plots"):
         from cidery.diversity import measure_diversity
         from cidery.meta import read_dataset
 

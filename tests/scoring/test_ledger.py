@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +92,13 @@ def test_there_must_be_captions() -> None:
     for ledgers in ({}, {"empty": make_ledger()}):
         with pytest.raises(InputError, match="at least one"):
             cidery.compare_ledgers(ledgers)
+
+
+def test_settings_must_be_the_same() -> None:
+    one = make_ledger(make_entry(0.5, 4))
+    other = replace(one, signature="claims-f|encoder:mpnet")
+    with pytest.raises(MismatchError, match=r"claims-f\|… and claims-f\|encoder:mpnet; judge all"):
+        cidery.compare_ledgers({"one": one, "other": other})
 
 
 @pytest.fixture(scope="module")

@@ -295,7 +295,7 @@ def show_all(
             progress=step.report,
         )
     if plot:
-        from cidery.plots import plot_overview, save_figures
+        from cidery.reports.plots import plot_overview, save_figures
 
         save_figures(plot_overview(found), plot)
     _show(found, format, "Metrics by sets of judgments", left=(0,))

@@ -92,7 +92,7 @@ RewardEpochs = Annotated[
 Batch = Annotated[
     int | None,
     typer.Option(
-        help="Captions in a step; half as many images with a reward.",
+        help="Captions in a step; a quarter as many images with a reward.",
         metavar="N",
         min=1,
         show_default=False,
@@ -179,7 +179,11 @@ def run(
     ] = None,
     rewards: Annotated[
         str | None,
-        typer.Option(help="rewards: metrics to train with.", metavar="NAMES", show_default=False),
+        typer.Option(
+            help="rewards: metrics to train with; redteam: metrics to attack.",
+            metavar="NAMES",
+            show_default=False,
+        ),
     ] = None,
     generators: Annotated[
         str | None,
@@ -307,9 +311,9 @@ def train(
         rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))
         stages.append(replace(rewarded, baseline=baseline))  # type: ignore[arg-type]
     captioner = None
-    with LiveView() as watch:
-        for stage in stages:
-            folder = Path(output) / stage.name
+    for stage in stages:
+        folder = Path(output) / stage.name
+        with LiveView() as watch:
             captioner = train_model(
                 card,
                 read,
@@ -319,15 +323,15 @@ def train(
                 device=device,
                 watch=watch,
             ).model
-            for beams in (1, 3):
-                found = describe_images(
-                    captioner, read, read.test, most_words=scale.most_words, beams=beams
-                )
-                scores = score_captions(found, read.test, SCORES, read)
-                figures = "  ".join(f"{key} {value:.4f}" for key, value in scores.items())
-                width = "greedy" if beams == 1 else f"{beams} beams"
-                typer.echo(f"{stage.name}, test, {width}: {figures}")
-            typer.echo(f"written: {folder / 'checkpoint.pt'}, log.json, log.svg")
+        for beams in (1, 3):
+            found = describe_images(
+                captioner, read, read.test, most_words=scale.most_words, beams=beams
+            )
+            scores = score_captions(found, read.test, SCORES, read)
+            figures = "  ".join(f"{key} {value:.4f}" for key, value in scores.items())
+            width = "greedy" if beams == 1 else f"{beams} beams"
+            typer.echo(f"{stage.name}, test, {width}: {figures}")
+        typer.echo(f"written: {folder / 'checkpoint.pt'}, log.json, log.svg")
 
 
 def _read_data(

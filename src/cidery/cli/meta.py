@@ -133,7 +133,7 @@ def meta(
 
 
 def _draw(agreement: Agreement, plot: str) -> str:
-    from cidery.plots import plot_correlations, plot_references, plot_wins, save_figures
+    from cidery.reports.plots import plot_correlations, plot_references, plot_wins, save_figures
 
     draw: Mapping[str, Callable[[Agreement], Figure]]
     draw = {"references": plot_references, "wins": plot_wins}

@@ -213,7 +213,7 @@ def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
     from importlib.util import find_spec
 
     from cidery.errors import MissingExtraError
-    from cidery.plots.figures import check_figure_file
+    from cidery.reports.plots.figures import check_figure_file
 
     if find_spec("matplotlib") is None:
         raise MissingExtraError.to("draw", package="matplotlib", extra="plots")

@@ -139,7 +139,7 @@ def redteam(
     """
     from cidery.captions.formats import read_references
     from cidery.lab.redteam import ATTACKS, red_team
-    from cidery.plots.figures import check_figure_file
+    from cidery.reports.plots.figures import check_figure_file
 
     for file, option in ((page, "--page"), (plot, "--plot")):
         if file is not None:
@@ -173,7 +173,7 @@ def redteam(
         found.write_page(page)
         notes.append(f"written: {page}")
     if plot is not None:
-        from cidery.plots import plot_hackability, save_figures
+        from cidery.reports.plots import plot_hackability, save_figures
 
         notes += [
             f"drawn: {file}" for file in save_figures(plot_hackability(found.records()), plot)

@@ -172,7 +172,7 @@ def score(
         step("resampling")
         shown = _Shown.draw(table, *drawing) if drawing else _Shown(table)
         if plot:
-            from cidery.plots import plot_slices, save_figures
+            from cidery.reports.plots import plot_slices, save_figures
 
             figure = plot_slices(
                 table, confidence=confidence or 0.95, seed=seed, resamples=resamples

@@ -99,7 +99,7 @@ def stats(
     if len(set(references)) < len(references):
         raise typer.BadParameter("the same file is given twice", param_hint="REFERENCES")
     if plot:
-        from cidery.plots.figures import check_figure_file
+        from cidery.reports.plots.figures import check_figure_file
 
         parsing.check_output(plot, *references, option="--plot")
         check_figure_file(plot)
@@ -151,7 +151,7 @@ def stats(
 
 
 def _draw(found: Mapping[str, Description], plot: str) -> str:
-    from cidery.plots import plot_lengths, save_figures
+    from cidery.reports.plots import plot_lengths, save_figures
 
     return ", ".join(map(str, save_figures(plot_lengths(found), plot)))
 

@@ -152,7 +152,7 @@ def compare_diversity(
         references: add accuracy and F; and the references of the first system's images are measured
             as a system called `humans`, each reference scored against the others of its image.
         training: as in `measure_diversity`.
-        details: also compute what `cidery.plots.plot_diversity` draws besides the tables.
+        details: also compute what `cidery.reports.plots.plot_diversity` draws besides the tables.
         progress: called with the name of each step before it begins.
         settings: as in `measure_diversity`.
 

@@ -103,9 +103,13 @@ def search_beams(
     *,
     groups: int = 1,
     penalty: float = 0.5,
+    length: float = 0.7,
     latent: Tensor | None = None,
 ) -> Tensor:
     """Return int64[images, width, most]: the likeliest captions found, the best first.
+
+    The log-probability of a caption is divided by its number of words to the power `length`: at 0
+    short captions win, since every word costs.
 
     With several groups, each of width / groups beams, a group pays `penalty` for a word that
     groups before it chose at the same place: diverse beam search (Vijayakumar et al. 2018). The
@@ -124,6 +128,7 @@ def search_beams(
         found[:, 0] = 0  # the beams of an image are the same before the first word
     tokens = [torch.full((count * each,), BOS, device=device) for _ in range(groups)]
     done = [torch.zeros(count, each, dtype=torch.bool, device=device) for _ in range(groups)]
+    words_in = [torch.zeros(count, each, device=device) for _ in range(groups)]
     firsts = torch.arange(count, device=device)[:, None] * each
     for position in range(most):
         chosen = torch.zeros(count, model.card.words, device=device)
@@ -133,13 +138,16 @@ def search_beams(
             scores[done[group]] = -torch.inf
             scores[..., PAD] = torch.where(done[group], 0.0, -torch.inf)
             totals = sums[group][:, :, None] + scores
+            words_in[group] += ~done[group]
             ranked = totals
             if groups > 1:
                 paid = penalty * chosen[:, None].expand(-1, each, -1)
                 ranked = totals - paid.masked_fill(done[group][:, :, None], 0.0)
+            ranked = ranked / words_in[group][:, :, None] ** length
             places = ranked.flatten(1).topk(each, 1).indices
             beams, words = places // model.card.words, places % model.card.words
             sums[group] = totals.flatten(1).gather(1, places)
+            words_in[group] = words_in[group].gather(1, beams)
             done[group] = done[group].gather(1, beams) | (words == EOS)
             written[group] = written[group].gather(1, beams[:, :, None].expand(-1, -1, most))
             written[group][:, :, position] = words
@@ -150,7 +158,7 @@ def search_beams(
             break
     ordered = []
     for group in range(groups):
-        best = sums[group].argsort(1, descending=True)
+        best = (sums[group] / words_in[group] ** length).argsort(1, descending=True)
         ordered.append(written[group].gather(1, best[:, :, None].expand(-1, -1, most)))
     return torch.stack(ordered, 2).reshape(count, width, most)
 

@@ -20,14 +20,14 @@ def write_log(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write the log, and draw it."""
     write_atomically(folder / LOG, (json.dumps(list(rows), indent=1) + "\n").encode())
     if rows and find_spec("matplotlib") is not None:
-        from cidery.plots import save_figures
+        from cidery.reports.plots import save_figures
 
         save_figures(plot_log(rows), folder / PLOT)
 
 
 def plot_log(rows: Sequence[dict[str, Any]]) -> Figure:
     """Draw the loss and the CIDEr-D of the validation images over epochs, stage by stage."""
-    from cidery.plots import new_figure
+    from cidery.reports.plots import new_figure
 
     names = list(dict.fromkeys(row["stage"] for row in rows))
     with new_figure(6.5, 2.6) as figure:

@@ -55,20 +55,20 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     target = Path(folder)
     module = get_experiment(name)
     target.mkdir(parents=True, exist_ok=True)
-    begun = time.perf_counter()
+    begun, commit = time.perf_counter(), _find_commit()
     findings: Findings = module.run(lab)
     results = {
         "experiment": name,
         "about": module.ABOUT,
         "cidery": __version__,
-        "commit": _find_commit(),
+        "commit": commit,
         "machine": f"{platform.machine()}, Python {platform.python_version()}",
         "seconds": round(time.perf_counter() - begun, 1),
         "data": lab.data.describe(),
         "model": lab.model,
         "scale": asdict(lab.scale),
         "seeds": list(lab.seeds),
-        "options": {key: list(value) for key, value in lab.options.items() if value},
+        "options": {key: value for key, value in lab.options.items() if value},
         "rows": findings.rows,
         "verdicts": [asdict(verdict) for verdict in findings.verdicts],
         "notes": findings.notes,
@@ -127,7 +127,7 @@ def _show_captions(entry: Mapping[str, Any]) -> str:
 
 
 def _save_plots(findings: Findings, folder: Path) -> list[Path]:
-    from cidery.plots import save_figures
+    from cidery.reports.plots import save_figures
 
     return [
         path

@@ -14,8 +14,7 @@ from cidery.diversity import measure_diversity
 from cidery.lab.data import BOS, EOS, PAD, LabData
 from cidery.lab.models.base import ModelCard
 from cidery.lab.retrieval import Embedding, get_embedding, retrieval_rewards
-from cidery.lab.stages import Stage
-from cidery.metrics import MetricLike
+from cidery.lab.stages import Stage, read_metric
 from cidery.rewards import Reward
 from cidery.statistics import Floats
 
@@ -109,19 +108,3 @@ class Signals:
         if self.evaluator is None:
             return None
         return self.evaluator.adversarial_loss(images, drawn, references)
-
-
-def read_metric(name: str) -> MetricLike:
-    """Return a metric by name; `cider-r:0.8` is CIDEr-R with this k_r."""
-    base, colon, setting = name.partition(":")
-    if not colon:
-        return name
-    from cidery.errors import SettingError
-    from cidery.metrics import CiderR
-
-    if base != "cider-r":
-        raise SettingError(f"{name!r}: only cider-r takes a number, its k_r")
-    try:
-        return CiderR(repetition=float(setting))
-    except ValueError as error:
-        raise SettingError(f"{name!r}: {error}") from None

@@ -15,9 +15,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cidery.errors import SettingError
+
+if TYPE_CHECKING:
+    from cidery.metrics import MetricLike
 
 Baseline = Literal["others", "greedy", "group"]
 FAMILIES: Mapping[str, str] = {
@@ -146,3 +149,18 @@ class Stage:
     def as_dict(self) -> dict[str, Any]:
         """Return the stage as plain values."""
         return asdict(self)
+
+
+def read_metric(name: str) -> MetricLike:
+    """Return a metric by name; `cider-r:0.8` is CIDEr-R with this k_r."""
+    base, colon, setting = name.partition(":")
+    if not colon:
+        return name
+    from cidery.metrics import CiderR
+
+    if base != "cider-r":
+        raise SettingError(f"{name!r}: only cider-r takes a number, its k_r")
+    try:
+        return CiderR(repetition=float(setting))
+    except ValueError as error:
+        raise SettingError(f"{name!r}: {error}") from None

@@ -136,7 +136,7 @@ class _Trainer:
         stage = self.stages[number]
         signals = Signals.build(stage, self.data, self.model.card, self.device)
         parameters = [*self.model.parameters(), *signals.parameters()]
-        optimizer = torch.optim.Adam(parameters, stage.rate)
+        optimizer = torch.optim.Adam(parameters, stage.rate, fused=True)
         progress = Checkpoint.begin(number)
         if known is not None:
             progress = known

@@ -9,6 +9,7 @@ from typing import Any
 
 SHOWN = 12
 """Rows of the log that are seen at once."""
+COLUMNS = ("system", "seed", "stage", "epoch", "loss", "reward", "cider-d", "seconds")
 EVERY = 0.25
 """Seconds between two drawings."""
 
@@ -49,6 +50,8 @@ class LiveView:
             self._now = {}
             self._live.update(self._table(), refresh=True)
             self._live.stop()
+        if kind is KeyboardInterrupt:
+            self._console.print("stopped; the same command goes on from the last checkpoint")
 
     def __call__(self, row: dict[str, Any]) -> None:
         """Take up a row of the log, or how far an epoch is."""
@@ -66,13 +69,13 @@ class LiveView:
     def _table(self) -> Any:
         from rich.table import Table
 
-        names = ("system", "seed", "stage", "epoch", "loss", "reward", "cider-d", "seconds")
-        table = Table(box=None, header_style="bold")
-        for name in names:
-            table.add_column(name, justify="left" if name in ("system", "stage") else "right")
         shown = self._rows[-SHOWN:]
         if self._now:
             shown = [*shown, {**self._now, "seconds": f"{self._now['share']:.0%}"}]
+        names = [name for name in COLUMNS if any(name in row for row in shown)]
+        table = Table(box=None, header_style="bold")
+        for name in names:
+            table.add_column(name, justify="left" if name in ("system", "stage") else "right")
         for row in shown:
             table.add_row(*(_cell(row.get(name, "")) for name in names))
         return table

@@ -18,7 +18,9 @@ from cidery.statistics import Floats
 
 FREE = OPENING_WORDS | {"it", "they", "there", "other", "then", "followed", "background", "before"}
 """Words that may be said again."""
-RULES = 1
+PARTICLES = frozenset(["behind", "between", "by", "in", "on", "through"])
+"""Words that may also end a caption: `a car passes by`, `an engine turns on`."""
+RULES = 2
 """The version of these rules, for signatures."""
 
 
@@ -31,7 +33,8 @@ def is_broken(words: Sequence[str]) -> bool:
     """
     if not words or words[-1] not in OPENING_WORDS:
         return False
-    return words[-1] != "by" or words[-2:-1] == ["followed"]
+    last = tuple(words[-2:])
+    return last == ("followed", "by") or (words[-1] not in PARTICLES and last != ("one", "another"))
 
 
 def share_repeated(words: Sequence[str]) -> float:

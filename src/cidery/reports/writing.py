@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any
 
 from cidery import _version
-from cidery.auditing import audit_files
 from cidery.captions.corpus import Candidates, Corpus, Missing, References
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.slices import SlicesLike
@@ -22,6 +21,7 @@ from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWar
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful, Metric
 from cidery.reports import content as contents
+from cidery.reports.auditing import audit_files
 from cidery.reports.citing import cite
 from cidery.reports.page import find_plotly, make_page
 from cidery.reports.sentences import explain_scores

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from sys import intern
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ VALUES: Mapping[Verdict, float] = {
 """How words are coloured."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LedgerLine:
     """A claim of a caption, and what the references say of it."""
 
@@ -51,6 +53,9 @@ class LedgerLine:
     """The number of that reference, from 1."""
     places: tuple[tuple[int, int], ...]
     """Characters [start, end) of the caption's words that say what the claim adds."""
+    sentence: float | None = None
+    """How near its sentence is to what references say, which decides 0.6 of the support; None where
+    the verdict alone decides it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return its fields, ready for JSON."""
@@ -59,6 +64,7 @@ class LedgerLine:
             "kind": self.kind,
             "verdict": self.verdict,
             "support": self.support,
+            "sentence": self.sentence,
             "reason": self.reason,
             "evidence": self.evidence,
             "reference": self.reference,
@@ -66,7 +72,7 @@ class LedgerLine:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MissingClaim:
     """What references state and the caption does not."""
 
@@ -286,14 +292,15 @@ def _write(
     judgment, places = judged.judgment, judged.caption.description.places
     lines = tuple(
         LedgerLine(
-            str(found.claim),
+            intern(str(found.claim)),  # most texts are those of other captions, too: memory
             found.claim.kind,
             found.verdict,
             found.support,
-            found.reason,
-            quote_evidence(found, judged),
+            intern(found.reason),
+            intern(quote_evidence(found, judged)),
             None if found.reference is None else found.reference + 1,
             tuple(places[word] for word in judged.caption.own_words(found.claim)),
+            found.sentence,
         )
         for found in judgment.findings
     )
@@ -319,7 +326,7 @@ def _find_missing(judged: JudgedCaption) -> Iterator[MissingClaim]:
             numbers = holders.setdefault((str(found.claim), found.claim.kind), [])
             numbers.append(found.reference + 1)
     for (claim, kind), numbers in sorted(holders.items(), key=lambda item: -len(set(item[1]))):
-        yield MissingClaim(claim, kind, tuple(sorted(set(numbers))))
+        yield MissingClaim(intern(claim), kind, tuple(sorted(set(numbers))))
 
 
 def _explain(line: LedgerLine) -> str:
@@ -429,6 +436,15 @@ def compare_ledgers(
     """
     if not ledgers or not all(ledger.entries for ledger in ledgers.values()):
         raise InputError("expected at least one ledger, each with at least one caption")
+    signatures = {  # the number of references may differ where captions are missing
+        re.sub(r"\|refs:[^|]*", "", ledger.signature): ledger.signature
+        for ledger in ledgers.values()
+    }
+    if len(signatures) > 1:
+        raise MismatchError(
+            f"ledgers of different settings cannot be compared: {' and '.join(signatures.values())}"
+            "; judge all systems with the same encoder and parser"
+        )
     control = LengthControl.fit(
         [ledger.column("f") for ledger in ledgers.values()],
         [ledger.lengths for ledger in ledgers.values()],

@@ -35,6 +35,7 @@ IDLE = 20
 # must not use its pools) and the number of processes.
 _pools: dict[tuple[int, int], ProcessPoolExecutor] = {}
 _opening = Lock()
+_is_helper = False
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,11 @@ def can_start_processes() -> bool:
     """Tell whether this process may have others: frozen programs and daemonic processes may not."""
     frozen = not sys.executable or getattr(sys, "frozen", False)
     return not frozen and not multiprocessing.current_process().daemon
+
+
+def is_own_process() -> bool:
+    """Tell whether this process is a command or a helper, and not a program that imports cidery."""
+    return _is_helper or "cidery.cli" in sys.modules
 
 
 def count_cores() -> int:
@@ -174,6 +180,10 @@ def _close_pool(helpers: int) -> None:
     with _opening:
         pool = _pools.pop((os.getpid(), helpers), None)
     if pool is not None:
+        # loky would tell what was taken back that the pool ends, and print that it cannot.
+        waiting = pool._pending_work_items
+        for number in [n for n, item in list(waiting.items()) if item.future.cancelled()]:
+            waiting.pop(number, None)
         pool.shutdown(wait=True, kill_workers=True)
 
 
@@ -188,7 +198,8 @@ def _start() -> None:
     """Make a helper process ready."""
     # Ctrl-C reaches all processes of a terminal; the first process ends its helpers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    sys.modules["torch"] = None  # type: ignore[assignment]  # spaCy would load it in vain
+    global _is_helper
+    _is_helper = True
 
 
 def _explain(problem: str, error: Exception) -> ProcessError:

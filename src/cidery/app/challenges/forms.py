@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +33,10 @@ SET_NAME = RegexValidator(
 )
 
 
+BETWEEN_METRICS = re.compile(r"\s+|,(?!\w+=)")
+"""Blanks and commas, but not those in `cider-d:n=3,sigma=4`."""
+
+
 class MetricNames(serializers.CharField):
     """Names of metrics, a list or words; at least one."""
 
@@ -39,7 +44,7 @@ class MetricNames(serializers.CharField):
         """Return a list of names that there are."""
         if isinstance(data, list) and all(isinstance(name, str) for name in data):
             data = " ".join(data)
-        names = super().to_internal_value(data).replace(",", " ").split()
+        names = [name for name in BETWEEN_METRICS.split(super().to_internal_value(data)) if name]
         try:
             chosen = get_metrics(names)
         except CideryError as error:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cidery.app.web.templatetags.words import written
-from cidery.plots.figures import new_figure
+from cidery.reports.plots.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

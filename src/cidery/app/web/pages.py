@@ -31,6 +31,7 @@ from cidery.app.web.translation import translate as _
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
+CSRF_FIELD = "csrfmiddlewaretoken"
 _NOT_FOUND = re.compile(r"No (\w+) matches the given query\.")
 """Django's own message, which is for programmers."""
 NO_SUCH = {
@@ -184,6 +185,8 @@ class FormPage(Page):
         """Take the form, or show it again with what is wrong."""
         form = self.make_form(request.data)
         try:
+            if not self.is_html:
+                _refuse_unknown(form, request.data)
             form.is_valid(raise_exception=True)
             return self.accept(form.validated_data)
         except ValidationError as error:
@@ -226,6 +229,19 @@ def explain(exc: Exception, context: Mapping[str, Any]) -> Response | None:
     if response is not None and isinstance(exc, ValidationError):
         response.data = {"detail": _("The form has errors."), "errors": _by_field(response.data)}
     return response
+
+
+def _refuse_unknown(form: Serializer[Any], data: Any) -> None:
+    """Raise a ValidationError for a field that the form has not.
+
+    It may be misspelt, and what it should say, such as that a submission is private, be lost.
+    """
+    if isinstance(data, Mapping):
+        known = [name for name, one in form.fields.items() if not one.read_only]
+        unknown = [name for name in data if name not in (*known, CSRF_FIELD)]
+        if unknown:
+            message = f"There is no such field; there are: {', '.join(known)}."
+            raise ValidationError({name: [message] for name in unknown})
 
 
 def _by_field(detail: Any) -> dict[str, Any]:

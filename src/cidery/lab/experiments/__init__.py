@@ -7,7 +7,7 @@ from typing import Any
 
 from cidery.errors import SettingError
 
-EXPERIMENTS = ("repetition", "balance", "generators", "kr", "rewards")
+EXPERIMENTS = ("repetition", "balance", "generators", "kr", "rewards", "redteam")
 """In the order in which they are listed; each is a module here."""
 
 

@@ -25,7 +25,7 @@ def run(lab: Lab) -> Findings:
     for seed in lab.seeds:
         start = lab.begin(seed).model
         systems = {"XE": start}
-        systems["CIDEr"] = lab.reward("CIDEr", seed, Losses(0, {"cider-d": 1.0}), start).model
+        systems["CIDEr"] = lab.reward("cider-d", seed, Losses(0, {"cider-d": 1.0}), start).model
         for family in families:
             names = []
             for weight in lab.options.get("weights") or WEIGHTS[family]:

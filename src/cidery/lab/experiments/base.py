@@ -34,14 +34,18 @@ CONFIDENCE = 0.95
 class Scale:
     """How much is trained, and how large the models are."""
 
-    hidden: int = 256
+    hidden: int = 512
     dropout: float = 0.5
-    epochs: int = 15
+    epochs: int = 12
     """Of cross-entropy."""
-    reward_epochs: int = 5
-    rate: float = 2e-3
-    reward_rate: float = 3e-4
+    reward_epochs: int = 10
+    rate: float = 1.5e-3
+    decay: float = 0.85
+    patience: int = 5
+    """Of cross-entropy; rewards are always trained to the end."""
+    reward_rate: float = 2e-4
     batch: int = 64
+    """Captions in a step of cross-entropy; a quarter as many images with a reward."""
     samples: int = 5
     most_words: int = 20
     test_images: int | None = None
@@ -54,9 +58,10 @@ class Scale:
             "cross-entropy",
             epochs=self.epochs,
             rate=self.rate,
-            decay=0.85,
+            decay=self.decay,
             batch=self.batch,
             most_words=self.most_words,
+            patience=self.patience,
         )
 
     def rewarded(self, name: str, losses: Losses) -> Stage:
@@ -66,7 +71,7 @@ class Scale:
             epochs=self.reward_epochs,
             losses=losses,
             rate=self.reward_rate,
-            batch=max(1, self.batch // 2),
+            batch=max(1, self.batch // 4),
             samples=self.samples,
             most_words=self.most_words,
             patience=0,
@@ -74,14 +79,15 @@ class Scale:
 
 
 SCENES_SCALE = Scale(
-    hidden=64,
-    dropout=0.1,
+    hidden=128,
+    dropout=0.0,
     epochs=14,
-    reward_epochs=3,
+    reward_epochs=8,
     rate=4e-3,
+    patience=0,
     reward_rate=1e-3,
-    batch=40,
-    samples=4,
+    batch=80,
+    samples=5,
     most_words=64,
 )
 """For the invented scenes: a minute or two per system on one core."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def draw_bars(findings: Findings, figures: Sequence[str]) -> Figure:
     """Draw some figures of all systems: a bar for the mean, a point for every seed."""
-    from cidery.plots import new_figure
+    from cidery.reports.plots import new_figure
 
     systems = findings.systems()
     with new_figure(2.2 * len(figures), 0.3 * len(systems) + 1.2) as figure:
@@ -33,8 +33,8 @@ def draw_bars(findings: Findings, figures: Sequence[str]) -> Figure:
 
 def draw_tradeoff(findings: Findings, curves: Mapping[str, Sequence[str]]) -> Figure:
     """Draw mean diversity against mean accuracy, a line for each family of systems."""
-    from cidery.plots import new_figure
-    from cidery.plots.figures import line_styles
+    from cidery.reports.plots import new_figure
+    from cidery.reports.plots.figures import line_styles
 
     accuracy = mean_by_system(findings, "accuracy")
     diversity = mean_by_system(findings, "self-cider")
@@ -63,7 +63,7 @@ def draw_tradeoff(findings: Findings, curves: Mapping[str, Sequence[str]]) -> Fi
 
 def draw_ranks(findings: Findings, first: str, second: str) -> Figure:
     """Draw the ranks of systems by two measures beside each other: figure 11 of Wang and Chan."""
-    from cidery.plots import new_figure
+    from cidery.reports.plots import new_figure
 
     orders = [
         sorted(means, key=lambda system: -means[system])
@@ -83,7 +83,7 @@ def draw_ranks(findings: Findings, first: str, second: str) -> Figure:
 
 def draw_table(findings: Findings, systems: Sequence[str], figures: Sequence[str]) -> Figure:
     """Draw the change of each figure against the first system, in per cent of it."""
-    from cidery.plots import new_figure
+    from cidery.reports.plots import new_figure
 
     means = {name: mean_by_system(findings, name) for name in figures}
     change = np.array(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cidery.lab.experiments.base import Findings, Lab, show_captions
 from cidery.lab.experiments.drawing import draw_bars
 from cidery.lab.stages import Losses
+from cidery.metrics import CiderR
 
 ABOUT = "CIDEr-R's k_r, the weight of repetition against length, from 0 to 1"
 SOURCE = "Santos, Colombini, Avila 2021, section 5"
@@ -19,7 +20,8 @@ def run(lab: Lab) -> Findings:
     for seed in lab.seeds:
         start = lab.begin(seed).model
         for weight in weights:
-            metric = f"cider-r:{weight:g}"
+            # By its plain name where it is CIDEr-R's own, as other experiments train it.
+            metric = "cider-r" if weight == CiderR().repetition else f"cider-r:{weight:g}"
             model = lab.reward(metric, seed, Losses(0, {metric: 1.0}), start).model
             figures, captions = lab.measure_system(model, seed)
             findings.rows.append({"system": f"k_r={weight:g}", "seed": seed, **figures})

@@ -90,6 +90,15 @@ def embed_words(card: ModelCard) -> nn.Embedding:
     return vectors
 
 
+def read_words(tokens: Tensor, embed: nn.Embedding, drop: nn.Module, read: nn.Module) -> Tensor:
+    """Return read(drop(embed(tokens))), computed once for each *different* word.
+
+    Captions of a batch share most of their words. Dropout hides the same part of a word from all.
+    """
+    words, places = tokens.unique(return_inverse=True)
+    return functional.embedding(places, read(drop(embed(words))))
+
+
 def pool(images: Tensor) -> Tensor:
     """Return one vector per image: the mean of its regions."""
     return images.mean(1) if images.ndim == 3 else images

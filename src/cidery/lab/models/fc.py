@@ -6,10 +6,12 @@ maxout of two units for what is written into the cell.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, pool
+from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, pool, read_words
 
 
 class MaxoutCell(nn.Module):
@@ -32,6 +34,67 @@ class MaxoutCell(nn.Module):
             candidate = candidate + context
         cell = forget * cell + inward * torch.maximum(candidate[:, :size], candidate[:, size:])
         return outward * cell.tanh(), cell
+
+    def read_all(self, seen: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
+        """Return the hidden states [words, captions, hidden] after each of [words, captions, …].
+
+        The same numbers as word by word, and several times fewer operations.
+        """
+        states: Tensor = _Unrolled.apply(
+            seen + self.remember.bias, self.remember.weight, hidden, cell
+        )
+        return states
+
+
+class _Unrolled(torch.autograd.Function):
+    """`MaxoutCell` over a whole caption, its gradient written out.
+
+    The gradient of the weights is one product at the end; autograd makes one for each word.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, seen: Tensor, weight: Tensor, hidden: Tensor, cell: Tensor) -> Tensor:
+        """Keep what the gradient needs: gates, candidates, cells and hidden states."""
+        length, count, size = len(seen), hidden.shape[0], hidden.shape[1]
+        gates = seen.new_empty(length, count, 3 * size)
+        candidates, bent = seen.new_empty(2, length, count, size)
+        first = torch.empty(length, count, size, dtype=torch.bool, device=seen.device)
+        states, cells = seen.new_empty(2, length + 1, count, size)
+        states[0], cells[0] = hidden, cell
+        for t in range(length):
+            mixed = torch.addmm(seen[t], states[t], weight.t())
+            torch.sigmoid(mixed[:, : 3 * size], out=gates[t])
+            left, right = mixed[:, 3 * size : 4 * size], mixed[:, 4 * size :]
+            torch.gt(left, right, out=first[t])
+            torch.maximum(left, right, out=candidates[t])
+            inward, forget, outward = gates[t].chunk(3, 1)
+            torch.mul(forget, cells[t], out=cells[t + 1]).addcmul_(inward, candidates[t])
+            torch.tanh(cells[t + 1], out=bent[t])
+            torch.mul(outward, bent[t], out=states[t + 1])
+        ctx.save_for_backward(weight, gates, candidates, first, states, cells, bent)
+        return states[1:]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
+        """Go back word by word; `mixed` gathers the gradients of what went into the gates."""
+        weight, gates, candidates, first, states, cells, bent = ctx.saved_tensors
+        size = bent.shape[2]
+        mixed = gates.new_empty(*bent.shape[:2], 5 * size)
+        hidden, cell = torch.zeros_like(bent[0]), torch.zeros_like(bent[0])
+        for t in reversed(range(len(bent))):
+            hidden = hidden + gradient[t]
+            inward, forget, outward = gates[t].chunk(3, 1)
+            cell = cell + hidden * outward * (1 - bent[t] * bent[t])
+            to_inward, to_forget, to_outward, to_left, to_right = mixed[t].chunk(5, 1)
+            torch.mul(cell, candidates[t], out=to_inward).mul_(inward - inward * inward)
+            torch.mul(cell, cells[t], out=to_forget).mul_(forget - forget * forget)
+            torch.mul(hidden, bent[t], out=to_outward).mul_(outward - outward * outward)
+            to_candidate = cell * inward
+            torch.mul(to_candidate, first[t], out=to_left)
+            torch.sub(to_candidate, to_left, out=to_right)
+            hidden, cell = mixed[t] @ weight, cell * forget
+        to_weight = mixed.flatten(0, 1).t() @ states[:-1].flatten(0, 1)
+        return mixed, to_weight, hidden, cell
 
 
 class FC(Captioner):
@@ -60,18 +123,14 @@ class FC(Captioner):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Read a word."""
-        state = self.cell(self.read(self.drop(self.embed(tokens))), *state)
+        state = self.cell(read_words(tokens, self.embed, self.drop, self.read), *state)
         return self.speak(self.drop(state[0])), state
 
     def forward(self, images: Tensor, tokens: Tensor, latent: Tensor | None = None) -> Tensor:
         """Read all words; what does not depend on the state is computed at once."""
-        hidden, cell = self.begin(images, latent)
-        read = self.read(self.drop(self.embed(tokens)))
-        states = []
-        for position in range(tokens.shape[1]):
-            hidden, cell = self.cell(read[:, position], hidden, cell)
-            states.append(hidden)
-        return self.speak(self.drop(torch.stack(states, 1)))
+        read = read_words(tokens.t(), self.embed, self.drop, self.read)
+        states = self.cell.read_all(read, *self.begin(images, latent))
+        return self.speak(self.drop(states)).transpose(0, 1)
 
 
 class NIC(Captioner):

@@ -24,15 +24,24 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
     values = share(
         score,
         ideal,
-        [found.support for found in findings],
-        [(1 - found.support) * costs for found in findings],
+        [found.weight * found.support for found in findings],
+        [found.weight * (1 - found.support) * costs for found in findings],
     )
     notes = [explain_finding(found, judged) for found in findings]
     claims = [found.claim for found in findings]
     spans = _spread(judged.caption, claims, values, notes)
     parts = {
         name: float(getattr(judgment, name))
-        for name in ("precision", "recall", "claims", "contradictions", "repetition", "fluency")
+        for name in (
+            "precision",
+            "recall",
+            "coverage",
+            "amount",
+            "claims",
+            "contradictions",
+            "repetition",
+            "fluency",
+        )
     }
     return Shares(spans, _find_lacks(judged, measure, score), parts, any(values))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -15,6 +17,7 @@ from cidery.metrics.claims.claim import Claim
 from cidery.metrics.claims.faults import Faults, find_faults, read_wording
 from cidery.metrics.claims.reading import Description, Statement
 from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states, to_number
+from cidery.metrics.contextual.consensus import group_texts, measure_cone
 from cidery.statistics import Floats
 
 Usual: TypeAlias = Callable[[str, str], float]
@@ -22,13 +25,15 @@ Usual: TypeAlias = Callable[[str, str], float]
 Verdict: TypeAlias = Literal["supported", "unsupported", "contradicted", "repeated"]
 
 _EMPTY = STOP_WORDS["english"] | {"'s"}
-LOW, HIGH = 0.3, 0.8
+LOW, HIGH = 0.2, 0.8
 """Cosines of words that have nothing to do with each other, and of words that mean the same."""
+SENTENCE = 0.6
+"""The share of a claim's support that its sentence decides; its own words decide the rest."""
 UNTOLD, USUAL = 0.6, 0.02
 """What a colour or number earns that no reference tells of, and the share of a thing's mentions in
 COCO's captions that must have it for that; rarer ones earn less."""
-SUPPORTED = 0.5
-"""The least support of a claim that is called supported."""
+SUPPORTED = 0.6
+"""How much alike words must be for a claim to be called supported, or covered."""
 EXCUSED = 0.2
 """What a wrong number earns at most, the nearer it is, and a wrong colour, the more usual it is."""
 DOUBT = 0.5
@@ -46,6 +51,8 @@ class ReadCaption:
     """float64[words, width]: of length 1, or 0 for a word that the encoder does not have."""
     weights: Floats
     """float64[words]: how much each word says, its idf."""
+    sentences: Floats
+    """float64[sentences, width]: their embeddings, of length 1."""
 
     def own_words(self, claim: Claim) -> list[int]:
         """Return the words that say what a claim adds."""
@@ -57,6 +64,19 @@ class ReadCaption:
         return [
             place for place, word in enumerate(self.words) if word not in _EMPTY and word != ","
         ]
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Where each sentence ends: how many words there are up to there."""
+        return list(accumulate(map(len, self.description.sentences)))
+
+    def find_sentence(self, claim: Claim) -> int:
+        """Return the number of the sentence that makes a claim."""
+        return bisect(self.ends, self.own_words(claim)[0])
+
+    def inform(self, words: Iterable[int]) -> dict[str, float]:
+        """Return how much each different word of these says."""
+        return {self.words[word]: float(self.weights[word]) for word in words}
 
     def directions(self, parts: Literal["own", "all"]) -> Floats:
         """Return float64[claims, width]: the mean of each claim's words, of length 1."""
@@ -82,9 +102,9 @@ def normalise(rows: Floats) -> Floats:
     return found
 
 
-def calibrate(cosines: Floats) -> Floats:
+def calibrate(cosine: float) -> float:
     """Return how much alike words are, in [0, 1]."""
-    return np.clip((cosines - LOW) / (HIGH - LOW), 0.0, 1.0)
+    return min(1.0, max(0.0, (cosine - LOW) / (HIGH - LOW)))
 
 
 def rate(share: float, half: float) -> float:
@@ -99,13 +119,18 @@ class Finding:
     claim: Claim
     verdict: Verdict
     support: float
-    """In [0, 1]; 0 for what is contradicted or repeated."""
+    """In [0, 1]; 0 for what is repeated or denied without evidence."""
     reason: str
     """`other colour`, or the word of a reference that is nearest."""
     reference: int | None = None
     """The number of the reference that decided, from 0."""
     evidence: tuple[int, ...] = ()
     """The words of that reference that decided."""
+    sentence: float | None = None
+    """How near its sentence is to what references say, in [0, 1]; None where that decides
+    nothing."""
+    weight: float = 1.0
+    """What it counts among the caption's claims: the root of how much it says."""
 
 
 @dataclass(frozen=True)
@@ -134,14 +159,22 @@ class Judgment:
 
     findings: Sequence[Finding]
     omissions: Sequence[Omission] = field(repr=False)
-    recall: float
+    coverage: float
     """The information of the references that the caption covers, in [0, 1]."""
+    amount: float
+    """How much it tells that references have words for, to what one of them tells; at most 1."""
     faults: Faults
 
     @property
     def precision(self) -> float:
-        """The mean support of the claims; 0 without claims."""
-        return sum(found.support for found in self.findings) / max(1, self.claims)
+        """The mean support of the claims, by weight; 0 without claims."""
+        total = sum(found.weight for found in self.findings)
+        return sum(found.weight * found.support for found in self.findings) / (total or 1.0)
+
+    @property
+    def recall(self) -> float:
+        """What the caption covers, and how much it tells at all: their mean."""
+        return (self.coverage + self.amount) / 2
 
     @property
     def f(self) -> float:
@@ -184,7 +217,8 @@ class JudgedCaption:
     def forget_vectors(self) -> JudgedCaption:
         """Return it without the words' vectors, which only judging needs."""
         caption, *references = (
-            replace(read, vectors=np.zeros((0, 0))) for read in (self.caption, *self.references)
+            replace(read, vectors=np.zeros((0, 0)), sentences=np.zeros((0, 0)))
+            for read in (self.caption, *self.references)
         )
         return replace(self, caption=caption, references=references)
 
@@ -200,6 +234,9 @@ class Witnesses:
             for statement in caption.statements
             if statement.claim.kind != "nothing"
         ]
+        self._heads: dict[str, list[int]] = {}  # statements by what they are about
+        for number, known in enumerate(self.stated):
+            self._heads.setdefault(known.claim.parts[0], []).append(number)
         width = captions[0].vectors.shape[1] if captions else 0
         self.owners = [(n, word) for n, c in enumerate(captions) for word in c.telling_words]
         self.vectors: Floats = np.concatenate(
@@ -207,27 +244,72 @@ class Witnesses:
         )
         self.wording = read_wording([c.description.sentences for c in captions])
         self._own = [caption.directions("own") for caption in captions]
+        self._groups = [
+            np.concatenate([captions[number].sentences for number in group])
+            for group in group_texts([" ".join(caption.words) for caption in captions])
+            if len(group)
+        ]
+        told = [math.fsum(c.inform(c.telling_words).values()) for c in captions]
+        self._told = math.fsum(told) / max(1, len(told))
 
     def judge(self, caption: ReadCaption) -> Judgment:
         """Compare a caption's claims with those of the references."""
         cosines = caption.directions("all") @ self.vectors.T
-        backed = self._find_backed(caption)
-        faults = find_faults(caption.description.sentences, self.wording)
-        findings = [
-            _doubt(self._find(statement, row, caption, backed), faults)
-            for statement, row in zip(caption.statements, cosines, strict=True)
-        ]
-        omissions = self._find_omissions(caption, findings)
-        return Judgment(findings, omissions, self._recall(omissions), faults)
-
-    def _find_backed(self, caption: ReadCaption) -> set[int]:
-        """Return the words of a caption that references have words for, or that say nothing."""
+        nearest = self._find_nearest(caption)
         backed = set(range(len(caption.words)))
+        backed -= {w for w, c in nearest.items() if calibrate(c) < SUPPORTED}
+        close = [self._find_closeness(sentence) for sentence in caption.sentences]
+        faults = find_faults(caption.description.sentences, self.wording)
+        findings = []
+        for place, (statement, row) in enumerate(zip(caption.statements, cosines, strict=True)):
+            found = _doubt(self._find(statement, row, caption, backed), faults)
+            weight = math.sqrt(max(0.0, caption.information[place]))
+            findings.append(_blend(found, close[caption.find_sentence(statement.claim)], weight))
+        # Words that are contradicted or denied, and those of sentences that state nothing, do not
+        # count as said.
+        void = {
+            word
+            for found in findings
+            if found.verdict == "contradicted"
+            or found.claim.negated
+            or found.claim.kind == "nothing"
+            for word in caption.own_words(found.claim)
+        }
+        omissions = self._find_omissions(caption, findings, void)
+        # Nor do sentences of which references support nothing tell anything of the image.
+        holding = {caption.find_sentence(f.claim) for f in findings if f.verdict == "supported"}
+        said = {
+            word: min(1.0, cosine / HIGH)
+            for word, cosine in nearest.items()
+            if word not in void and bisect(caption.ends, word) in holding
+        }
+        return Judgment(
+            findings, omissions, self._cover(omissions), self._amount(caption, said), faults
+        )
+
+    def _find_nearest(self, caption: ReadCaption) -> dict[int, float]:
+        """Return the highest cosine of each telling word and one of the references, at least 0."""
         telling = caption.telling_words
-        if telling and len(self.vectors):
-            nearest = calibrate((caption.vectors[telling] @ self.vectors.T).max(axis=1))
-            backed -= {w for w, s in zip(telling, nearest.tolist(), strict=True) if s < SUPPORTED}
-        return backed
+        if not telling or not len(self.vectors) or not self.stated:
+            return dict.fromkeys(telling, 0.0)
+        highest = (caption.vectors[telling] @ self.vectors.T).max(axis=1)
+        return dict(zip(telling, np.maximum(0.0, highest).tolist(), strict=True))
+
+    def _find_closeness(self, sentence: Floats) -> float:
+        """Return the highest cosine of a sentence and a blend of the references' sentences."""
+        if not self.stated:
+            return 0.0
+        cones = [measure_cone(sentence, group)[0] for group in self._groups if len(group)]
+        return math.fsum(cones) / max(1, len(cones))
+
+    def _amount(self, caption: ReadCaption, said: Mapping[int, float]) -> float:
+        """Return how much a caption tells, each word as far as references have one like it."""
+        by_word: dict[str, float] = {}
+        for place, share in said.items():
+            word = caption.words[place]
+            by_word[word] = max(by_word.get(word, 0.0), share * float(caption.weights[place]))
+        told = math.fsum(by_word.values())
+        return min(1.0, told / self._told) if self._told else 0.0
 
     def _find(
         self, statement: Statement, cosines: Floats, caption: ReadCaption, backed: set[int]
@@ -237,10 +319,12 @@ class Witnesses:
             return Finding(claim, "repeated", 0.0, "said before")
         if statement.varied:
             return Finding(claim, "contradicted", 0.0, "said otherwise before")
-        if claim.kind == "nothing" or not len(cosines):
+        if claim.kind == "nothing" or not self.stated:
             silent = "states nothing" if claim.kind == "nothing" else "references state nothing"
             return Finding(claim, "unsupported", 0.0, silent)
-        for known in self.stated:
+        alike = [n for head in self._heads if self.same(head, claim.parts[0])
+                 for n in self._heads[head]]  # fmt: skip
+        for known in (self.stated[number] for number in sorted(alike)):
             if known.claim.negated == claim.negated and states(known.claim, claim, self.same):
                 return _decide(claim, "supported", 1.0, "stated", known)
         for reason, rule in RULES.items():
@@ -251,7 +335,7 @@ class Witnesses:
         if is_exact(claim) and not claim.negated:
             return Finding(claim, "unsupported", self._guess(claim, caption), "not told")
         nearest = int(cosines.argmax())
-        support = float(calibrate(cosines[nearest : nearest + 1])[0])
+        support = calibrate(float(cosines[nearest]))
         number, word = self.owners[nearest]
         # The mean of its words may be near where one of them is not: `a dog on the moon`.
         holds = support >= SUPPORTED and backed.issuperset(w for part in claim.words for w in part)
@@ -275,25 +359,16 @@ class Witnesses:
         noun, said = (caption.words[claim.words[part][-1]] for part in (0, 1))
         return UNTOLD * rate(self.usual(said, noun), USUAL)
 
-    def _find_omissions(self, caption: ReadCaption, findings: Sequence[Finding]) -> list[Omission]:
-        """Return what references state; words that are contradicted or denied cover nothing.
-
-        Nor do the words of sentences that state nothing.
-        """
-        void = {
-            word
-            for found in findings
-            if found.verdict == "contradicted"
-            or found.claim.negated
-            or found.claim.kind == "nothing"
-            for word in caption.own_words(found.claim)
-        }
+    def _find_omissions(
+        self, caption: ReadCaption, findings: Sequence[Finding], void: Collection[int]
+    ) -> list[Omission]:
+        """Return what references state, and how far words that are not void cover it."""
         kept = [word for word in caption.telling_words if word not in void]
         said = _ExactWords([found.claim for found in findings if found.support], self.same)
         omissions = []
         for number, (reference, own) in enumerate(zip(self.captions, self._own, strict=True)):
             cosines = own @ caption.vectors[kept].T
-            covered = calibrate(cosines.max(axis=1)) if kept else np.zeros(len(own))
+            covered = [calibrate(c) for c in cosines.max(axis=1, initial=0.0).tolist()]
             for place, statement in enumerate(reference.statements):
                 if is_exact(statement.claim):
                     covered[place] = float(said.cover(statement.claim))
@@ -301,7 +376,7 @@ class Witnesses:
                 Omission(s.claim, number, share, weight)
                 for s, share, weight in zip(
                     reference.statements,
-                    covered.tolist(),
+                    covered,
                     reference.information.tolist(),
                     strict=True,
                 )
@@ -309,7 +384,7 @@ class Witnesses:
             ]
         return omissions
 
-    def _recall(self, omissions: Sequence[Omission]) -> float:
+    def _cover(self, omissions: Sequence[Omission]) -> float:
         """Return the mean over references of the share of their information that is covered."""
         said, told = [0.0] * len(self.captions), [0.0] * len(self.captions)
         for omission in omissions:
@@ -352,6 +427,15 @@ def _doubt(found: Finding, faults: Faults) -> Finding:
     if any(len(words.intersection((p, p + 1, p + 2))) > 1 for p in faults.odd):
         return replace(found, support=DOUBT * found.support)
     return found
+
+
+def _blend(found: Finding, sentence: float, weight: float) -> Finding:
+    """Let the sentence of a claim decide most of its support, unless its words settle it."""
+    denied = found.claim.negated and found.verdict != "supported"
+    if denied or found.verdict in ("contradicted", "repeated") or found.claim.kind == "nothing":
+        return replace(found, weight=weight)
+    support = (1 - SENTENCE) * found.support + SENTENCE * sentence
+    return replace(found, support=support, sentence=sentence, weight=weight)
 
 
 def _decide(claim: Claim, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:

@@ -28,6 +28,7 @@ from cidery.metrics.claims.reading import (
     Description,
     Known,
     Sentence,
+    Statement,
     cut_sentences,
     join_sentences,
     parse_sentences,
@@ -35,7 +36,7 @@ from cidery.metrics.claims.reading import (
 from cidery.metrics.claims.rules import Same
 from cidery.metrics.claims.words import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder
+from cidery.metrics.contextual.encoders import Encoder, find_lens
 from cidery.metrics.explanations import Shares
 from cidery.statistics import Floats
 from cidery.store import current_report
@@ -53,7 +54,9 @@ Batch: TypeAlias = list[tuple[int, list[int]]]
 """Images, each with the numbers of its captions."""
 MENTIONS = 20
 """So many mentions of a noun count as much as what is usual for all nouns."""
-BATCH = 256
+RAREST = 1000
+"""A word that fewer than one in so many images have says no more: it may be none at all."""
+BATCH = 32
 """About how many captions are encoded at a time: vectors of all would fill the memory."""
 _STEP = "judging claims"
 
@@ -62,10 +65,10 @@ _STEP = "judging claims"
 class Claims(Contextual):
     """How many claims of a caption references support, and how many of theirs it makes; in [0, 1].
 
-    P is the mean support of the caption's claims, R the mean over references of the information
-    that the caption covers, F = 2PR/(P+R) · (1 - repetition) · (1 - 0.2·dangling). A claim is an
-    object, an attribute, a count, a relation, a place or a text seen; docs/metrics/claims.md
-    defines support and contradiction.
+    P is the mean support of the caption's claims, R the mean of how much of the references'
+    information it covers and how much it tells at all, F = 2PR/(P+R) · (1 - repetition) · fluency.
+    A claim is an object, an attribute, a count, a relation, a place or a text seen;
+    docs/metrics/claims.md defines support, contradiction and the rest.
 
     ```python
     cidery.score(candidates, references, metrics=[Claims(), Claims(measure="recall")])
@@ -107,11 +110,16 @@ class Claims(Contextual):
         from cidery.metrics.spice.metric import load_synonyms
         from cidery.metrics.spice.pipeline import load_parser
 
-        return super().data_settings() | {
-            "parser": load_parser(self.parser).id,
-            "table": f"{load_synonyms().checksum:016x}",
-            "rules": str(RULES_VERSION),
-        }
+        lens = find_lens(self.open_encoder())
+        return (
+            super().data_settings()
+            | {
+                "parser": load_parser(self.parser).id,
+                "table": f"{load_synonyms().checksum:016x}",
+                "rules": str(RULES_VERSION),
+            }
+            | ({} if lens is None else {"lens": lens.fingerprint})
+        )
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Read the references' claims."""
@@ -152,7 +160,7 @@ class Claims(Contextual):
         return [share_judgment(found, self.measure) for found in judged]
 
 
-RULES_VERSION = 2
+RULES_VERSION = 3
 """Of reading and judging. Raise it when a rule changes."""
 
 
@@ -203,7 +211,7 @@ class PreparedClaims(Prepared):
         same = make_same()
         report, done = current_report(), 0
 
-        def encode(batch: Batch) -> tuple[Batch, list[int], list[int], dict[Sentence, Floats]]:
+        def encode(batch: Batch) -> tuple[Batch, list[int], list[int], Encoded]:
             numbers = [number for _, members in batch for number in members]
             images = [image for image, _ in batch]
             told = [n for i in images for n in range(self.offsets[i], self.offsets[i + 1])]
@@ -211,9 +219,9 @@ class PreparedClaims(Prepared):
             described += [self.references.descriptions[n] for n in told]
             return batch, numbers, told, self._encode(described, work.threads)
 
-        for batch, numbers, told, vectors in run_ahead(encode, self._batch(candidates)):
-            said = _join(read, numbers, vectors)
-            known = _join(self.references, told, vectors)
+        for batch, numbers, told, encoded in run_ahead(encode, self._batch(candidates)):
+            said = _join(read, numbers, encoded)
+            known = _join(self.references, told, encoded)
             for image, members in batch:
                 own = [known[n] for n in range(self.offsets[image], self.offsets[image + 1])]
                 witnesses = Witnesses(own, same, find_usual)
@@ -232,8 +240,8 @@ class PreparedClaims(Prepared):
         if batch:
             yield batch
 
-    def _encode(self, descriptions: Sequence[Description], threads: int) -> dict[Sentence, Floats]:
-        """Return the vectors of words; each sentence is encoded once."""
+    def _encode(self, descriptions: Sequence[Description], threads: int) -> Encoded:
+        """Return the vectors of sentences, each encoded once."""
         sentences = dict.fromkeys(s for found in descriptions for s in found.sentences)
         return encode_sentences(self.encoder, list(sentences), threads)
 
@@ -249,33 +257,64 @@ def run_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
         yield from (one.result() for one in waiting)
 
 
-def _join(
-    read: ReadTexts, numbers: Iterable[int], vectors: Mapping[Sentence, Floats]
-) -> dict[int, ReadCaption]:
+def _join(read: ReadTexts, numbers: Iterable[int], encoded: Encoded) -> dict[int, ReadCaption]:
     """Put the sentences of captions together; captions that are equal are one."""
-    width = next(iter(vectors.values())).shape[1] if vectors else 0
     captions: dict[Description, ReadCaption] = {}
     found = {}
     for number in numbers:
         description = read.descriptions[number]
         if description not in captions:
-            words = [word for sentence in description.sentences for word in sentence]
-            states = (vectors[sentence] for sentence in description.sentences)
-            captions[description] = ReadCaption(
-                description,
-                join_sentences(description, read.known),
-                words,
-                np.concatenate([np.zeros((0, width)), *states]),
-                np.asarray([weigh(word) for word in words]),
-            )
+            statements = join_sentences(description, read.known)
+            captions[description] = read_caption(description, statements, encoded)
         found[number] = captions[description]
     return found
 
 
+def read_caption(
+    description: Description, statements: Sequence[Statement], encoded: Encoded
+) -> ReadCaption:
+    """Put the sentences of a caption together."""
+    words = [word for sentence in description.sentences for word in sentence]
+    cut = [encoded[sentence] for sentence in description.sentences]
+    none = np.zeros((0, next(iter(encoded.values())).whole.shape[0] if encoded else 0))
+    return ReadCaption(
+        description,
+        statements,
+        words,
+        np.concatenate([none, *(sentence.words for sentence in cut)]),
+        weigh_words(words, statements),
+        np.concatenate([none, *(sentence.whole[None] for sentence in cut)]),
+    )
+
+
+def weigh_words(words: Sequence[str], statements: Iterable[Statement]) -> Floats:
+    """Return how much each word says: `kitchens` no more than `kitchen`, `ridden` than `ride`."""
+    weights = np.asarray([weigh(word) for word in words], np.float64)
+    for statement in statements:
+        for lemmas, places in zip(statement.claim.parts, statement.claim.words, strict=True):
+            for lemma, place in zip(lemmas.split(" "), places, strict=False):
+                if lemma != "have":  # `a man 's hat`
+                    weights[place] = min(weights[place], weigh(lemma))
+    return weights
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedSentence:
+    """A sentence as vectors of length 1, or 0 for what the encoder does not have."""
+
+    words: Floats
+    """float64[words, width]: the means of words' tokens."""
+    whole: Floats
+    """float64[width]: the mean of all tokens, seen through the encoder's lens if it has one."""
+
+
+Encoded: TypeAlias = Mapping[Sentence, EncodedSentence]
+
+
 def encode_sentences(
     encoder: Encoder, sentences: Sequence[Sentence], threads: int
-) -> dict[Sentence, Floats]:
-    """Return float64[words, width] for each sentence: the means of words' tokens, of length 1.
+) -> dict[Sentence, EncodedSentence]:
+    """Return the vectors of sentences and of their words.
 
     Colours, numbers and denials are compared as words. They are left out of what the encoder reads,
     so that they do not change the vectors of the other words, and have fixed vectors of their own.
@@ -287,10 +326,11 @@ def encode_sentences(
         for sentence in sentences
     ]
     encoded = encoder.tokens(texts, None, threads)
-    width = encoded.states.shape[1]
-    found: dict[Sentence, Floats] = {}
+    width, lens = encoded.states.shape[1], find_lens(encoder)
+    found: dict[Sentence, EncodedSentence] = {}
     for number, (sentence, text) in enumerate(zip(sentences, texts, strict=True)):
         states = encoded.states[encoded.rows(number)].astype(np.float64)
+        whole = (states if lens is None else lens(states)).sum(axis=0, keepdims=True)
         sums = np.zeros((len(sentence), width))
         places = kept[sentence]
         if places:
@@ -303,7 +343,7 @@ def encode_sentences(
         for place, word in enumerate(sentence):
             if place not in places and word in EXACT:
                 sums[place] = fix_vector(word, width)
-        found[sentence] = normalise(sums)
+        found[sentence] = EncodedSentence(normalise(sums), normalise(whole)[0])
     return found
 
 
@@ -334,9 +374,21 @@ def fix_vector(word: str, width: int) -> Floats:
 # It depends on the word and on shipped frequencies, which are part of the package.
 @lru_cache(maxsize=1 << 16)
 def weigh(word: str) -> float:
-    """Return how much a word says: log(|I| / df) in COCO's captions."""
+    """Return how much a word says: log(|I| / df) in COCO's captions, at most log(1000).
+
+    The form of it that most captions have decides: `stand` says no more than `standing`.
+    """
     frequencies = load_shipped(COUNTED_ON, None)
-    return math.log(frequencies.image_count / max(1.0, frequencies.count([word])))
+    images = frequencies.image_count
+    found = max(frequencies.count([form]) for form in inflect(word))
+    return math.log(images / max(images / RAREST, found))
+
+
+def inflect(word: str) -> Iterator[str]:
+    """Yield a word and what may be its regular forms, if it is a noun or a verb."""
+    yield from (word, word + "s", word + "es", word + "ing", word + word[-1:] + "ing")
+    if word.endswith("e"):
+        yield word[:-1] + "ing"
 
 
 @lru_cache(maxsize=1 << 16)
@@ -358,7 +410,7 @@ def make_same() -> Same:
     table = load_synonyms()
     synsets = cache(lambda word: frozenset(table.synsets(word)))
 
-    @cache
+    @lru_cache(maxsize=1 << 16)
     def same(one: str, other: str) -> bool:
         return one == other or not synsets(one).isdisjoint(synsets(other))
 

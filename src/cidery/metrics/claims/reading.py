@@ -7,7 +7,9 @@ from bisect import bisect
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import chain
+from sys import intern
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cidery.captions.locating import Place
 from cidery.metrics.claims.claim import MANY, Claim, Kind
@@ -46,7 +48,9 @@ _QUOTED = re.compile(r"[\"“”]([^\"“”]{1,60})[\"“”]")
 _SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 _STEMS = {"ca": "can", "wo": "will"}
 _REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
-_DENYING = ("no", "not", "never", "neither", "nor")
+_DENYING = ("no", "not", "never", "neither", "nor", "cannot")
+_NOBODY = ("nobody", "noone", "none")
+_ANYBODY = ("anybody", "anyone", "everybody", "everyone", "somebody", "someone", "nobody", "noone")
 VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
 PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
 
@@ -79,7 +83,7 @@ def cut_sentences(text: str) -> Description:
         words = [piece for match in _WORD.finditer(text, *found.span()) for piece in _split(match)]
         for start in range(0, len(words), LONGEST):
             piece = words[start : start + LONGEST]
-            sentences.append(tuple(word for word, _ in piece))
+            sentences.append(tuple(intern(word) for word, _ in piece))
             places += [place for _, place in piece]
     quotes = []
     starts = [start for start, _ in places]
@@ -109,12 +113,23 @@ def parse_sentences(
     distinct = list(dict.fromkeys(sentences))
     chunks = [distinct[start : start + BATCH] for start in range(0, len(distinct), BATCH)]
     helpers = parser.count_helpers(len(distinct), threads)
-    report, read = current_report(), []
+    report = current_report()
+    read: list[tuple[Claim, ...]] = []
+    seen: dict[tuple[object, ...], tuple[Any, ...]] = {}  # most parts and words are of few kinds
     here, there = partial(_read_chunk, parser), partial(_read_there, parser.package)
     for number, claims in enumerate(share_work(chunks, here, there, helpers), 1):
-        read += claims
+        read += [tuple(_share_parts(claim, seen) for claim in found) for found in claims]
         report(_STEP, number / len(chunks))
     return dict(zip(distinct, read, strict=True))
+
+
+def _share_parts(claim: Claim, seen: dict[tuple[object, ...], tuple[Any, ...]]) -> Claim:
+    """Return a claim whose tuples are those of earlier ones where they are equal: memory."""
+    parts, words = (
+        seen.setdefault(claim.parts, claim.parts),
+        seen.setdefault(claim.words, claim.words),
+    )
+    return Claim(claim.kind, parts, words, claim.negated, claim.number)
 
 
 def _read_chunk(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
@@ -142,6 +157,12 @@ def read_claims(tree: Tree) -> tuple[Claim, ...]:
 
 class _OpenScene(Scene):
     """A scene in which pronouns that refer to an earlier sentence count as objects."""
+
+    def name(self, place: int) -> str:
+        word = self.tree.tokens[place].word
+        if word in _ANYBODY or (word == "one" and self._has_denial(place)):
+            return "person"
+        return super().name(place)
 
     @cached_property
     def objects(self) -> dict[int, None]:
@@ -180,11 +201,21 @@ class _OpenScene(Scene):
     def is_denied(self, place: int) -> bool:
         """Tell whether a verb or noun is denied: `not riding`, `no dog`, `without a dog`."""
         token = self.tree.tokens[place]
-        below = (self.tree.tokens[child].word for child in self.tree.children(place))
-        if any(word in _DENYING for word in below):
+        if self._has_denial(place):
             return token.word not in ("sign", "signs")  # `a no parking sign`
+        if token.is_verb:
+            return False
         head = self.tree.tokens[token.head]
-        return head.word == "without" and token.role in ("pobj", "conj")
+        if token.word in _NOBODY or (head.word == "without" and token.role in ("pobj", "conj")):
+            return True
+        if token.role == "conj" and head.is_noun and not self.tree.children(place, "det"):
+            return self._has_denial(token.head)  # `no dogs or cats`
+        lacks = token.role == "dobj" and self.name(token.head) == "lack"
+        there = token.role == "attr" and bool(self.tree.children(token.head, "expl"))
+        return lacks or (there and self._has_denial(token.head))  # `there is not a dog`
+
+    def _has_denial(self, place: int) -> bool:
+        return any(self.tree.tokens[child].word in _DENYING for child in self.tree.children(place))
 
     def number(self, noun: int) -> int:
         """Return how many of a thing there are said to be."""
@@ -202,6 +233,7 @@ class _OpenScene(Scene):
         """Make a claim of words."""
         words = tuple((part,) if isinstance(part, int) else part for part in parts)
         named = tuple(" ".join(self.name(place) for place in part) for part in words)
+        denied = denied or any(map(self.is_denied, self.objects.keys() & {*chain(*words)}))
         return Claim(kind, named, words, denied)
 
 
@@ -209,7 +241,7 @@ def name_objects(scene: _OpenScene) -> Iterator[Claim]:
     """`a dog and two cats` -> dog, cat."""
     for noun in scene.objects:
         if scene.tree.tokens[noun].tag not in PRONOUNS:
-            claim = scene.claim("object", noun, denied=scene.is_denied(noun))
+            claim = scene.claim("object", noun)
             yield replace(claim, number=scene.number(noun))
 
 
@@ -252,7 +284,8 @@ def tell_acts(scene: _OpenScene) -> Iterator[Claim]:
             for thing in things:
                 if thing != subject:
                     yield scene.claim("relation", subject, verb, thing, denied=denied)
-            if not things and scene.name(verb) not in FRAME_VERBS:
+            done_by = scene.is_passive(verb) and scene.tree.children(verb, "agent")
+            if not things and not done_by and scene.name(verb) not in FRAME_VERBS:
                 yield scene.claim("attribute", subject, verb, denied=denied)
 
 
@@ -276,7 +309,7 @@ def relate_objects(scene: _OpenScene) -> Iterator[Claim]:
 
 
 def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) -> Iterator[Claim]:
-    denied = bool(label) and scene.is_denied(head)
+    denied = scene.is_denied(head)
     for child in scene.tree.children(head, "prep", "agent", "dative"):
         for preposition in scene.tree.conjuncts(child):
             word = scene.tree.tokens[preposition].word

@@ -22,6 +22,7 @@ from cidery.metrics.claims.words import (
 )
 from cidery.metrics.spice.words import PEOPLE
 
+BEINGS = PEOPLE | ANIMALS
 Same: TypeAlias = Callable[[str, str], bool]
 """Whether two words mean the same thing."""
 
@@ -54,8 +55,12 @@ def states(known: Claim, claim: Claim, same: Same) -> bool:
 
 def deny(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
     """`no dog`, where references see one; `a dog`, where they say that there is none."""
+    anybody = claim.negated and claim.parts == ("person",)
     for known in stated:
-        if known.claim.negated != claim.negated and states(known.claim, claim, same):
+        if known.claim.negated == claim.negated:
+            continue
+        people = anybody and known.claim.kind == "object" and known.claim.parts[0] in PEOPLE
+        if people or states(known.claim, claim, same):
             return known
     return None
 
@@ -97,7 +102,7 @@ def say_opposite(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated |
         against = [k for k in stated if k.claim.kind == "object" and k.claim.parts[0] in opposites]
         return against[0] if 2 * len({k.reference for k in against}) > _count(stated) else None
     if len(claim.parts) == 2:
-        if claim.parts[0] in PEOPLE | ANIMALS:
+        if claim.parts[0] in BEINGS:
             opposites |= POSTURES.get(claim.parts[1], frozenset())
         found = (k for k in _describe(claim, stated, same) if k.claim.parts[1] in opposites)
         return next(found, None)
@@ -132,6 +137,12 @@ def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | N
         at = told == "ride" or told.split()[-1] in RESTING
         if rests and at and plays(subject, other) and plays(thing, one):
             return known
+    if claim.has_verb and thing in BEINGS and subject not in BEINGS:
+        # `a kite flies a boy`, where references see a woman fly anything
+        for known in stated:
+            parts = known.claim.parts
+            if len(parts) > 1 and parts[0] in BEINGS and parts[1] == relation:
+                return known
     if claim.has_verb:
         acting = [k for k in related if k.claim.has_verb]
         doing = [k for k in acting if same(thing, k.claim.parts[0])]

@@ -322,12 +322,9 @@ class _References:
 
     @classmethod
     def read(cls, encoded: EncodedCaptions, captions: Sequence[int]) -> _References:
-        # Groups must not depend on the order in which references were given.
-        order = sorted(range(len(captions)), key=lambda i: encoded.tokens.captions[captions[i]])
-        count = -(-len(captions) // GROUP) if len(captions) > MOST_TOGETHER else 1
         read = [encoded[i] for i in captions]
         wholes = np.stack([one.whole for one in read])
-        groups = [np.asarray(order[place::count]) for place in range(count)]
+        groups = group_texts([encoded.tokens.captions[i] for i in captions])
         worded = [one for one in read if len(one.directions)]
         return cls(
             wholes,
@@ -363,6 +360,13 @@ class _References:
             self.agreement,
             weights / max(weights.sum(), 1e-12),
         )
+
+
+def group_texts(texts: Sequence[str]) -> list[NDArray[np.int64]]:
+    """Return which references are compared with together, whatever order they are given in."""
+    order = sorted(range(len(texts)), key=lambda i: texts[i])
+    count = -(-len(texts) // GROUP) if len(texts) > MOST_TOGETHER else 1
+    return [np.asarray(order[place::count], np.int64) for place in range(count)]
 
 
 def measure_agreement(wholes: Floats, groups: Sequence[NDArray[np.int64]]) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
@@ -17,7 +19,7 @@ from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.store import current_report
-from cidery.store.processes import count_cores, count_sharing, share_work
+from cidery.store.processes import count_cores, count_sharing, is_own_process, share_work
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -94,13 +96,30 @@ def _find_pipeline(name: str) -> tuple[str, str | None]:
 # imported module, is taken not to change while the process runs; it remembers no captions.
 @lru_cache(maxsize=4)
 def _load_pipeline(name: str, origin: str | None, misread: bool) -> Parser:
-    import spacy
-
     if misread:  # the same pipeline, read by other rules
         return replace(_load_pipeline(name, origin, False), misread=True)
+    with _without_torch():
+        import spacy
     # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
     loaded = Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
     return replace(loaded, package=name)
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    """Hide torch from spaCy, which imports it wherever it is installed, in two seconds.
+
+    Only pipelines of transformers use it. A program that imports cidery may want it there later.
+    """
+    used = map(find_spec, ("spacy_transformers", "spacy_curated_transformers"))
+    if "torch" in sys.modules or any(used) or not is_own_process():
+        yield
+        return
+    sys.modules["torch"] = None  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        del sys.modules["torch"]
 
 
 def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
