@@ -2,11 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
+from cidery import _native
 from cidery.captions.tokenizers import TOKENIZERS, get_tokenizer, split_words
 from cidery.errors import InputError, SettingError
 
@@ -64,3 +66,14 @@ def test_bad_input() -> None:
         cidery.tokenize(["a"], tokenizer=lambda text: [len(text)])
     with pytest.raises(SettingError, match="a name or a callable, not int"):
         cidery.tokenize(["a"], tokenizer=5)
+
+
+def test_plain_captions_are_cut_as_all_others_are() -> None:
+    """The short way for captions of plain words gives what the table of rules does."""
+    rng = np.random.default_rng(0)
+    pieces = ["a", "Dog", "cannot", "GONNA", "mr", "vs", "st", "runs", "x" * 63, "y" * 64, ",", "."]
+    pieces += [" ", "  ", " . . .", ". ", ", ", "inc.", "b" * 17, "c" * 9, "é", "3", "'s", "\t"]
+    texts = ["", " ", ".", "a" * 256, "a " * 128, "a " * 129, "a, b." * 60]
+    texts += [" ".join(rng.choice(pieces, size)) for size in rng.integers(1, 40, 400)]
+    texts += ["".join(rng.choice(pieces, size)) for size in rng.integers(1, 40, 400)]
+    assert _native.tokenize(texts, "ptb", 1).tokens() == _native.ptb_tokens(texts)

@@ -6,6 +6,8 @@ import ast
 import math
 import pickle
 import re
+from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -324,3 +326,39 @@ def test_vocabulary_is_the_number_of_different_words(example: Example) -> None:
     few = cidery.score(["a dog", "a a cat", ""], [["x"], ["x"], ["x"]], "vocab")
     assert few.corpus["vocab"] == 3
     assert few.each["vocab"].tolist() == [1.5, 1.5, 0.0]
+
+
+@pytest.mark.parametrize("size", [63, 64, 65])
+def test_long_and_short_captions_are_matched_alike(size: int) -> None:
+    """Captions of up to 64 words have a bit per word; longer ones are matched by a table."""
+    rng = np.random.default_rng(size)
+    candidate, *references = (rng.choice(list("abcd"), size + i).tolist() for i in (0, 3, 70))
+    each = cidery.score(
+        {"x": " ".join(candidate)},
+        {"x": [" ".join(words) for words in references]},
+        ["rouge-l", "rouge-2"],
+        tokenizer="whitespace",
+    ).each
+
+    def count(words: list[str]) -> Counter[tuple[str, ...]]:
+        return Counter(pairwise(words))
+
+    shared = sum((count(candidate) & count(words)).total() for words in references)
+    told = sum(len(words) - 1 for words in references)
+    assert each["rouge-2"][0] == pytest.approx(shared / told)
+    best = [_common(candidate, words) for words in references]
+    precision = max(best) / size
+    recall = max(c / len(words) for c, words in zip(best, references, strict=True))
+    beta = 1.2**2
+    expected = (1 + beta) * precision * recall / (recall + beta * precision)
+    assert each["rouge-l"][0] == pytest.approx(expected)
+
+
+def _common(one: list[str], other: list[str]) -> int:
+    """Length of the longest common subsequence."""
+    row = [0] * (len(other) + 1)
+    for word in one:
+        above = row.copy()
+        for j, there in enumerate(other):
+            row[j + 1] = above[j] + 1 if word == there else max(above[j + 1], row[j])
+    return row[-1]
