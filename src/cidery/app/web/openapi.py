@@ -73,6 +73,11 @@ class EndpointSchema(AutoSchema):
         """Return the form."""
         return self.view.form if isinstance(self.view, FormPage) else None
 
+    def _map_basic_serializer(self, serializer: Any, direction: str) -> dict[str, Any]:
+        """Say that a form takes no other fields; see `FormPage.post`."""
+        found: dict[str, Any] = super()._map_basic_serializer(serializer, direction)
+        return found | {"additionalProperties": False} if direction == "request" else found
+
     def get_response_serializers(self) -> Any:
         """Return what is shown, or what a form is answered with, and how errors look."""
         errors: dict[int, Any] = dict.fromkeys(ERRORS, Problem)
