@@ -195,7 +195,7 @@ def is_told(case: FalseCaption) -> bool:
 
 def measure_speed(folder: Path, count: int) -> None:
     """Print how long the ledger of paragraphs takes, in a process as `cidery ledger` has one."""
-    import cidery.cli  # noqa: F401  # with it, spaCy is loaded without torch
+    import cidery.cli  # with it, spaCy is loaded without torch
 
     references = json.loads((folder / "references.json").read_text())
     rows = json.loads((folder / "llava_default.json").read_text())
