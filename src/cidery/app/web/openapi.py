@@ -75,7 +75,9 @@ class EndpointSchema(AutoSchema):
 
     def _map_basic_serializer(self, serializer: Any, direction: str) -> dict[str, Any]:
         """Say that a form takes no other fields; see `FormPage.post`."""
-        found: dict[str, Any] = super()._map_basic_serializer(serializer, direction)
+        found: dict[str, Any] = super()._map_basic_serializer(  # type: ignore[no-untyped-call]
+            serializer, direction
+        )
         return found | {"additionalProperties": False} if direction == "request" else found
 
     def get_response_serializers(self) -> Any:
