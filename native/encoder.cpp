@@ -45,25 +45,31 @@ std::vector<std::size_t> cut_blocks(std::span<const std::uint64_t> offsets) {
 
 }  // namespace
 
-const encoder::Kernels& encoder::best_kernels() {
-  const Kernels* found = avx2_kernels();
-  return found == nullptr ? portable_kernels() : *found;
+std::vector<const encoder::Kernels*> encoder::list_kernels(std::size_t width, std::size_t inner) {
+  std::vector<const Kernels*> found;
+  for (const Kernels* kernels : {avx512_kernels(), avx2_kernels(), &portable_kernels()}) {
+    if (kernels != nullptr && width % kernels->panel == 0 && inner % kernels->panel == 0) {
+      found.push_back(kernels);
+    }
+  }
+  return found;
 }
 
 Encoder::Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon,
-                 const encoder::Kernels& kernels)
-    : shape_{width, heads, inner, epsilon}, kernels_(&kernels) {
+                 const encoder::Kernels* kernels)
+    : shape_{width, heads, inner, epsilon}, kernels_(kernels) {
   if (width == 0 || heads == 0 || width % 16 != 0 || inner % 16 != 0 || width % heads != 0 ||
       width / heads % 8 != 0) {
     throw std::invalid_argument(
         "the width and the inner width must be multiples of 16, a head's of 8");
   }
+  if (kernels_ == nullptr) kernels_ = encoder::list_kernels(width, inner).front();
 }
 
 Matrix Encoder::pack(std::span<const float> weights, std::span<const float> bias,
                      std::size_t outputs, std::size_t inputs) const {
   check_size(weights, outputs * inputs, "a matrix");
-  const std::size_t panel = 2 * kernels_->lanes;
+  const std::size_t panel = kernels_->panel;
   Matrix matrix{outputs, inputs, std::vector<float>(outputs * inputs),
                 copy(bias, outputs, "a bias")};
   for (std::size_t output = 0; output < outputs; ++output) {

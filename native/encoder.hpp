@@ -50,9 +50,10 @@ struct Workspace {
 
 /// The kernels for one kind of processor.
 struct Kernels {
-  /// What signatures call them: last digits differ between kinds of processors.
+  /// What signatures call them: last digits differ between kinds of processors. Kernels of the
+  /// same name give the same bits.
   const char* name;
-  std::size_t lanes;
+  std::size_t panel;  // of so many outputs are a matrix's panels
   /// Takes a block of captions through one layer, in place. `bias` is [heads, longest, longest],
   /// added to the scores of attention, or null.
   void (*run)(const Shape&, const Layer&, const std::uint64_t* offsets, std::size_t captions,
@@ -62,8 +63,9 @@ struct Kernels {
 const Kernels& portable_kernels();
 /// Null where the processor, or the compiler, does not have them.
 const Kernels* avx2_kernels();
-/// The fastest that this processor has.
-const Kernels& best_kernels();
+const Kernels* avx512_kernels();
+/// Those that this processor has for an encoder of such widths, the fastest first.
+std::vector<const Kernels*> list_kernels(std::size_t width, std::size_t inner);
 
 }  // namespace encoder
 
@@ -74,9 +76,10 @@ const Kernels& best_kernels();
 /// number is a sum taken in one order.
 class Encoder {
  public:
-  /// `width` and `width / heads` must be multiples of 16 and 8, and so must `inner` of 16.
+  /// `width` and `width / heads` must be multiples of 16 and 8, and so must `inner` of 16. Without
+  /// `kernels`, the fastest that there are.
   Encoder(std::size_t width, std::size_t heads, std::size_t inner, float epsilon,
-          const encoder::Kernels& kernels = encoder::best_kernels());
+          const encoder::Kernels* kernels = nullptr);
 
   void add_layer(const EncoderWeights& weights);
 

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "encoder.hpp"
 
@@ -59,13 +61,18 @@ inline float sum_lanes(Vector x) {
   return (x.lanes[0] + x.lanes[2]) + (x.lanes[1] + x.lanes[3]);
 }
 
+using Wide = Vector;
+constexpr std::size_t WIDE = LANES, TILE = 6;
+constexpr auto load_wide = load;
+constexpr auto splat_wide = splat;
+
 #include "encoder_kernels.inc"
 
 }  // namespace
 }  // namespace portable
 
 const Kernels& portable_kernels() {
-  static constexpr Kernels kernels{"portable", portable::LANES, portable::run_layer};
+  static constexpr Kernels kernels{"portable", portable::PANEL, portable::run_layer};
   return kernels;
 }
 

@@ -44,7 +44,7 @@ class NativeLayers:
 
     @property
     def kernel(self) -> str:
-        """`avx2` or `portable`: what the native core has chosen for this processor."""
+        """`avx2` (with AVX-512 too: the bits are the same) or `portable`, by this processor."""
         return self._encoder.kernel
 
     def run(self, states: Floats32, offsets: Integers, count: int, threads: int) -> Floats32:
