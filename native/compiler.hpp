@@ -22,6 +22,16 @@
 #define CIDERY_HAS_AVX 0
 #endif
 
+// Before a loop: write out all its rounds, so that an array that they walk through lies in
+// registers.
+#if defined(__clang__)
+#define CIDERY_UNROLL _Pragma("clang loop unroll(full)")
+#elif defined(__GNUC__)
+#define CIDERY_UNROLL _Pragma("GCC unroll 16")
+#else
+#define CIDERY_UNROLL
+#endif
+
 // Files that are mapped into memory; elsewhere they are read.
 #if defined(_WIN32)
 #define CIDERY_HAS_MMAP 0

@@ -70,7 +70,7 @@ Matrix Encoder::pack(std::span<const float> weights, std::span<const float> bias
                      std::size_t outputs, std::size_t inputs) const {
   check_size(weights, outputs * inputs, "a matrix");
   const std::size_t panel = kernels_->panel;
-  Matrix matrix{outputs, inputs, std::vector<float>(outputs * inputs),
+  Matrix matrix{outputs, inputs, encoder::AlignedFloats(outputs * inputs),
                 copy(bias, outputs, "a bias")};
   for (std::size_t output = 0; output < outputs; ++output) {
     float* to = matrix.panels.data() + output / panel * panel * inputs + output % panel;

@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <new>
 #include <span>
 #include <vector>
 
@@ -27,10 +27,29 @@ struct PackedCaptions {
 
 namespace encoder {
 
+/// Memory that begins where a cache line does, so that no vector lies across two.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+
+  LineAllocator() = default;
+  template <class Other>
+  LineAllocator(const LineAllocator<Other>&) {}  // NOLINT: allocators convert into each other
+
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), kLine));
+  }
+  void deallocate(T* begin, std::size_t) { ::operator delete(begin, kLine); }
+  bool operator==(const LineAllocator&) const { return true; }
+};
+using AlignedFloats = std::vector<float, LineAllocator<float>>;
+
 /// A matrix laid out for the kernels: panels of outputs, each with its inputs one after another.
 struct Matrix {
   std::size_t outputs = 0, inputs = 0;
-  std::vector<float> panels, bias;
+  AlignedFloats panels;
+  std::vector<float> bias;
 };
 
 struct Layer {
@@ -45,7 +64,7 @@ struct Shape {
 
 /// A worker's memory for one block of captions.
 struct Workspace {
-  std::vector<float> attended, mixed, inner, scores;
+  AlignedFloats attended, mixed, inner, scores;
 };
 
 /// The kernels for one kind of processor.

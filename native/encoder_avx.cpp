@@ -65,9 +65,15 @@ CIDERY_AVX512_BEGIN
 namespace avx512 {
 namespace {
 
-using avx2::highest, avx2::multiply_add, avx2::power_of_two, avx2::store;
-using avx2::LANES, avx2::Vector;
-using avx2::multiply_add, avx2::store;
+using avx2::highest;
+using avx2::LANES;
+using avx2::load;
+using avx2::multiply_add;
+using avx2::power_of_two;
+using avx2::splat;
+using avx2::store;
+using avx2::sum_lanes;
+using avx2::Vector;
 
 using Wide = __m512;
 constexpr std::size_t WIDE = 16, TILE = 12;

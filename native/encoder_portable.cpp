@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "compiler.hpp"
 #include "encoder.hpp"
 
 namespace cidery::encoder {

@@ -7,7 +7,7 @@ from bisect import bisect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -80,19 +80,30 @@ class ReadCaption:
 
     def directions(self, parts: Literal["own", "all"]) -> Floats:
         """Return float64[claims, width]: the mean of each claim's words, of length 1."""
-        rows = np.zeros((len(self.statements), self.vectors.shape[1]))
-        for row, statement in zip(rows, self.statements, strict=True):
-            claim = statement.claim
-            words = self.own_words(claim) if parts == "own" else [w for p in claim.words for w in p]
-            row[:] = self.vectors[words].mean(axis=0)
-        return normalise(rows)
+        if not self.statements:
+            return np.zeros((0, self.vectors.shape[1]))
+        claims = [statement.claim for statement in self.statements]
+        if parts == "own":
+            return normalise(self._average(self.vectors, map(self.own_words, claims)))
+        words = ([word for part in claim.words for word in part] for claim in claims)
+        return normalise(self._average(self.vectors, words))
 
     @cached_property
     def information(self) -> Floats:
         """float64[claims]: how much each claim says."""
-        return np.asarray(
-            [self.weights[self.own_words(s.claim)].mean() for s in self.statements], np.float64
-        )
+        if not self.statements:
+            return np.zeros(0)
+        return self._average(self.weights, (self.own_words(s.claim) for s in self.statements))
+
+    @staticmethod
+    def _average(values: Floats, words: Iterable[Sequence[int]]) -> Floats:
+        """Return the mean of the values of each claim's words; a claim has at least one."""
+        listed = list(words)
+        starts = [0, *accumulate(map(len, listed[:-1]))]
+        sums = np.add.reduceat(values[[*chain.from_iterable(listed)]], starts)
+        counts = np.asarray([len(found) for found in listed], np.float64)
+        means: Floats = sums / counts.reshape(-1, *[1] * (values.ndim - 1))
+        return means
 
 
 def normalise(rows: Floats) -> Floats:

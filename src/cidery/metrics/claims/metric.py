@@ -40,6 +40,7 @@ from cidery.metrics.contextual.encoders import Encoder, find_lens
 from cidery.metrics.explanations import Shares
 from cidery.statistics import Floats
 from cidery.store import current_report
+from cidery.store.processes import count_cores
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser
@@ -58,6 +59,8 @@ RAREST = 1000
 """A word that fewer than one in so many images have says no more: it may be none at all."""
 BATCH = 32
 """About how many captions are encoded at a time: vectors of all would fill the memory."""
+AHEAD = 2
+"""Batches that are encoded at the same time: what one does in Python, the other does not."""
 _STEP = "judging claims"
 
 
@@ -210,6 +213,7 @@ class PreparedClaims(Prepared):
         read = work.once(_read, self.parser, candidates.captions)
         same = make_same()
         report, done = current_report(), 0
+        threads = max(1, (work.threads or count_cores()) // AHEAD)
 
         def encode(batch: Batch) -> tuple[Batch, list[int], list[int], Encoded]:
             numbers = [number for _, members in batch for number in members]
@@ -217,7 +221,7 @@ class PreparedClaims(Prepared):
             told = [n for i in images for n in range(self.offsets[i], self.offsets[i + 1])]
             described = [read.descriptions[n] for n in numbers]
             described += [self.references.descriptions[n] for n in told]
-            return batch, numbers, told, self._encode(described, work.threads)
+            return batch, numbers, told, self._encode(described, threads)
 
         for batch, numbers, told, encoded in run_ahead(encode, self._batch(candidates)):
             said = _join(read, numbers, encoded)
@@ -247,12 +251,12 @@ class PreparedClaims(Prepared):
 
 
 def run_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield the function of each item; the next one is computed while the last one is used."""
-    with ThreadPoolExecutor(1) as pool:
+    """Yield the function of each item; the next ones are computed while the last one is used."""
+    with ThreadPoolExecutor(AHEAD) as pool:
         waiting: list[Future[R]] = []
         for item in items:
             waiting.append(pool.submit(function, item))
-            if len(waiting) > 1:
+            if len(waiting) > AHEAD:
                 yield waiting.pop(0).result()
         yield from (one.result() for one in waiting)
 
