@@ -52,8 +52,8 @@ check-tests:
 test: $(VENV)/.test $(VENV)/.services harnesses stacks axe
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target types quick-tests
-# Four processes on two cores: tests of the app also wait for servers and browsers.
-	$(BIN)/pytest -n 4 -m "$(NEEDS)"
+# Three processes on two cores: tests of the app also wait for servers and browsers.
+	$(BIN)/pytest -n 3 -m "$(NEEDS)"
 
 # The sdist and wheels of this system, in dist/. PYTHONS="python3.11 python3.12": with these and no others.
 wheels:
