@@ -16,8 +16,8 @@ using encoder::Workspace;
 namespace {
 
 /// Tokens that go through all layers together: few enough for the L2 cache, enough to be worth
-/// reading a layer's weights for.
-constexpr std::uint64_t BLOCK = 192;
+/// reading a layer's weights for. The fewest are for few captions, so that all threads have some.
+constexpr std::uint64_t FEWEST = 192, MOST = 384;
 
 void check_size(std::span<const float> values, std::size_t expected, const char* what) {
   if (values.size() == expected) return;
@@ -30,12 +30,13 @@ std::vector<float> copy(std::span<const float> values, std::size_t expected, con
   return {values.begin(), values.end()};
 }
 
-/// Cuts captions into blocks of about BLOCK tokens: the first caption of each, then their number.
-std::vector<std::size_t> cut_blocks(std::span<const std::uint64_t> offsets) {
+/// Cuts captions into blocks for so many threads: the first caption of each, then their number.
+std::vector<std::size_t> cut_blocks(std::span<const std::uint64_t> offsets, unsigned threads) {
+  const std::uint64_t size = std::clamp(offsets.back() / (4 * threads), FEWEST, MOST);
   std::vector<std::size_t> blocks{0};
   const std::size_t captions = offsets.size() - 1;
   for (std::size_t caption = 0; caption < captions; ++caption) {
-    if (caption > blocks.back() && offsets[caption + 1] - offsets[blocks.back()] > BLOCK) {
+    if (caption > blocks.back() && offsets[caption + 1] - offsets[blocks.back()] > size) {
       blocks.push_back(caption);
     }
   }
@@ -114,7 +115,7 @@ std::vector<float> Encoder::run(const PackedCaptions& captions, std::size_t laye
   }
   if (!bias.empty()) check_size(bias, shape_.heads * longest * longest, "the bias of attention");
 
-  const auto blocks = cut_blocks(offsets);
+  const auto blocks = cut_blocks(offsets, worker_count(threads, offsets.size()));
   std::atomic<std::size_t> next{0};
   run_workers(worker_count(threads, blocks.size() - 1), [&](unsigned) {
     Workspace memory;

@@ -213,7 +213,8 @@ class PreparedClaims(Prepared):
         read = work.once(_read, self.parser, candidates.captions)
         same = make_same()
         report, done = current_report(), 0
-        threads = max(1, (work.threads or count_cores()) // AHEAD)
+        threads = work.threads or count_cores()
+        ahead = min(AHEAD, threads)
 
         def encode(batch: Batch) -> tuple[Batch, list[int], list[int], Encoded]:
             numbers = [number for _, members in batch for number in members]
@@ -221,9 +222,9 @@ class PreparedClaims(Prepared):
             told = [n for i in images for n in range(self.offsets[i], self.offsets[i + 1])]
             described = [read.descriptions[n] for n in numbers]
             described += [self.references.descriptions[n] for n in told]
-            return batch, numbers, told, self._encode(described, threads)
+            return batch, numbers, told, self._encode(described, threads // ahead)
 
-        for batch, numbers, told, encoded in run_ahead(encode, self._batch(candidates)):
+        for batch, numbers, told, encoded in run_ahead(encode, self._batch(candidates), ahead):
             said = _join(read, numbers, encoded)
             known = _join(self.references, told, encoded)
             for image, members in batch:
@@ -250,13 +251,13 @@ class PreparedClaims(Prepared):
         return encode_sentences(self.encoder, list(sentences), threads)
 
 
-def run_ahead(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
-    """Yield the function of each item; the next ones are computed while the last one is used."""
-    with ThreadPoolExecutor(AHEAD) as pool:
+def run_ahead(function: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
+    """Yield the function of each item; `ahead` more are computed while the last one is used."""
+    with ThreadPoolExecutor(ahead) as pool:
         waiting: list[Future[R]] = []
         for item in items:
             waiting.append(pool.submit(function, item))
-            if len(waiting) > AHEAD:
+            if len(waiting) > ahead:
                 yield waiting.pop(0).result()
         yield from (one.result() for one in waiting)
 
