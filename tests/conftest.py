@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 # A failure should be of the change at hand: the same examples in every run. Machines may be slow.
-hypothesis.settings.register_profile("same", derandomize=True, deadline=None, max_examples=20)
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None, max_examples=15)
 hypothesis.settings.register_profile("few", derandomize=True, deadline=None, max_examples=5)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))

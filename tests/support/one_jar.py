@@ -17,11 +17,13 @@ import sys
 import threading
 from pathlib import Path
 
+FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For programs that end soon: no second compiler and no threads that collect garbage."""
 SCRIPT = """#!/bin/sh
 case "$*" in
-  *"meteor-1.5.jar - - -stdio -l en -norm") exec {python} {file} ask {socket} {java} "$@" ;;
+  *"meteor-1.5.jar - - -stdio -l en -norm") exec {python} {file} ask {socket} {java} {flags} "$@" ;;
 esac
-exec {java} "$@"
+exec {java} {flags} "$@"
 """
 
 
@@ -29,7 +31,7 @@ def write_java(folder: Path, java: str) -> None:
     """Write the `java` that shares METEOR's jar; processes of a run may do so at the same time."""
     names = {"python": sys.executable, "file": __file__, "java": java}
     names["socket"] = str(folder / "jar.socket")
-    quoted = {name: shlex.quote(value) for name, value in names.items()}
+    quoted = {name: shlex.quote(value) for name, value in names.items()} | {"flags": FLAGS}
     partial = folder / f"java.{os.getpid()}"
     partial.write_text(SCRIPT.format(**quoted), encoding="utf-8")
     partial.chmod(0o755)
