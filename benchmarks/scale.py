@@ -381,11 +381,11 @@ def main() -> None:
     for size in options.sizes:
         streams[size] = run_once("stream", size, options.workers)
         show(size, "stream", options.workers, streams[size])
-    share = memory["cpu"] / streams[smallest]["cpu"]
     same = memory["corpus"] == streams[smallest]["corpus"]
-    print(
-        f"\nA stream scores {share:.0%} as many captions per CPU second; the same scores: {same}."
-    )
+    print(f"\nThe same scores: {same}.")
+    for size, found in streams.items():
+        share = memory["cpu"] / smallest / (found["cpu"] / size)
+        print(f"A stream of {size:,} scores {share:.0%} as many captions per CPU second as memory.")
     for size in sorted(options.sizes)[1:]:
         growth = streams[size]["cpu"] / streams[smallest]["cpu"] / (size / smallest)
         print(f"{size:,} captions take {growth:.2f} x the CPU of {smallest:,}, in proportion.")

@@ -74,7 +74,8 @@ def split_piece(task: Split) -> dict[str, Any]:
 def _write_partitions(found: Any, task: Split) -> None:
     pa = import_pyarrow("pyarrow", "score streams")
     hashes = hash_ids(found.ids)
-    parts = partition_of(hashes, task.partitions)
+    # There are at most 2^14: NumPy sorts numbers of 16 bits by counting them.
+    parts = partition_of(hashes, task.partitions).astype(np.uint16)
     order = np.argsort(parts, kind="stable")
     ends = np.searchsorted(parts[order], np.arange(task.partitions + 1))
     table = pa.table(

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from cidery.captions.formats.containers import describe_columns, import_pyarrow
 from cidery.captions.formats.fields import Chosen, Side, find_fields
 from cidery.captions.formats.reading import Reader
@@ -314,21 +316,20 @@ def _take_columns(
     pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     ids = table.column(fields.id).combine_chunks()
     texts = None if fields.numbered else table.column(fields.captions[0]).combine_chunks()
-    numbers = pa.array(range(piece.first + 1, piece.first + 1 + table.num_rows), pa.int64())
+    numbers = pa.array(np.arange(piece.first + 1, piece.first + 1 + table.num_rows))
     if texts is not None and not ids.null_count and not texts.null_count:
         is_number = pa.types.is_integer(ids.type)
         kind = "int" if is_number else "str" if _is_text(ids.type) else None
         if kind and _is_text(texts.type):
             count = len(texts)
-            lists = pa.ListArray.from_arrays(
-                pa.array(range(count + 1), pa.int32()), texts.cast(pa.string())
-            )
-            listed = pa.array([False] * count, pa.bool_())
+            ends = pa.array(np.arange(count + 1, dtype=np.int32))
+            lists = pa.ListArray.from_arrays(ends, texts.cast(pa.string()))
+            listed = pa.array(np.zeros(count, bool))
             return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
         if kind and _is_list(texts.type) and _is_text(texts.type.value_type):
             lists = texts.cast(pa.list_(pa.string()))
             if not lists.flatten().null_count:
-                listed = pa.array([True] * len(texts), pa.bool_())
+                listed = pa.array(np.ones(len(texts), bool))
                 return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
     entries = Reader(side, None, chosen).pick(table.to_pylist(), rows)
     return _make_captions(entries, numbers.to_pylist(), rows)
