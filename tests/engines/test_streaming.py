@@ -7,6 +7,7 @@ import json
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,13 @@ import pytest
 import cidery
 from cidery.cli import main
 from cidery.engines import count_frequencies, get_engine, streaming
-from cidery.errors import FormatError, InputError, MismatchError, SettingError
+from cidery.errors import (
+    FormatError,
+    InputError,
+    MismatchError,
+    MissingExtraError,
+    SettingError,
+)
 from support.example import Example
 from support.streams import (
     HERE,
@@ -356,3 +363,21 @@ def test_urls(tmp_path: Path, example: Example) -> None:
             pq.write_table(table, file)
     result = score_here(tmp_path, ("memory://stream/c", "memory://stream/r/*.parquet"), METRICS)
     check_same(result, score_in_memory(candidates, references, METRICS))
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("unheard-of://bucket/c.parquet", "Protocol not known: unheard-of"),
+        ("memory://no-such-folder/c.parquet", "no-such-folder"),
+        ("s3://bucket/c.parquet", "s3fs"),
+    ],
+)
+def test_urls_that_cannot_be_read(tmp_path: Path, url: str, problem: str) -> None:
+    pytest.importorskip("fsspec")
+    if url.startswith("s3:") and find_spec("s3fs") is not None:
+        pytest.skip("s3fs is installed")
+    with pytest.raises((InputError, MissingExtraError), match=problem) as caught:
+        score_here(tmp_path, (url, url), METRICS)
+    assert str(caught.value).startswith(url.partition("://")[0])
+    assert not list(tmp_path.rglob("lock")), "nothing was begun"

@@ -224,6 +224,8 @@ def locked(folder: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+        if all(path.name == "lock" for path in folder.iterdir()):  # nothing was begun
+            shutil.rmtree(folder)
 
 
 @dataclass

@@ -130,15 +130,14 @@ def _kind(file: str) -> str | None:
 
 
 def _list_remote(url: str) -> list[str]:
-    fsspec = import_fsspec()
-    system, path = fsspec.core.url_to_fs(url)
-    if any(sign in path for sign in "*?["):
-        found = system.glob(path)
-    elif system.isdir(path):
-        found = [p for p in system.find(path) if _kind(p)]
-    else:
-        found = [path]
-    return [system.unstrip_protocol(p) for p in sorted(found)]
+    with _reaching(url) as (system, path):
+        if any(sign in path for sign in "*?["):
+            found = system.glob(path)
+        elif system.isdir(path):
+            found = [p for p in system.find(path) if _kind(p)]
+        else:
+            found = [path]
+        return [system.unstrip_protocol(p) for p in sorted(found)]
 
 
 def import_fsspec() -> Any:
@@ -155,10 +154,28 @@ def import_fsspec() -> Any:
 
 
 @contextmanager
+def _reaching(url: str) -> Iterator[tuple[Any, str]]:
+    """Yield the storage of a URL and the path there; what fails is an error that names the URL."""
+    fsspec = import_fsspec()
+    try:
+        yield fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{url}: {error}; fsspec opens such URLs with a package of their storage",
+            name=error.name or "fsspec",
+        ) from error
+    except Exception as error:  # each storage has its own
+        said = str(error) or type(error).__name__
+        raise InputError(f"{url} cannot be read: {said}") from error
+
+
+@contextmanager
 def open_file(file: str) -> Iterator[IO[bytes]]:
     """Open a path or a URL for reading."""
     if "://" in file:
-        with import_fsspec().open(file, "rb") as opened:
+        with _reaching(file) as (system, path):
+            remote = system.open(path, "rb")
+        with remote as opened:
             yield opened
     else:
         with Path(file).open("rb") as opened:
@@ -173,8 +190,8 @@ def describe_file(file: str) -> list[Any]:
     import hashlib
 
     if "://" in file:
-        system, path = import_fsspec().core.url_to_fs(file)
-        known = system.info(path)
+        with _reaching(file) as (system, path):
+            known = system.info(path)
         said = [known.get(key) for key in ("size", "ETag", "etag", "mtime", "LastModified")]
         return [str(value) for value in said if value is not None]
     status = os.stat(file)  # noqa: PTH116
@@ -189,8 +206,8 @@ def describe_file(file: str) -> list[Any]:
 def measure_file(file: str) -> int:
     """Return the size of a file in bytes."""
     if "://" in file:
-        system, path = import_fsspec().core.url_to_fs(file)
-        return int(system.size(path) or 0)
+        with _reaching(file) as (system, path):
+            return int(system.size(path) or 0)
     return Path(file).stat().st_size
 
 
