@@ -8,8 +8,8 @@ they are in captions of other images. Each file has a seed of its own: sizes sha
 
     python benchmarks/scale.py --sizes 100000 1000000          # 10000000 for the whole
     python benchmarks/scale.py --sizes 100000 --peers 20000    # datasets.map, Ray Data
-    python benchmarks/scale.py --ray spice                     # one and two workers; or consensus,
-                                                               # or cider-d, from Parquet files
+    python benchmarks/scale.py --ray spice                     # one and two workers, from Parquet;
+                                                               # or consensus, or cider-d
     python benchmarks/scale.py --sizes 100000 10000000 --results runs.json   # runs are kept there,
                                                                # and not made again
 
@@ -36,8 +36,12 @@ import workloads
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 ROWS = 100_000
 """Captions per file."""
-RAY = {"consensus": 1000, "spice": 3000, "cider-d": 200_000}
+RAY = {"consensus": 2000, "spice": 3000, "cider-d": 200_000}
 """Captions that Ray scores: about half a minute of one core each."""
+FEW = 128
+"""Captions that warm workers up."""
+PARTITIONS = {"consensus": 64, "spice": 64}
+"""Tasks, where inputs are too small to be cut by themselves."""
 
 
 def make(count: int, folder: Path) -> None:
@@ -137,8 +141,9 @@ class Memory:
 def run(*arguments: object) -> dict[str, float]:
     """Run one side in a process of its own; return its seconds, CPU seconds and megabytes."""
     command = [sys.executable, __file__, "--one", *map(str, arguments)]
-    with tempfile.TemporaryFile("w+") as output:
-        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    # Scene graphs that another run has kept would be no work.
+    with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "CIDERY_CACHE": cache}
         process = subprocess.Popen(command, stdout=output, env=environment)
         memory = Memory(process.pid)
         _, status, usage = os.wait4(process.pid, 0)
@@ -177,47 +182,41 @@ def one(kind: str, folder: str, count: str, *others: str) -> None:
     print(json.dumps(told))
 
 
-def _warm_up(number: int) -> int:
-    """Import on a worker what a stream needs."""
-    from cidery.engines import streaming
-
-    assert streaming
-    time.sleep(0.5)  # so that no worker does all of it
-    return number
-
-
 def _ray(
     files: dict[str, list[Path]], folder: Path, size: int, metric: str, workers: str
 ) -> dict[str, Any]:
     """Score by one metric on a cluster whose workers have loaded what they need."""
     import ray
 
-    import cidery
-    from cidery.engines import get_engine, use_engine
+    from cidery.engines import get_engine
 
     ray.init(address="local", num_cpus=int(workers), include_dashboard=False, log_to_driver=False)
     engine = get_engine("ray")
-    if metric == "cider-d":
-        list(engine.map(_warm_up, range(2 * int(workers))))
-        told = {"cpu": time.process_time(), "start": time.perf_counter()}
-        return told | _stream(files, folder, engine, [metric])
-    captions = workloads.coco("val2014")
-    few = 128
-    parts = [list(captions)[:few], list(captions)[few : few + size]]
-    said = {image: captions[image][-1] for part in parts for image in part}
-    with use_engine(engine):
-        for part in parts:  # the first one has each worker load a parser or a model
+    with tempfile.TemporaryDirectory(dir=folder) as taken:
+        for count in (FEW, size):  # the first ones have each worker load a parser or a model
+            few = {
+                side: [_take_rows(paths, count, Path(taken, f"{side}-{count}.parquet"))]
+                for side, paths in files.items()
+            }
             told = {"cpu": time.process_time(), "start": time.perf_counter()}
-            found = cidery.score(
-                {image: said[image] for image in part},
-                {image: captions[image][:4] for image in part},
-                [metric],
-            )
-    return told | {"corpus": dict(found.corpus)}
+            told |= _stream(few, folder, engine, [metric], partitions=PARTITIONS.get(metric))
+    return told
+
+
+def _take_rows(paths: list[Path], count: int, file: Path) -> Path:
+    import pyarrow.parquet as pq
+
+    table = pq.read_table([str(path) for path in paths]).slice(0, count)
+    pq.write_table(table, file, row_group_size=20_000)
+    return file
 
 
 def _stream(
-    files: dict[str, list[Path]], folder: Path, engine: Any, metrics: list[str]
+    files: dict[str, list[Path]],
+    folder: Path,
+    engine: Any,
+    metrics: list[str],
+    partitions: int | None = None,
 ) -> dict[str, Any]:
     from cidery.engines import score_stream
 
@@ -235,6 +234,7 @@ def _stream(
             captions=Path(work, "scores"),
             work=Path(work, "work"),
             engine=engine,
+            partitions=partitions,
         )
     return {"corpus": dict(result.table.corpus)}
 
@@ -317,8 +317,7 @@ def _ray_data(files: dict[str, list[Path]], size: int) -> dict[str, Any]:
 def compare_workers(metric: str, folder: Path) -> None:
     """Print how much faster two Ray workers are than one; starting them is not counted."""
     size = RAY[metric]
-    if metric == "cider-d":
-        make(size, folder)
+    make(max(size, ROWS), folder)
     runs = {workers: run("ray", folder, size, metric, workers) for workers in (1, 2)}
     times = {workers: found["seconds"] for workers, found in runs.items()}
     same = runs[1]["corpus"] == runs[2]["corpus"]
