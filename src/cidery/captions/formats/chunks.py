@@ -333,7 +333,7 @@ def _take_columns(
     pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     ids = table.column(fields.id).combine_chunks()
     texts = None if fields.numbered else table.column(fields.captions[0]).combine_chunks()
-    numbers = pa.array(np.arange(piece.first + 1, piece.first + 1 + table.num_rows))
+    numbers = pa.array(np.arange(table.num_rows, dtype=np.int64) + (piece.first + 1))
     if texts is not None and not ids.null_count and not texts.null_count:
         is_number = pa.types.is_integer(ids.type)
         kind = "int" if is_number else "str" if _is_text(ids.type) else None
