@@ -217,7 +217,8 @@ def compare_stacks(captions: int) -> None:
     known = workloads.small()[1]
     texts = [text for group in known.values() for text in group][:captions]
     encoder = get_encoder("minilm")
-    ids, _, offsets = encoder._cut(texts)
+    cut = encoder._cut(texts)
+    ids, offsets = cut.ids, cut.offsets
     states = encoder._embed_tokens(ids, offsets)
     model = encoder._model
     assert bias_attention(model.distances, 4) is None
