@@ -415,11 +415,11 @@ def _build_tokenizer(folder: Path) -> tokenizers.Tokenizer:
         ]
     )
     ends = ("<|endoftext|>", "<|startoftext|>")
-    last, first = ((text, tokenizer.token_to_id(text)) for text in ends)
-    if last[1] is None or first[1] is None:
+    last, first = (tokenizer.token_to_id(text) for text in ends)
+    if last is None or first is None:
         raise DataError(f"{vocabulary} lacks {ends[0]} or {ends[1]}")
     tokenizer.add_special_tokens(list(ends))
     tokenizer.post_processor = processors.RobertaProcessing(
-        last, first, trim_offsets=False, add_prefix_space=False
+        (ends[0], last), (ends[1], first), trim_offsets=False, add_prefix_space=False
     )
     return tokenizer
