@@ -36,10 +36,10 @@ import workloads
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 ROWS = 100_000
 """Captions per file."""
-RAY = {"consensus": 2000, "spice": 3000, "cider-d": 200_000}
+RAY = {"consensus": 2000, "spice": 6000, "cider-d": 200_000}
 """Captions that Ray scores: about half a minute of one core each."""
-FEW = 128
-"""Captions that warm workers up."""
+FEW = 600
+"""Captions that warm workers up: enough for each of them to get some."""
 PARTITIONS = {"consensus": 64, "spice": 64}
 """Tasks, where inputs are too small to be cut by themselves."""
 
