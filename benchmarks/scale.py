@@ -194,12 +194,12 @@ def _ray(
     engine = get_engine("ray")
     with tempfile.TemporaryDirectory(dir=folder) as taken:
         for count in (FEW, size):  # the first ones have each worker load a parser or a model
-            few = {
+            parts = {
                 side: [_take_rows(paths, count, Path(taken, f"{side}-{count}.parquet"))]
                 for side, paths in files.items()
             }
             told = {"cpu": time.process_time(), "start": time.perf_counter()}
-            told |= _stream(few, folder, engine, [metric], partitions=PARTITIONS.get(metric))
+            told |= _stream(parts, folder, engine, [metric], partitions=PARTITIONS.get(metric))
     return told
 
 

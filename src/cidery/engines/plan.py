@@ -223,9 +223,10 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Nothing was begun: removed while it is locked, since another may begin right after.
+        if all(path.name == "lock" for path in folder.glob("*")):
+            shutil.rmtree(folder, ignore_errors=True)
         lock.release()
-        if all(path.name == "lock" for path in folder.iterdir()):  # nothing was begun
-            shutil.rmtree(folder)
 
 
 @dataclass
