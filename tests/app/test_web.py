@@ -246,7 +246,7 @@ def test_processes_live_and_die_together(tmp_path: Path) -> None:
         wait_until(lambda: len(children_of(app.process.pid) - before) == 2)
         # The web server's own child may answer until it notices that its parent is gone.
         wait_until(lambda: len(family_of(app.process.pid) - before) == 3)
-        wait_until(app.answers)
+        app.wait()
         family = family_of(app.process.pid)
         app.process.kill()
         app.process.wait()

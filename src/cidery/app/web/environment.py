@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from cidery.engines.base import ENGINES
 from cidery.errors import MissingExtraError, SettingError
 
 DATABASE_SCHEMES = ("sqlite", "postgres", "postgresql")
@@ -61,10 +60,12 @@ class Environment:
     machine alone."""
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise SettingError(
-                f"there is no engine {self.engine!r}; there are {', '.join(ENGINES)}"
-            )
+        if self.engine != "local":  # engines take as long to import as all else here
+            from cidery.engines.base import ENGINES
+
+            if self.engine not in ENGINES:
+                known = ", ".join(ENGINES)
+                raise SettingError(f"there is no engine {self.engine!r}; there are {known}")
         if self.engine_address and self.engine == "local":
             raise SettingError("the address of a cluster goes with the engine ray")
         _check_scheme("database", self.database, DATABASE_SCHEMES)
