@@ -35,6 +35,8 @@ class FrequencyTrie {
 
   unsigned order() const { return static_cast<unsigned>(levels_.size()); }
   const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// How many n-grams of order n there are.
+  std::size_t size(unsigned n) const { return levels_[n - 1].counts.size(); }
   std::uint32_t count(unsigned n, std::uint32_t entry) const;
   /// The order-n entry that follows `parent` (of order n-1) by `word`, or kNone; n >= 2.
   std::uint32_t child(unsigned n, std::uint32_t parent, std::uint32_t word) const;
@@ -78,6 +80,8 @@ class Weights {
   }
 
  private:
+  void look_up(unsigned n, std::span<const std::uint32_t> trie_word);
+
   std::shared_ptr<const NgramIndex> index_;
   std::shared_ptr<const FrequencyTrie> trie_;
   double log_image_count_;

@@ -49,6 +49,10 @@ class NgramIndex:
     def level(self, n: int) -> tuple[_U32, _U32, _U32, _U32]: ...
     def shard(self, hashes: _U64, shards: int) -> list[tuple[_U32, _U32, NDArray[np.int64]]]: ...
 
+def add_up_shard(
+    parts: list[tuple[NDArray[Any], _U32, _U32]], n: int, word_count: int, min_count: int
+) -> tuple[_U32, _U32]: ...
+
 class FrequencyTrie:
     def __new__(
         cls,

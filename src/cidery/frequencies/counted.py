@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery._native import Captions, NgramIndex, hash_words
+from cidery._native import Captions, NgramIndex, add_up_shard, hash_words
 from cidery.errors import FrequenciesError
 from cidery.frequencies.document_frequencies import DocumentFrequencies
 from cidery.frequencies.levels import Level
@@ -108,79 +108,27 @@ def merge_shard(
     parts: Sequence[Path], shard: int, order: int, word_count: int, min_count: int, folder: Path
 ) -> None:
     """Add up one shard of all parts; n-grams of fewer than `min_count` images are left out."""
-    bits = max(1, int(word_count).bit_length())
     ranks = [np.load(part / "ranks.npy") for part in parts]
     for n in range(2, order + 1):
-        singles: list[NDArray[np.uint64]] = []
-        several: list[NDArray[np.uint64]] = []
-        counted: list[NDArray[np.uint32]] = []
-        for part, rank in zip(parts, ranks, strict=True):
-            starts = np.load(part / f"{n}.starts.npy")
-            words = np.load(part / f"{n}.words.npy", mmap_mode="r")
-            counts = np.load(part / f"{n}.counts.npy", mmap_mode="r")
-            begin, middle, end = starts[2 * shard : 2 * shard + 3].tolist()
-            singles.append(_pack(rank[words[begin:middle]], bits)[0])
-            # Entries before this shard's that have a count are those of the shards before.
-            before = int(np.sum(starts[2 : 2 * shard + 1 : 2] - starts[1 : 2 * shard : 2]))
-            packed, kept = _pack(rank[words[middle:end]], bits)
-            several.append(packed)
-            counted.append(counts[before : before + end - middle][kept])
-        keys, counts = _add_up(
-            np.concatenate(singles), np.concatenate(several), np.concatenate(counted)
+        shares = [
+            (*_read_shard(part, n, shard), rank) for part, rank in zip(parts, ranks, strict=True)
+        ]
+        words, counts = add_up_shard(
+            [(words, rank, counts) for words, counts, rank in shares], n, word_count, min_count
         )
-        chosen = counts >= min_count
-        save_array(folder / f"{n}.{shard}.words.npy", _unpack(keys[chosen], n, bits))
-        save_array(folder / f"{n}.{shard}.counts.npy", counts[chosen])
+        save_array(folder / f"{n}.{shard}.words.npy", words)
+        save_array(folder / f"{n}.{shard}.counts.npy", counts)
 
 
-def _pack(words: NDArray[np.uint32], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Pack rows of ranks into as few 64-bit numbers as hold them; rows with no rank are dropped."""
-    kept = (words != np.uint32(0xFFFFFFFF)).all(axis=1)
-    words = words[kept]
-    per = 64 // bits
-    columns = []
-    for begin in range(0, words.shape[1], per):
-        column = np.zeros(len(words), np.uint64)
-        for place in range(begin, min(begin + per, words.shape[1])):
-            column = column << np.uint64(bits) | words[:, place].astype(np.uint64)
-        columns.append(column)
-    return np.stack(columns, axis=1), kept
-
-
-def _unpack(keys: NDArray[np.uint64], n: int, bits: int) -> NDArray[np.uint32]:
-    per = 64 // bits
-    words = np.empty((len(keys), n), np.uint32)
-    mask = np.uint64((1 << bits) - 1)
-    for place in range(n):
-        column, within = divmod(place, per)
-        last = min(per, n - column * per) - 1
-        shift = np.uint64(bits * (last - within))
-        words[:, place] = (keys[:, column] >> shift & mask).astype(np.uint32)
-    return words
-
-
-def _add_up(
-    singles: NDArray[np.uint64], several: NDArray[np.uint64], counted: NDArray[np.uint32]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the different keys, sorted, and how often each comes."""
-    if singles.shape[1] == 1:
-        once, times = np.unique(singles[:, 0], return_counts=True)
-        keys = np.concatenate([once, several[:, 0]])[:, None]
-    else:
-        once, times = np.unique(singles, axis=0, return_counts=True)
-        keys = np.concatenate([once, several])
-    counts = np.concatenate([times.astype(np.uint32), counted])
-    if keys.shape[1] == 1:
-        order = np.argsort(keys[:, 0], kind="stable")
-    else:
-        order = np.lexsort(keys.T[::-1])
-    keys, counts = keys[order], counts[order]
-    if not len(keys):
-        return keys, counts
-    fresh = np.ones(len(keys), bool)
-    fresh[1:] = (keys[1:] != keys[:-1]).any(axis=1)
-    begins = np.flatnonzero(fresh)
-    return keys[begins], np.add.reduceat(counts, begins)
+def _read_shard(part: Path, n: int, shard: int) -> tuple[NDArray[Any], NDArray[np.uint32]]:
+    """Map a part's n-grams of one shard, and the counts of those of several images."""
+    starts = np.load(part / f"{n}.starts.npy")
+    words = np.load(part / f"{n}.words.npy", mmap_mode="r")
+    counts = np.load(part / f"{n}.counts.npy", mmap_mode="r")
+    begin, middle, end = starts[2 * shard : 2 * shard + 3].tolist()
+    # Entries before this shard's that have a count are those of the shards before.
+    before = int(np.sum(starts[2 : 2 * shard + 1 : 2] - starts[1 : 2 * shard : 2]))
+    return words[begin:end], counts[before : before + end - middle]
 
 
 def assemble(
