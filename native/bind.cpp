@@ -290,6 +290,17 @@ void bind_text(nb::module_& m) {
       "texts"_a, "tokenizer"_a, "threads"_a = 0);
 
   m.def(
+      "tokenize_utf8",
+      [](Array<std::uint8_t> content, Array<std::int64_t> offsets, const std::string& tokenizer,
+         unsigned threads) {
+        const Tokenizer chosen = tokenizer_named(tokenizer);
+        nb::gil_scoped_release release;
+        const auto views = text_views(view(content), view(offsets));
+        return std::make_shared<Captions>(tokenize(views, chosen, threads));
+      },
+      "content"_a, "offsets"_a, "tokenizer"_a, "threads"_a = 0);
+
+  m.def(
       "ptb_tokens",
       [](nb::list captions, bool document, bool clean) {
         const auto views = string_views(captions);

@@ -136,20 +136,28 @@ std::uint64_t hash_text(std::string_view text) {
   return hash ^ hash >> 31;
 }
 
-std::vector<std::uint64_t> hash_texts(std::span<const std::uint8_t> bytes,
-                                      std::span<const std::int64_t> offsets) {
-  std::vector<std::uint64_t> hashes;
-  if (offsets.empty()) return hashes;
-  hashes.reserve(offsets.size() - 1);
+std::vector<std::string_view> text_views(std::span<const std::uint8_t> bytes,
+                                         std::span<const std::int64_t> offsets) {
+  std::vector<std::string_view> views;
+  if (offsets.empty()) return views;
+  views.reserve(offsets.size() - 1);
   const std::string_view all(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
     const std::int64_t begin = offsets[i];
     const std::int64_t end = offsets[i + 1];
     if (begin < 0 || end < begin || end > static_cast<std::int64_t>(bytes.size()))
       throw std::invalid_argument("the offsets must ascend and stay within the bytes");
-    hashes.push_back(hash_text(
-        all.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin))));
+    views.push_back(
+        all.substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)));
   }
+  return views;
+}
+
+std::vector<std::uint64_t> hash_texts(std::span<const std::uint8_t> bytes,
+                                      std::span<const std::int64_t> offsets) {
+  const auto views = text_views(bytes, offsets);
+  std::vector<std::uint64_t> hashes(views.size());
+  std::transform(views.begin(), views.end(), hashes.begin(), hash_text);
   return hashes;
 }
 

@@ -13,7 +13,11 @@ namespace cidery {
 /// its bits depend on all of the text.
 std::uint64_t hash_text(std::string_view text);
 
-/// The same for several; text i is bytes[offsets[i], offsets[i + 1]).
+/// Views of texts that lie one after another; text i is bytes[offsets[i], offsets[i + 1]).
+std::vector<std::string_view> text_views(std::span<const std::uint8_t> bytes,
+                                         std::span<const std::int64_t> offsets);
+
+/// The hashes of such texts.
 std::vector<std::uint64_t> hash_texts(std::span<const std::uint8_t> bytes,
                                       std::span<const std::int64_t> offsets);
 

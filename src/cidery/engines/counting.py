@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus, Missing
+from cidery.captions.corpus import Missing
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import Tokenizer, TokenizerLike, stem_form
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.plan import Input, Plan, Progress, locked
-from cidery.engines.spill import Partition, Split, gather
+from cidery.engines.spill import Split, gather
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
 from cidery.frequencies.counted import assemble, merge_shard, merge_words, write_part
@@ -52,45 +52,22 @@ def count_partition(task: Count) -> dict[str, Any]:
     if summary.exists():
         known: dict[str, Any] = json.loads(summary.read_text())
         return known
-    partition = gather(task.splits, task.number)
-    matched = match(partition, task.alone)
-    kept = [image for image in partition.references if image in matched]
-    sizes = [len(partition.references[image]) for image in kept]
-    scored = dict.fromkeys(partition.candidate_ids)
+    partition = gather(task.splits, task.number, task.alone)
     content = {
         "number": task.number,
-        "images": len(kept),
-        "captions": sum(map(matched.__contains__, partition.candidate_ids)),
-        "sizes": [min(sizes), max(sizes)] if sizes else None,
-        "alone": _show(image for image in scored if image not in matched),
-        "without": _show(
-            image
-            for image, group in partition.references.items()
-            if image not in scored and group and not task.alone
-        ),
-        "empty": _show(image for image, group in partition.references.items() if not group),
+        "images": len(partition.images),
+        "captions": len(partition.candidates),
+        "sizes": partition.sizes,
+        **{kind: [len(images), images[:_EXAMPLES]] for kind, images in partition.lacks.items()},
     }
-    if task.orders and kept and (task.missing == "skip" or not _lacks(content)):
-        corpus = Corpus.from_references({image: partition.references[image] for image in kept})
-        tokenized = task.tokenizer(corpus.references, 1)
+    if task.orders and partition.images and (task.missing == "skip" or not _lacks(content)):
+        tokenized = task.tokenizer.cut_column(partition.references, 1)
         for stemmer, order in task.orders.items():
             form = stem_form(stemmer) if stemmer else "split"
-            offsets = corpus.reference_offsets.astype(np.uint64)
+            offsets = partition.reference_offsets.astype(np.uint64)
             write_part(task.part(stemmer), tokenized.form(form), offsets, order, task.shards)
     write_atomically(summary, json.dumps(content).encode())
     return content
-
-
-def match(partition: Partition, alone: bool = False) -> set[str]:
-    """Return the images that have references and, unless there are references only, candidates."""
-    told = {image for image, group in partition.references.items() if group}
-    return told if alone else told.intersection(partition.candidate_ids)
-
-
-def _show(images: Iterable[str]) -> list[Any]:
-    """Return how many there are, and some of them."""
-    listed = list(images)
-    return [len(listed), listed[:_EXAMPLES]]
 
 
 def _lacks(content: Mapping[str, Any]) -> bool:
