@@ -107,9 +107,17 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
       trie_(std::move(trie)),
       log_image_count_(log_image_count),
       uniform_(uniform) {
-  of_small_count_.reserve(small_logarithms().size());
+  // No count is larger than the number of images, except in sets from elsewhere.
+  constexpr std::size_t kMost = 1 << 16;
+  const double images = std::exp(log_image_count);
+  const std::size_t size =
+      images < kMost ? std::max(small_logarithms().size(), static_cast<std::size_t>(images) + 2)
+                     : kMost;
+  of_small_count_.reserve(size);
   for (const double logarithm : small_logarithms())
     of_small_count_.push_back(uniform ? 1.0 : log_image_count - logarithm);
+  while (of_small_count_.size() < size)
+    of_small_count_.push_back(compute(static_cast<std::uint32_t>(of_small_count_.size())));
   if (order > index_->order()) throw std::invalid_argument("the references hold too short n-grams");
   if (trie_ == nullptr || uniform_) {
     trie_ = nullptr;

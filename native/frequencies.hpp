@@ -65,8 +65,7 @@ class Weights {
   const NgramIndex& index() const { return *index_; }
   const FrequencyTrie* trie() const { return trie_.get(); }
   double of_count(std::uint32_t count) const {
-    if (count < of_small_count_.size()) return of_small_count_[count];
-    return uniform_ ? 1.0 : log_image_count_ - std::log(count);
+    return count < of_small_count_.size() ? of_small_count_[count] : compute(count);
   }
   double of_id(unsigned n, std::uint32_t id) const { return of_count(counts_[n - 1][id]); }
   /// of_id for one order, for loops over many ids.
@@ -80,6 +79,9 @@ class Weights {
   }
 
  private:
+  double compute(std::uint32_t count) const {
+    return uniform_ ? 1.0 : log_image_count_ - std::log(count);
+  }
   void look_up(unsigned n, std::span<const std::uint32_t> trie_word);
 
   std::shared_ptr<const NgramIndex> index_;
