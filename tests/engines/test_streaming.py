@@ -133,7 +133,7 @@ def test_grouped_bootstrap_has_the_width_of_the_exact_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "stemmer", "min_count"), [(4, None, 1), (8, None, 1), (3, "english", 2)]
+    ("n", "stemmer", "min_count"), [(4, None, 1), (8, None, 1), (3, "english", 2), (1, None, 1)]
 )
 def test_frequencies_are_the_same_file(
     n: int, stemmer: str | None, min_count: int, example: Example, tmp_path: Path

@@ -18,11 +18,15 @@ from cidery.engines.plan import Input, Plan, Progress, locked
 from cidery.engines.spill import Split, gather
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
-from cidery.frequencies.counted import assemble, merge_shard, merge_words, write_part
+from cidery.frequencies.counted import Part, assemble, merge_shard, merge_words, write_part
 from cidery.store import write_atomically
 
 SHARD_CAPTIONS = 400_000
 """References per shard: some six million n-grams, which are merged in memory."""
+SHARDS_TOGETHER = 16
+"""Shards that one task merges: it opens each partition once for all of them."""
+TASKS_EACH = 2
+"""Tasks per worker, at the least: what ends last must not be long."""
 _EXAMPLES = 3
 
 
@@ -150,23 +154,23 @@ def _check(plan: Plan, found: Sequence[Mapping[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Merge:
-    """Merges one shard of all partitions."""
+    """Merges some shards of all parts."""
 
     parts: list[Path]
-    shard: int
-    order: int
+    shards: range
     words: int
     min_count: int
     folder: Path
 
 
-def merge(task: Merge) -> int:
-    """Write the merged shard, unless an earlier run did."""
-    mark = task.folder / f"{task.shard}.done"
-    if not mark.exists():
-        merge_shard(task.parts, task.shard, task.order, task.words, task.min_count, task.folder)
-        write_atomically(mark, b"")
-    return task.shard
+def merge(task: Merge) -> None:
+    """Write the merged shards, but those that an earlier run wrote."""
+    marks = {shard: task.folder / f"{shard}.done" for shard in task.shards}
+    left = [shard for shard in task.shards if not marks[shard].exists()]
+    parts = [Part.open(part) for part in task.parts] if left else []
+    for shard in left:
+        merge_shard(parts, shard, task.words, task.min_count, task.folder)
+        write_atomically(marks[shard], b"")
 
 
 def merge_counts(
@@ -186,8 +190,10 @@ def merge_counts(
     folder = first.folder / f"{stemmer or 'words'}-merged"
     folder.mkdir(exist_ok=True)
     words, counts = merge_words(parts, min_count)
+    together = max(1, min(SHARDS_TOGETHER, first.shards // (TASKS_EACH * engine.workers)))
     merges = [
-        Merge(parts, shard, order, len(words), min_count, folder) for shard in range(first.shards)
+        Merge(parts, range(first.shards)[begin : begin + together], len(words), min_count, folder)
+        for begin in range(0, first.shards, together)
     ]
     progress = Progress("merging n-grams")
     for _ in progress.follow(engine.map(merge, merges), len(merges)):
