@@ -290,6 +290,17 @@ void bind_text(nb::module_& m) {
       "texts"_a, "tokenizer"_a, "threads"_a = 0);
 
   m.def(
+      "tokenize_utf8",
+      [](Array<std::uint8_t> content, Array<std::int64_t> offsets, const std::string& tokenizer,
+         unsigned threads) {
+        const Tokenizer chosen = tokenizer_named(tokenizer);
+        nb::gil_scoped_release release;
+        const auto views = text_views(view(content), view(offsets));
+        return std::make_shared<Captions>(tokenize(views, chosen, threads));
+      },
+      "content"_a, "offsets"_a, "tokenizer"_a, "threads"_a = 0);
+
+  m.def(
       "ptb_tokens",
       [](nb::list captions, bool document, bool clean) {
         const auto views = string_views(captions);
@@ -345,6 +356,35 @@ void bind_counts(nb::module_& m) {
             return given;
           },
           "hashes"_a, "shards"_a);
+
+  m.def(
+      "add_up_shard",
+      [](nb::list parts, unsigned n, std::uint32_t word_count, std::uint32_t min_count) {
+        using Words = nb::ndarray<const std::uint16_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+        using Wide = nb::ndarray<const std::uint32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+        std::vector<ShardPart> read;
+        for (const nb::handle part : parts) {
+          // Without copies, which would end before they are read.
+          ShardPart& one = read.emplace_back();
+          if (Words narrow; nb::try_cast(part[0], narrow, false)) {
+            one.words = {narrow.data(), narrow.size()};
+          } else {
+            const auto wide = nb::cast<Wide>(part[0], false);
+            one.wide_words = {wide.data(), wide.size()};
+          }
+          one.ranks = view(nb::cast<Array<std::uint32_t>>(part[1], false));
+          one.counts = view(nb::cast<Array<std::uint32_t>>(part[2], false));
+        }
+        CountedNgrams found;
+        {
+          nb::gil_scoped_release release;  // the list keeps the arrays
+          found = add_up_shard(read, n, word_count, min_count);
+        }
+        const std::size_t height = found.counts.size();
+        return nb::make_tuple(give(std::move(found.words), {height, n}),
+                              give(std::move(found.counts)));
+      },
+      "parts"_a, "n"_a, "word_count"_a, "min_count"_a);
 
   nb::class_<FrequencyTrie>(m, "FrequencyTrie")
       .def(nb::new_(&make_trie), "words"_a, "word_width"_a, "levels"_a)

@@ -249,6 +249,7 @@ void CandidateNgrams::enter(const Weights& weights, unsigned n,
   Level& level = levels_[n - 1];
   const std::uint32_t bound = weights.index().id_bound(n);
   level.entries.resize(items.size());
+  level.asked.clear();
   std::size_t next = 0;
   for (std::size_t at = 0; next < items.size(); ++at) {
     if (item_at[at] != next) continue;  // items are in order of first occurrence
@@ -260,10 +261,18 @@ void CandidateNgrams::enter(const Weights& weights, unsigned n,
       entry = weights.entry(n, level.ids[next]);
     } else {
       const std::uint32_t parent = levels_[n - 2].entries[items[next].parent];
-      entry = parent == kNone || word == kNone ? kNone : weights.trie()->child(n, parent, word);
+      entry = kNone;
+      if (parent != kNone && word != kNone)
+        level.asked.push_back({parent, word, static_cast<std::uint32_t>(next)});
     }
     ++next;
   }
+  // The set is larger than the cache: what is looked up is asked for all at once.
+  const FrequencyTrie& trie = *weights.trie();
+  for (const Asked& each : level.asked) trie.prefetch(n, each.parent);
+  for (const Asked& each : level.asked) trie.prefetch_child(n, each.parent);
+  for (const auto& [parent, word, item] : level.asked)
+    level.entries[item] = trie.child(n, parent, word);
 }
 
 void CandidateNgrams::weigh(unsigned n, const Weights& weights) {

@@ -343,11 +343,16 @@ class CandidateNgrams {
   std::span<const double> weights(unsigned n) const { return levels_[n - 1].weights; }
 
  private:
+  struct Asked {
+    std::uint32_t parent, word;  // an entry of the order before, and the word that follows
+    std::uint32_t item;
+  };
   struct Level {
     std::vector<std::uint32_t> ids;
     std::vector<std::uint32_t> tables;        // of the index, where they are looked up, or kNone
     std::vector<const std::uint32_t*> slots;  // where in these
     std::vector<std::uint32_t> entries;       // of the frequency set
+    std::vector<Asked> asked;                 // what is looked up there
     std::vector<double> weights;
   };
   void look_up(const NgramIndex& index, unsigned n);

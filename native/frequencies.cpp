@@ -1,7 +1,10 @@
 #include "frequencies.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 #include "compiler.hpp"
@@ -104,9 +107,17 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
       trie_(std::move(trie)),
       log_image_count_(log_image_count),
       uniform_(uniform) {
-  of_small_count_.reserve(small_logarithms().size());
+  // No count is larger than the number of images, except in sets from elsewhere.
+  constexpr std::size_t kMost = 1 << 16;
+  const double images = std::exp(log_image_count);
+  const std::size_t size =
+      images < kMost ? std::max(small_logarithms().size(), static_cast<std::size_t>(images) + 2)
+                     : kMost;
+  of_small_count_.reserve(size);
   for (const double logarithm : small_logarithms())
     of_small_count_.push_back(uniform ? 1.0 : log_image_count - logarithm);
+  while (of_small_count_.size() < size)
+    of_small_count_.push_back(compute(static_cast<std::uint32_t>(of_small_count_.size())));
   if (order > index_->order()) throw std::invalid_argument("the references hold too short n-grams");
   if (trie_ == nullptr || uniform_) {
     trie_ = nullptr;
@@ -123,30 +134,52 @@ Weights::Weights(std::shared_ptr<const NgramIndex> index, std::shared_ptr<const 
   looked_up_.resize(order);
   entries_.resize(order);
   entries_[0] = trie_word;
+  looked_up_[0].reserve(trie_word.size());
+  for (const auto entry : trie_word)
+    looked_up_[0].push_back(entry == kNone ? 0 : trie_->count(1, entry));
   for (unsigned n = 2; n <= order; ++n) {
     entries_[n - 1].assign(index_->id_bound(n), kNone);
-    const auto ngrams = index_->entries(n);
-    // The trie is larger than the cache: where children begin is asked for long before they are
-    // looked at, and the middle one, where the search begins, a little before.
-    constexpr std::size_t kLong = 24, kShort = 10;
-    const auto parent_at = [&](std::size_t i) {
-      return i < ngrams.size() ? entries_[n - 2][ngrams[i].parent] : kNone;
-    };
-    for (std::size_t i = 0; i < ngrams.size(); ++i) {
-      if (const auto coming = parent_at(i + kLong); coming != kNone) trie_->prefetch(n, coming);
-      if (const auto near = parent_at(i + kShort); near != kNone) trie_->prefetch_child(n, near);
-      const std::uint32_t parent = entries_[n - 2][ngrams[i].parent];
-      const std::uint32_t last = trie_word[ngrams[i].word];
-      if (parent != kNone && last != kNone)
-        entries_[n - 1][ngrams[i].id] = trie_->child(n, parent, last);
-    }
+    looked_up_[n - 1].assign(index_->id_bound(n), 0);
+    look_up(n, trie_word);
   }
-  for (unsigned n = 1; n <= order; ++n) {
-    looked_up_[n - 1].reserve(entries_[n - 1].size());
-    for (const auto entry : entries_[n - 1]) {
-      looked_up_[n - 1].push_back(entry == kNone ? 0 : trie_->count(n, entry));
-    }
-    counts_.push_back(looked_up_[n - 1]);
+  for (const auto& counts : looked_up_) counts_.push_back(counts);
+}
+
+/// Finds the n-grams of order n in the trie.
+void Weights::look_up(unsigned n, std::span<const std::uint32_t> trie_word) {
+  struct Wanted {
+    std::uint32_t parent, word, id;
+  };
+  std::vector<Wanted> wanted;
+  const auto ngrams = index_->entries(n);
+  wanted.reserve(ngrams.size());
+  for (const auto& ngram : ngrams) {
+    const std::uint32_t parent = entries_[n - 2][ngram.parent];
+    const std::uint32_t last = trie_word[ngram.word];
+    if (parent != kNone && last != kNone) wanted.push_back({parent, last, ngram.id});
+  }
+  // The trie may be far larger than the processor's caches: its parts are gone through one after
+  // another, so that one part lies there while all that is wanted of it is looked up.
+  constexpr unsigned kPartBits = 9;
+  const auto width = static_cast<unsigned>(std::bit_width(trie_->size(n - 1)));
+  const unsigned shift = width > kPartBits ? width - kPartBits : 0;
+  std::array<std::size_t, (std::size_t{1} << kPartBits) + 1> starts{};
+  for (const Wanted& each : wanted) ++starts[(each.parent >> shift) + std::size_t{1}];
+  std::partial_sum(starts.begin(), starts.end(), starts.begin());
+  std::vector<Wanted> parted(wanted.size());
+  for (const Wanted& each : wanted) parted[starts[each.parent >> shift]++] = each;
+
+  // Where children begin is asked for long before they are looked at, and the middle one, where
+  // the search begins, a little before.
+  constexpr std::size_t kLong = 24, kShort = 10;
+  for (std::size_t i = 0; i < parted.size(); ++i) {
+    if (i + kLong < parted.size()) trie_->prefetch(n, parted[i + kLong].parent);
+    if (i + kShort < parted.size()) trie_->prefetch_child(n, parted[i + kShort].parent);
+    const auto [parent, word, id] = parted[i];
+    const std::uint32_t entry = trie_->child(n, parent, word);
+    if (entry == kNone) continue;
+    entries_[n - 1][id] = entry;
+    looked_up_[n - 1][id] = trie_->count(n, entry);
   }
 }
 

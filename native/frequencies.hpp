@@ -35,6 +35,8 @@ class FrequencyTrie {
 
   unsigned order() const { return static_cast<unsigned>(levels_.size()); }
   const Vocabulary& vocabulary() const { return vocabulary_; }
+  /// How many n-grams of order n there are.
+  std::size_t size(unsigned n) const { return levels_[n - 1].counts.size(); }
   std::uint32_t count(unsigned n, std::uint32_t entry) const;
   /// The order-n entry that follows `parent` (of order n-1) by `word`, or kNone; n >= 2.
   std::uint32_t child(unsigned n, std::uint32_t parent, std::uint32_t word) const;
@@ -63,8 +65,7 @@ class Weights {
   const NgramIndex& index() const { return *index_; }
   const FrequencyTrie* trie() const { return trie_.get(); }
   double of_count(std::uint32_t count) const {
-    if (count < of_small_count_.size()) return of_small_count_[count];
-    return uniform_ ? 1.0 : log_image_count_ - std::log(count);
+    return count < of_small_count_.size() ? of_small_count_[count] : compute(count);
   }
   double of_id(unsigned n, std::uint32_t id) const { return of_count(counts_[n - 1][id]); }
   /// of_id for one order, for loops over many ids.
@@ -78,6 +79,11 @@ class Weights {
   }
 
  private:
+  double compute(std::uint32_t count) const {
+    return uniform_ ? 1.0 : log_image_count_ - std::log(count);
+  }
+  void look_up(unsigned n, std::span<const std::uint32_t> trie_word);
+
   std::shared_ptr<const NgramIndex> index_;
   std::shared_ptr<const FrequencyTrie> trie_;
   double log_image_count_;

@@ -133,7 +133,7 @@ def test_grouped_bootstrap_has_the_width_of_the_exact_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "stemmer", "min_count"), [(4, None, 1), (8, None, 1), (3, "english", 2)]
+    ("n", "stemmer", "min_count"), [(4, None, 1), (8, None, 1), (3, "english", 2), (1, None, 1)]
 )
 def test_frequencies_are_the_same_file(
     n: int, stemmer: str | None, min_count: int, example: Example, tmp_path: Path
@@ -244,6 +244,23 @@ def test_bad_rows_are_named(tmp_path: Path, sides: tuple[str, str]) -> None:
     write_lines(file, [*lines, {"image_id": "x", "caption": "a"}])
     with pytest.raises(FormatError, match=r"line 6: the id 'x' is no integer"):
         score_here(tmp_path, (str(file), sides[1]), METRICS, work=tmp_path / "third")
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_text_that_is_not_utf_8_is_named(tmp_path: Path, listed: bool) -> None:
+    ids = list(range(200))
+    texts = pa.array([b"a dog runs", *[b"a caf\xc3\xa9"] * 198, b"a caf\xe9"], pa.binary())
+    broken = pa.StringArray.from_buffers(len(texts), *texts.buffers()[1:])
+    if listed:
+        broken = pa.ListArray.from_arrays(pa.array(range(201), pa.int32()), broken)
+    files = [tmp_path / "broken.parquet", tmp_path / "whole.parquet"]
+    pq.write_table(pa.table({"image_id": ids, "captions": broken}), files[0])
+    pq.write_table(pa.table({"image_id": ids, "captions": [["a dog"]] * 200}), files[1])
+    message = r"broken\.parquet, row 200: captions is not UTF-8 \(unexpected end of data: byte 6"
+    with pytest.raises(FormatError, match=message):
+        score_here(tmp_path, (str(files[0]), str(files[1])), METRICS)
+    with pytest.raises(FormatError, match=message):
+        cidery.read_references(files[0])
 
 
 def refuse_dogs(candidate: str, references: list[str]) -> float:

@@ -29,9 +29,10 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 from unicodedata import is_normalized, normalize
 
-from cidery._native import Captions, Expansion
+from cidery._native import Captions, Expansion, tokenize_utf8
 from cidery._native import tokenize as _native_tokenize
 from cidery.captions.cleaning import are_ascii
+from cidery.captions.columns import TextColumn
 from cidery.captions.stop_words import OTHER_STOP_WORDS
 from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, MissingExtraError, SettingError
@@ -90,6 +91,13 @@ class Tokenizer:
             return TokenizedCaptions(Captions.from_tokens(tokens), captions)
         except TypeError as error:
             raise InputError(f"the tokenizer {self.id} must return strings: {error}") from None
+
+    def cut_column(self, captions: TextColumn, threads: int = 0) -> TokenizedCaptions:
+        """Tokenize captions that lie in a column, where it can without making them strings."""
+        if self.function is None and (self.id != "ptb" or captions.is_normal):
+            cut = tokenize_utf8(*captions.utf8, self.id, threads)
+            return TokenizedCaptions(cut, captions)
+        return self(captions.texts, threads)
 
     @property
     def family(self) -> str:
@@ -337,6 +345,8 @@ class TokenizedCaptions:
     @property
     def texts(self) -> Sequence[str]:
         """The captions as they were given; their words, with blanks, where they came as tokens."""
+        if isinstance(self.given, TextColumn):
+            return self.given.texts
         if self.given is not None:
             return self.given
         return [" ".join(words) for words in self.captions.tokens()]

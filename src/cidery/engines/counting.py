@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus, Missing
+from cidery.captions.corpus import Missing
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import Tokenizer, TokenizerLike, stem_form
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.plan import Input, Plan, Progress, locked
-from cidery.engines.spill import Partition, Split, gather
+from cidery.engines.spill import Split, gather
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
-from cidery.frequencies.counted import assemble, merge_shard, merge_words, write_part
+from cidery.frequencies.counted import Part, assemble, merge_shard, merge_words, write_part
 from cidery.store import write_atomically
 
 SHARD_CAPTIONS = 400_000
 """References per shard: some six million n-grams, which are merged in memory."""
+SHARDS_TOGETHER = 16
+"""Shards that one task merges: it opens each partition once for all of them."""
+TASKS_EACH = 2
+"""Tasks per worker, at the least: what ends last must not be long."""
 _EXAMPLES = 3
 
 
@@ -52,45 +56,22 @@ def count_partition(task: Count) -> dict[str, Any]:
     if summary.exists():
         known: dict[str, Any] = json.loads(summary.read_text())
         return known
-    partition = gather(task.splits, task.number)
-    matched = match(partition, task.alone)
-    kept = [image for image in partition.references if image in matched]
-    sizes = [len(partition.references[image]) for image in kept]
-    scored = dict.fromkeys(partition.candidate_ids)
+    partition = gather(task.splits, task.number, task.alone)
     content = {
         "number": task.number,
-        "images": len(kept),
-        "captions": sum(map(matched.__contains__, partition.candidate_ids)),
-        "sizes": [min(sizes), max(sizes)] if sizes else None,
-        "alone": _show(image for image in scored if image not in matched),
-        "without": _show(
-            image
-            for image, group in partition.references.items()
-            if image not in scored and group and not task.alone
-        ),
-        "empty": _show(image for image, group in partition.references.items() if not group),
+        "images": len(partition.images),
+        "captions": len(partition.candidates),
+        "sizes": partition.sizes,
+        **{kind: [len(images), images[:_EXAMPLES]] for kind, images in partition.lacks.items()},
     }
-    if task.orders and kept and (task.missing == "skip" or not _lacks(content)):
-        corpus = Corpus.from_references({image: partition.references[image] for image in kept})
-        tokenized = task.tokenizer(corpus.references, 1)
+    if task.orders and partition.images and (task.missing == "skip" or not _lacks(content)):
+        tokenized = task.tokenizer.cut_column(partition.references, 1)
         for stemmer, order in task.orders.items():
             form = stem_form(stemmer) if stemmer else "split"
-            offsets = corpus.reference_offsets.astype(np.uint64)
+            offsets = partition.reference_offsets.astype(np.uint64)
             write_part(task.part(stemmer), tokenized.form(form), offsets, order, task.shards)
     write_atomically(summary, json.dumps(content).encode())
     return content
-
-
-def match(partition: Partition, alone: bool = False) -> set[str]:
-    """Return the images that have references and, unless there are references only, candidates."""
-    told = {image for image, group in partition.references.items() if group}
-    return told if alone else told.intersection(partition.candidate_ids)
-
-
-def _show(images: Iterable[str]) -> list[Any]:
-    """Return how many there are, and some of them."""
-    listed = list(images)
-    return [len(listed), listed[:_EXAMPLES]]
 
 
 def _lacks(content: Mapping[str, Any]) -> bool:
@@ -173,23 +154,23 @@ def _check(plan: Plan, found: Sequence[Mapping[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Merge:
-    """Merges one shard of all partitions."""
+    """Merges some shards of all parts."""
 
     parts: list[Path]
-    shard: int
-    order: int
+    shards: range
     words: int
     min_count: int
     folder: Path
 
 
-def merge(task: Merge) -> int:
-    """Write the merged shard, unless an earlier run did."""
-    mark = task.folder / f"{task.shard}.done"
-    if not mark.exists():
-        merge_shard(task.parts, task.shard, task.order, task.words, task.min_count, task.folder)
-        write_atomically(mark, b"")
-    return task.shard
+def merge(task: Merge) -> None:
+    """Write the merged shards, but those that an earlier run wrote."""
+    marks = {shard: task.folder / f"{shard}.done" for shard in task.shards}
+    left = [shard for shard in task.shards if not marks[shard].exists()]
+    parts = [Part.open(part) for part in task.parts] if left else []
+    for shard in left:
+        merge_shard(parts, shard, task.words, task.min_count, task.folder)
+        write_atomically(marks[shard], b"")
 
 
 def merge_counts(
@@ -209,8 +190,10 @@ def merge_counts(
     folder = first.folder / f"{stemmer or 'words'}-merged"
     folder.mkdir(exist_ok=True)
     words, counts = merge_words(parts, min_count)
+    together = max(1, min(SHARDS_TOGETHER, first.shards // (TASKS_EACH * engine.workers)))
     merges = [
-        Merge(parts, shard, order, len(words), min_count, folder) for shard in range(first.shards)
+        Merge(parts, range(first.shards)[begin : begin + together], len(words), min_count, folder)
+        for begin in range(0, first.shards, together)
     ]
     progress = Progress("merging n-grams")
     for _ in progress.follow(engine.map(merge, merges), len(merges)):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery._native import hash_texts
+from cidery._native import hash_texts, hash_words
+from cidery.captions.columns import TextColumn
 from cidery.captions.formats.chunks import Piece, read_piece
 from cidery.captions.formats.containers import import_pyarrow
 from cidery.captions.formats.fields import Side
@@ -28,6 +29,8 @@ from cidery.store import write_atomically
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+LACKS = ("alone", "without", "empty")
+"""What an image may lack: its references, its candidates, references in their list."""
 GROUP_BITS = 14
 """Images are drawn in at most 2^14 groups, so there are no more partitions either."""
 
@@ -136,14 +139,31 @@ class Row:
 
 @dataclass(frozen=True)
 class Partition:
-    """The images of one partition, in the order of their ids' hashes."""
+    """The images of one partition that have both sides, in the order of their ids' hashes.
 
-    references: dict[str, list[str]]
-    """Those of an image in the order of its files."""
-    candidate_ids: list[str]
-    """One per candidate; those of an image in the order of its files."""
-    candidates: list[str]
+    Where candidates are not asked for, references are enough.
+    """
+
+    images: list[str]
+    references: TextColumn
+    """Image by image; those of an image in the order of its files."""
+    reference_offsets: NDArray[np.int64]
+    candidates: TextColumn
+    """Those of an image lie together, in the order of its files."""
+    candidate_images: NDArray[np.int64]
+    """Indexes into `images`."""
     origins: Origins
+    """Where the candidates come from."""
+    hashes: NDArray[np.uint64]
+    """Of the images' ids."""
+    lacks: Mapping[str, list[str]]
+    """Images that lack a side, by `LACKS`."""
+
+    @property
+    def sizes(self) -> tuple[int, int] | None:
+        """The fewest and the most references of an image."""
+        counts = np.diff(self.reference_offsets)
+        return (int(counts.min()), int(counts.max())) if len(counts) else None
 
 
 @dataclass(frozen=True)
@@ -159,33 +179,98 @@ class Origins:
         piece = self.pieces[int(self.places[index])]
         return Row(piece.file, int(self.rows[index]), piece.kind == "jsonl")
 
-    def take(self, chosen: NDArray[np.int64]) -> Origins:
-        """Return those of some candidates."""
-        return Origins(self.pieces, self.places[chosen], self.rows[chosen])
 
-
-def gather(splits: list[Split], number: int) -> Partition:
-    """Return one partition, out of the files of all pieces."""
+def gather(splits: list[Split], number: int, alone: bool = False) -> Partition:
+    """Return one partition, out of the files of all pieces; `alone` without candidates."""
     with collector_paused():
         told = _Side.read(splits, "references", number)
+        if alone:
+            return _group(splits, told, None)
         said = _Side.read(splits, "candidates", number)
-        owners = np.repeat(np.arange(len(said.ids)), np.diff(said.offsets))
-        ids = said.ids
-        if len(owners) != len(ids) or not np.array_equal(owners, np.arange(len(ids))):
-            ids = [said.ids[owner] for owner in owners.tolist()]
-        origins = Origins([split.piece for split in splits], said.places[owners], said.rows[owners])
-        return Partition(told.group(), ids, said.texts, origins)
+        places = _match(told, said)
+        return _group(splits, told, said) if places is None else _join(splits, told, said, places)
+
+
+def _match(told: _Side, said: _Side) -> NDArray[np.int64] | None:
+    """Return the row of references of each row of candidates, where each image has just one.
+
+    None where some image lacks a side, or its references are in several rows.
+    """
+    if not len(told.hashes) or not len(said.hashes):
+        return None
+    if not (np.diff(told.offsets).all() and np.diff(said.offsets).all()):
+        return None
+    if (told.hashes[1:] == told.hashes[:-1]).any():
+        return None
+    places = np.searchsorted(told.hashes, said.hashes)
+    places[places == len(told.hashes)] = 0
+    fits = np.array_equal(told.hashes[places], said.hashes)
+    if not fits or not np.bincount(places, minlength=len(told.hashes)).all():
+        return None
+    return places if told.ids.take(places).equals(said.ids) else None
+
+
+def _join(splits: list[Split], told: _Side, said: _Side, places: NDArray[np.int64]) -> Partition:
+    """Return the partition as its columns are."""
+    owners = np.repeat(np.arange(len(places)), np.diff(said.offsets))
+    return Partition(
+        told.ids.to_pylist(),
+        TextColumn(told.captions),
+        told.offsets,
+        TextColumn(said.captions),
+        places[owners],
+        said.trace(splits, owners),
+        told.hashes,
+        {lack: [] for lack in LACKS},
+    )
+
+
+def _group(splits: list[Split], told: _Side, said: _Side | None) -> Partition:
+    """Return the partition image by image: some have rows in several files, or lack a side."""
+    pa = import_pyarrow("pyarrow", "score streams")
+    groups = told.group()
+    ids: list[str] = []
+    if said is not None:
+        owners = np.repeat(np.arange(len(said.hashes)), np.diff(said.offsets))
+        ids = said.ids.take(owners).to_pylist()
+    candidates = dict.fromkeys(ids)
+    kept = [i for i, group in groups.items() if group and (said is None or i in candidates)]
+    place = {image: number for number, image in enumerate(kept)}
+    offsets = np.zeros(len(kept) + 1, np.int64)
+    np.cumsum([len(groups[image]) for image in kept], out=offsets[1:])
+    images = np.asarray([place.get(image, -1) for image in ids], np.int64)
+    rows = np.flatnonzero(images >= 0)
+    texts = pa.array([], pa.string()) if said is None else said.captions.take(rows)
+    flat = [text for image in kept for text in groups[image]]
+    return Partition(
+        kept,
+        TextColumn(pa.array(flat, pa.string())),
+        offsets,
+        TextColumn(texts),
+        images[rows],
+        told.trace(splits, rows) if said is None else said.trace(splits, owners[rows]),
+        hash_words(kept),
+        {
+            "alone": [image for image in candidates if not groups.get(image)],
+            "without": []
+            if said is None
+            else [image for image, group in groups.items() if group and image not in candidates],
+            "empty": [image for image, group in groups.items() if not group],
+        },
+    )
 
 
 @dataclass(frozen=True)
 class _Side:
     """The rows of one side, sorted by hash, id and place in the inputs."""
 
-    ids: list[str]
+    ids: Any
+    """An Arrow array of strings."""
     hashes: NDArray[np.uint64]
-    texts: list[str]
+    captions: Any
+    """An Arrow array of strings."""
     offsets: NDArray[np.int64]
-    """Captions of row i are texts[offsets[i] : offsets[i + 1]]."""
+    """Captions of row i are captions[offsets[i] : offsets[i + 1]]."""
     listed: NDArray[np.bool_]
     places: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -199,30 +284,22 @@ class _Side:
                 batches.append(_read_batch(split.file, number))
                 places.append(np.full(batches[-1].num_rows, place))
         if not batches:
-            nothing = np.empty(0, np.int64)
-            return cls(
-                [],
-                nothing.astype(np.uint64),
-                [],
-                np.zeros(1, np.int64),
-                nothing.astype(bool),
-                nothing,
-                nothing,
-            )
+            nothing, texts = np.empty(0, np.int64), pa.array([], pa.string())
+            hashes, listed = nothing.astype(np.uint64), nothing.astype(bool)
+            return cls(texts, hashes, texts, np.zeros(1, np.int64), listed, nothing, nothing)
         table = pa.Table.from_batches(batches).combine_chunks()
         hashes = table.column("hash").to_numpy()
         order = np.argsort(hashes, kind="stable")  # rows are in the order of the inputs
-        ids = table.column("id").take(order).to_pylist()
-        order, ids = _part_collisions(hashes, order, ids)
+        order = _part_collisions(hashes, order, table.column("id"))
         taken = table.take(pa.array(order))
-        captions = taken.column("captions").combine_chunks()
+        captions = _combine(taken.column("captions"))
         lengths = captions.value_lengths().to_numpy(zero_copy_only=False)
-        offsets = np.zeros(len(ids) + 1, np.int64)
+        offsets = np.zeros(len(order) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(
-            ids,
+            _combine(taken.column("id")),
             hashes[order],
-            captions.flatten().to_pylist(),
+            captions.flatten(),
             offsets,
             taken.column("listed").to_numpy(),
             np.concatenate(places)[order],
@@ -231,18 +308,25 @@ class _Side:
 
     def group(self) -> dict[str, list[str]]:
         """Return the captions by id, as `read_references` does."""
-        ends = self.offsets.tolist()
-        found = {image: self.texts[ends[i] : ends[i + 1]] for i, image in enumerate(self.ids)}
-        if len(found) == len(self.ids):
-            return found
+        ends, texts = self.offsets.tolist(), self.captions.to_pylist()
         groups: dict[str, list[str]] = {}
-        for i, image in enumerate(self.ids):
-            captions = self.texts[ends[i] : ends[i + 1]]
+        for i, image in enumerate(self.ids.to_pylist()):
+            captions = texts[ends[i] : ends[i + 1]]
             known = groups.setdefault(image, [])
             # Files with a row per candidate repeat the references.
             if not self.listed[i] or captions != known:
                 known += captions
         return groups
+
+    def trace(self, splits: list[Split], rows: NDArray[np.int64]) -> Origins:
+        """Return where rows come from."""
+        return Origins([split.piece for split in splits], self.places[rows], self.rows[rows])
+
+
+def _combine(column: Any) -> Any:
+    """Return a column in one piece."""
+    combined = column.combine_chunks()
+    return combined.chunk(0) if hasattr(combined, "num_chunks") else combined
 
 
 def _read_batch(file: Path, number: int) -> Any:
@@ -252,12 +336,13 @@ def _read_batch(file: Path, number: int) -> Any:
 
 
 def _part_collisions(
-    hashes: NDArray[np.uint64], order: NDArray[np.int64], ids: list[str]
-) -> tuple[NDArray[np.int64], list[str]]:
+    hashes: NDArray[np.uint64], order: NDArray[np.int64], ids: Any
+) -> NDArray[np.int64]:
     """Sort ids that differ and have the same hash, so that an image's rows lie together."""
     ordered = hashes[order]
-    equal = np.flatnonzero(ordered[1:] == ordered[:-1]).tolist()
-    if all(ids[i] == ids[i + 1] for i in equal):
-        return order, ids
-    places = sorted(range(len(ids)), key=lambda i: (int(ordered[i]), ids[i], i))
-    return order[places], [ids[i] for i in places]
+    equal = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(equal) or ids.take(order[equal]).equals(ids.take(order[equal + 1])):
+        return order
+    listed = ids.take(order).to_pylist()
+    places = sorted(range(len(listed)), key=lambda i: (int(ordered[i]), listed[i], i))
+    return order[places]

@@ -13,13 +13,11 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cidery._native import hash_words
 from cidery.captions.corpus import Corpus, Missing
 from cidery.captions.formats.containers import import_pyarrow
 from cidery.captions.languages import choose_tokenizer
@@ -34,16 +32,20 @@ from cidery.engines.counting import (
     forget_counted,
     load_counted,
     look,
-    match,
     merge_counts,
 )
 from cidery.engines.plan import Input, Plan, Progress, check_ids, locked
 from cidery.engines.results import StreamResult
-from cidery.engines.spill import GROUP_BITS, Origins, Split, gather, replacing
+from cidery.engines.spill import GROUP_BITS, Origins, Partition, Split, gather, replacing
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric, MetricsLike, get_metrics
-from cidery.metrics.base import Faithful, GroupedCaptions, TokenizedReferences
+from cidery.metrics.base import (
+    Faithful,
+    GroupedCaptions,
+    TokenizedCandidates,
+    TokenizedReferences,
+)
 from cidery.scoring.scorer import (
     FrequenciesLike,
     Scorer,
@@ -101,66 +103,70 @@ def score_partition(task: Score) -> int:
     if task.is_done:
         return int(json.loads(task.sums_file.read_text())["captions"])
     partition = gather(task.splits, task.number)
-    matched = match(partition)
-    kept = np.fromiter(map(matched.__contains__, partition.candidate_ids), bool)
-    pairs = list(zip(partition.candidate_ids, partition.candidates, strict=True))
-    corpus = Corpus.build(
-        pairs if kept.all() else list(compress(pairs, kept)),
-        {image: group for image, group in partition.references.items() if image in matched},
-    )
-    origins = partition.origins.take(np.flatnonzero(kept))
     frequencies = (
         load_counted(task.counted, task.images) if task.frequencies is None else task.frequencies
-    )
-    build = partial(
-        Scorer.build,
-        metrics=task.metrics,
-        tokenizer=task.tokenizer,
-        frequencies=frequencies,
-        threads=1,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)  # the plan has told of it
         try:
-            scorer = build(corpus)
-            measured = scorer.measure(corpus.candidates, corpus.candidate_images)
+            measured = _measure(task, partition, frequencies)
         except Exception as error:
-            raise _find_culprit(build, corpus, origins, error) from error
+            raise _find_culprit(task, partition, frequencies, error) from error
     if task.rows_file is not None:
-        _write_rows(task, task.rows_file, corpus, origins, measured)
-    hashes = hash_words(list(map(str, corpus.images)))
-    _write_sums(task, corpus, measured, (hashes >> np.uint64(64 - GROUP_BITS)).astype(np.int64))
-    return len(corpus.candidates)
+        _write_rows(task, task.rows_file, partition, measured)
+    _write_sums(task, partition, measured)
+    return len(partition.candidates)
+
+
+def _measure(
+    task: Score, partition: Partition, frequencies: str | DocumentFrequencies | CountedFrequencies
+) -> dict[str, Floats]:
+    """Return each metric's rows, as `score` has them."""
+    cut = task.tokenizer.cut_column
+    offsets = partition.reference_offsets.astype(np.uint64)
+    groups = GroupedCaptions(cut(partition.references, 1), offsets)
+    references = TokenizedReferences(groups, task.tokenizer, frequencies, partition.images)
+    images = partition.candidate_images.astype(np.uint32)
+    candidates = TokenizedCandidates(cut(partition.candidates, 1), images)
+    return Scorer.prepare(references, task.metrics, 1).measure_tokenized(candidates)
 
 
 def _find_culprit(
-    build: partial[Scorer], corpus: Corpus, origins: Origins, error: Exception
+    task: Score,
+    partition: Partition,
+    frequencies: str | DocumentFrequencies | CountedFrequencies,
+    error: Exception,
 ) -> Exception:
     """Return the error that names the first caption which cannot be scored."""
-    for row, image in enumerate(corpus.candidate_ids):
-        alone = corpus.only({image})
-        place = [i for i, found in enumerate(corpus.candidate_ids) if found == image].index(row)
+    ends = partition.reference_offsets.tolist()
+    for row, place in enumerate(partition.candidate_images.tolist()):
+        image = partition.images[place]
+        told = {image: partition.references[ends[place] : ends[place + 1]]}
+        corpus = Corpus.build({image: partition.candidates[row]}, told)
         try:
-            scorer = build(alone)
-            scorer.measure(alone.candidates[place : place + 1], np.zeros(1, np.uint32))
+            scorer = Scorer.build(
+                corpus, task.metrics, tokenizer=task.tokenizer, frequencies=frequencies, threads=1
+            )
+            scorer.measure(corpus.candidates, corpus.candidate_images)
         except Exception as cause:
             said = str(cause) or type(cause).__name__
             kind = type(cause) if isinstance(cause, CideryError) else InputError
-            return kind(f"{origins[row]} (image {image!r}): cannot be scored: {said}")
+            where = partition.origins[row]
+            return kind(f"{where} (image {image!r}): cannot be scored: {said}")
     return error
 
 
 def _write_rows(
-    task: Score, file: Path, corpus: Corpus, origins: Origins, measured: Mapping[str, Floats]
+    task: Score, file: Path, partition: Partition, measured: Mapping[str, Floats]
 ) -> None:
     pa = import_pyarrow("pyarrow", "write Parquet files")
     parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
-    ids = pa.array([str(image) for image in corpus.candidate_ids], pa.string())
+    ids = pa.array(partition.images, pa.string()).take(pa.array(partition.candidate_images))
     table = pa.table(
         {
             "image_id": ids.cast(pa.int64()) if task.is_number else ids,
-            "file": _name_files(origins),
-            "row": pa.array(origins.rows),
+            "file": _name_files(partition.origins),
+            "row": pa.array(partition.origins.rows),
             **{label: m.each(measured[label]) for label, m in task.metrics.items()},
         }
     )
@@ -176,10 +182,9 @@ def _name_files(origins: Origins) -> Any:
     return pa.DictionaryArray.from_arrays(of_piece[origins.places], pa.array(files))
 
 
-def _write_sums(
-    task: Score, corpus: Corpus, measured: Mapping[str, Floats], groups: np.ndarray[Any, Any]
-) -> None:
+def _write_sums(task: Score, partition: Partition, measured: Mapping[str, Floats]) -> None:
     """Write the exact sums of rows, and the sums of images by group for the intervals."""
+    groups = (partition.hashes >> np.uint64(64 - GROUP_BITS)).astype(np.int64)
     present, places = np.unique(groups, return_inverse=True)
     shared: dict[int, str] = {}
     arrays: dict[str, Any] = {"groups": present}
@@ -188,12 +193,12 @@ def _write_sums(
         first = shared.setdefault(id(rows), label)  # metrics that share rows share sums
         if first == label:
             sums[label] = ExactSums.of(rows).to_dict()
-            by_image = sum_images(rows, corpus.candidate_images, len(corpus.images))
+            by_image = sum_images(rows, partition.candidate_images, len(partition.images))
             arrays[label] = sum_by_group(by_image, places, len(present))
     with replacing(task.sums_file.with_suffix(".npz")) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)
     content = {
-        "captions": len(corpus.candidates),
+        "captions": len(partition.candidates),
         "sums": sums,
         "sources": {label: shared[id(rows)] for label, rows in measured.items()},
     }
@@ -357,7 +362,7 @@ def _warn(
     first = gather(plan.splits, looked.partitions[0])
     texts = {
         plan.inputs[0].given: first.candidates,
-        plan.inputs[1].given: [text for group in first.references.values() for text in group],
+        plan.inputs[1].given: first.references,
     }
     warn_of_writing(texts, tokenizer, find_english(metrics, frequencies))
     warn_few_images(metrics, _stand_in(looked, tokenizer, frequencies), stacklevel=4)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery._native import Captions, NgramIndex, hash_words
+from cidery._native import Captions, NgramIndex, add_up_shard, hash_words
 from cidery.errors import FrequenciesError
 from cidery.frequencies.document_frequencies import DocumentFrequencies
 from cidery.frequencies.levels import Level
@@ -48,8 +48,9 @@ def write_part(
 ) -> None:
     """Count one part's images and write its n-grams by shard; the folder appears when complete.
 
-    `n.words` has a row of words, as numbers of `words.json`, per n-gram; in each shard those of a
-    single image come first, and only the others have an entry in `n.counts`.
+    `ngrams` has the shards one after another: of each order the counts of n-grams of several
+    images, then of each order rows of words, as numbers of `words.json`; in a shard those of a
+    single image come first. `starts.npy` says where, by order, and `places.npy` at which byte.
     """
     index = NgramIndex(captions, offsets, order, 1)
     vocabulary = captions.vocabulary()
@@ -63,16 +64,83 @@ def write_part(
         content = json.dumps(vocabulary, ensure_ascii=False)
         (temporary / "words.json").write_text(content, encoding="utf-8")
         np.save(temporary / "1.counts.npy", frequency)
-        width = np.uint16 if len(vocabulary) <= 0xFFFF else np.uint32
-        for n, (rows, several, starts) in enumerate(index.shard(hashes, shards), start=2):
-            np.save(temporary / f"{n}.words.npy", rows.astype(width))
-            np.save(temporary / f"{n}.counts.npy", several)
-            np.save(temporary / f"{n}.starts.npy", starts)
+        _write_shards(temporary, index.shard(hashes, shards), _choose_width(len(vocabulary)))
         if folder.exists():  # of an attempt that was given up
             shutil.rmtree(folder)
         temporary.replace(folder)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _choose_width(words: int) -> type[np.uint16 | np.uint32]:
+    return np.uint16 if words <= 0xFFFF else np.uint32
+
+
+def _write_shards(
+    folder: Path,
+    orders: Sequence[tuple[NDArray[np.uint32], NDArray[np.uint32], NDArray[np.int64]]],
+    width: type[np.uint16 | np.uint32],
+) -> None:
+    shards = (len(orders[0][2]) - 1) // 2 if orders else 0
+    rows = [words.astype(width) for words, _, _ in orders]
+    starts = np.stack([one for _, _, one in orders]) if orders else np.zeros((0, 1), np.int64)
+    counted = _find_counted(starts)
+    places = [0]
+    with (folder / "ngrams").open("wb") as file:
+        for shard in range(shards):
+            for place, (_, counts, _) in enumerate(orders):
+                file.write(counts[counted[place, shard] : counted[place, shard + 1]].data)
+            for words, one in zip(rows, starts, strict=True):
+                file.write(words[one[2 * shard] : one[2 * shard + 2]].data)
+            file.write(bytes(-file.tell() % np.dtype(np.uint32).itemsize))
+            places.append(file.tell())
+    np.save(folder / "starts.npy", starts)
+    np.save(folder / "places.npy", np.asarray(places))
+
+
+def _find_counted(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the counts of each shard begin, by order: only some n-grams have one."""
+    counted = np.zeros((len(starts), (starts.shape[1] - 1) // 2 + 1), np.int64)
+    np.cumsum(starts[:, 2::2] - starts[:, 1::2], axis=1, out=counted[:, 1:])
+    return counted
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part's n-grams on disk, and the ranks of its words in the whole."""
+
+    file: Path
+    starts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    ranks: NDArray[np.uint32]
+
+    @classmethod
+    def open(cls, folder: Path) -> Part:
+        """Read all but the n-grams."""
+        read = [np.load(folder / f"{name}.npy") for name in ("starts", "places", "ranks")]
+        return cls(folder / "ngrams", *read)
+
+    def read(
+        self, shard: int
+    ) -> list[tuple[NDArray[np.uint16 | np.uint32], NDArray[np.uint32], NDArray[np.uint32]]]:
+        """Return rows of words, ranks and counts of one shard, by order from 2 on."""
+        if not len(self.starts):  # words alone were counted
+            return []
+        begin, end = self.places[shard : shard + 2].tolist()
+        content = np.fromfile(self.file, np.uint8, end - begin, offset=begin)
+        width = np.dtype(_choose_width(len(self.ranks)))
+        spans = self.starts[:, 2 * shard : 2 * shard + 3].tolist()
+        counts, at = [], 0
+        for _, middle, last in spans:
+            counts.append(content[at : at + 4 * (last - middle)].view(np.uint32))
+            at += 4 * (last - middle)
+        found = []
+        for n, ((first, _, last), several) in enumerate(zip(spans, counts, strict=True), start=2):
+            size = n * (last - first) * width.itemsize
+            words = content[at : at + size].view(width).reshape(-1, n)
+            found.append((words, self.ranks, several))
+            at += size
+        return found
 
 
 def merge_words(parts: Sequence[Path], min_count: int) -> tuple[list[str], NDArray[np.uint32]]:
@@ -105,82 +173,13 @@ def save_array(path: Path, array: NDArray[Any]) -> None:
 
 
 def merge_shard(
-    parts: Sequence[Path], shard: int, order: int, word_count: int, min_count: int, folder: Path
+    parts: Sequence[Part], shard: int, word_count: int, min_count: int, folder: Path
 ) -> None:
     """Add up one shard of all parts; n-grams of fewer than `min_count` images are left out."""
-    bits = max(1, int(word_count).bit_length())
-    ranks = [np.load(part / "ranks.npy") for part in parts]
-    for n in range(2, order + 1):
-        singles: list[NDArray[np.uint64]] = []
-        several: list[NDArray[np.uint64]] = []
-        counted: list[NDArray[np.uint32]] = []
-        for part, rank in zip(parts, ranks, strict=True):
-            starts = np.load(part / f"{n}.starts.npy")
-            words = np.load(part / f"{n}.words.npy", mmap_mode="r")
-            counts = np.load(part / f"{n}.counts.npy", mmap_mode="r")
-            begin, middle, end = starts[2 * shard : 2 * shard + 3].tolist()
-            singles.append(_pack(rank[words[begin:middle]], bits)[0])
-            # Entries before this shard's that have a count are those of the shards before.
-            before = int(np.sum(starts[2 : 2 * shard + 1 : 2] - starts[1 : 2 * shard : 2]))
-            packed, kept = _pack(rank[words[middle:end]], bits)
-            several.append(packed)
-            counted.append(counts[before : before + end - middle][kept])
-        keys, counts = _add_up(
-            np.concatenate(singles), np.concatenate(several), np.concatenate(counted)
-        )
-        chosen = counts >= min_count
-        save_array(folder / f"{n}.{shard}.words.npy", _unpack(keys[chosen], n, bits))
-        save_array(folder / f"{n}.{shard}.counts.npy", counts[chosen])
-
-
-def _pack(words: NDArray[np.uint32], bits: int) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-    """Pack rows of ranks into as few 64-bit numbers as hold them; rows with no rank are dropped."""
-    kept = (words != np.uint32(0xFFFFFFFF)).all(axis=1)
-    words = words[kept]
-    per = 64 // bits
-    columns = []
-    for begin in range(0, words.shape[1], per):
-        column = np.zeros(len(words), np.uint64)
-        for place in range(begin, min(begin + per, words.shape[1])):
-            column = column << np.uint64(bits) | words[:, place].astype(np.uint64)
-        columns.append(column)
-    return np.stack(columns, axis=1), kept
-
-
-def _unpack(keys: NDArray[np.uint64], n: int, bits: int) -> NDArray[np.uint32]:
-    per = 64 // bits
-    words = np.empty((len(keys), n), np.uint32)
-    mask = np.uint64((1 << bits) - 1)
-    for place in range(n):
-        column, within = divmod(place, per)
-        last = min(per, n - column * per) - 1
-        shift = np.uint64(bits * (last - within))
-        words[:, place] = (keys[:, column] >> shift & mask).astype(np.uint32)
-    return words
-
-
-def _add_up(
-    singles: NDArray[np.uint64], several: NDArray[np.uint64], counted: NDArray[np.uint32]
-) -> tuple[NDArray[np.uint64], NDArray[np.uint32]]:
-    """Return the different keys, sorted, and how often each comes."""
-    if singles.shape[1] == 1:
-        once, times = np.unique(singles[:, 0], return_counts=True)
-        keys = np.concatenate([once, several[:, 0]])[:, None]
-    else:
-        once, times = np.unique(singles, axis=0, return_counts=True)
-        keys = np.concatenate([once, several])
-    counts = np.concatenate([times.astype(np.uint32), counted])
-    if keys.shape[1] == 1:
-        order = np.argsort(keys[:, 0], kind="stable")
-    else:
-        order = np.lexsort(keys.T[::-1])
-    keys, counts = keys[order], counts[order]
-    if not len(keys):
-        return keys, counts
-    fresh = np.ones(len(keys), bool)
-    fresh[1:] = (keys[1:] != keys[:-1]).any(axis=1)
-    begins = np.flatnonzero(fresh)
-    return keys[begins], np.add.reduceat(counts, begins)
+    for n, shares in enumerate(zip(*(part.read(shard) for part in parts), strict=True), start=2):
+        words, counts = add_up_shard(list(shares), n, word_count, min_count)
+        save_array(folder / f"{n}.{shard}.words.npy", words)
+        save_array(folder / f"{n}.{shard}.counts.npy", counts)
 
 
 def assemble(

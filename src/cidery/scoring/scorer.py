@@ -106,8 +106,15 @@ class Scorer:
     ) -> Scorer:
         """Tokenize the references and make them ready for the metrics."""
         references = tokenize_references(corpus, tokenizer, frequencies, threads)
-        signatures = sign_metrics(metrics, references)
         warn_few_images(metrics, references, stacklevel=3)
+        return cls.prepare(references, metrics, threads)
+
+    @classmethod
+    def prepare(
+        cls, references: TokenizedReferences, metrics: Mapping[str, Metric], threads: int = 0
+    ) -> Scorer:
+        """Make references ready for the metrics."""
+        signatures = sign_metrics(metrics, references)
         prepared = prepare_metrics(metrics, references, Workspace(threads))
         return cls(references, metrics, prepared, signatures, threads)
 
@@ -192,7 +199,10 @@ class Scorer:
 
     def measure(self, candidates: list[str], images: Any) -> dict[str, Floats]:
         """Return each metric's rows; metrics with the same row key share one array."""
-        tokenized = self.tokenize(candidates, images)
+        return self.measure_tokenized(self.tokenize(candidates, images))
+
+    def measure_tokenized(self, tokenized: TokenizedCandidates) -> dict[str, Floats]:
+        """The same for captions that are cut as the references are."""
         work = Workspace(self.threads)
         measured = {key: p.measure(tokenized, work) for key, p in self.prepared.items()}
         return {label: measured[m.row_key] for label, m in self.metrics.items()}

@@ -17,7 +17,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from cidery.captions.formats.containers import describe_columns, import_pyarrow
+from cidery.captions.formats.containers import check_texts, describe_columns, import_pyarrow
 from cidery.captions.formats.fields import Chosen, Side, find_fields
 from cidery.captions.formats.reading import Reader
 from cidery.captions.formats.sources import Source, decode, read_json_lines
@@ -323,6 +323,7 @@ def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> Any:
             fields = find_fields(describe_columns(schema), side, chosen, rows)
             batches = [reader.get_batch(i) for i in range(piece.begin, piece.end)]
             table = pyarrow.Table.from_batches(batches).select([fields.id, *fields.captions])
+        check_texts(table, rows)
         return (table, fields) if table.num_rows else None
 
 

@@ -156,13 +156,38 @@ def read_arrow(
     try:
         if container == "parquet":
             file = import_pyarrow("pyarrow.parquet", "read Parquet files").ParquetFile(buffer)
-            return list(file.read(choose(describe_columns(file.schema_arrow))).to_pylist())
+            return list_rows(file.read(choose(describe_columns(file.schema_arrow))), source)
         ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
         opened = (ipc.open_file if content.startswith(b"ARROW1") else ipc.open_stream)(buffer)
         table = opened.read_all()
-        return list(table.select(choose(describe_columns(table.schema))).to_pylist())
+        return list_rows(table.select(choose(describe_columns(table.schema))), source)
     except (pyarrow.ArrowException, OSError) as error:
         source.fail(f"not a complete {container.capitalize()} file: {error}")
+
+
+def list_rows(table: Any, source: Source) -> list[dict[str, Any]]:
+    """Return a dict per row."""
+    check_texts(table, source)
+    return list(table.to_pylist())
+
+
+def check_texts(table: Any, source: Source) -> None:
+    """Refuse text that is not UTF-8, which Arrow takes as it comes, and name its row."""
+    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    try:
+        table.validate(full=True)
+    except pyarrow.ArrowInvalid:
+        for index in range(table.num_rows):
+            for name in table.column_names:
+                try:
+                    table.column(name)[index].as_py()
+                except UnicodeDecodeError as error:
+                    source.fail(
+                        f"{name} is not UTF-8 ({error.reason}: byte {error.start + 1} of "
+                        f"{error.object!r}); write it in UTF-8",
+                        index=index,
+                    )
+        raise
 
 
 def describe_columns(schema: Any) -> dict[str, bool]:
