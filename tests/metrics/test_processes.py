@@ -145,19 +145,8 @@ def is_alive(process: int) -> bool:
 @pytest.mark.parametrize("here", ["work", "wait_for_helpers"])
 def test_ctrl_c_ends_everything(whom: str, here: str, tmp_path: Path) -> None:
     """Without a guard around the script's main part, while it works and while it waits."""
-    script = tmp_path / "script.py"
-    script.write_text(SCRIPT.replace("{here}", here))
-    running = subprocess.Popen(
-        [sys.executable, script],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=tmp_path,
-        start_new_session=True,
-    )
+    running, helpers = start_helpers(tmp_path, here)
     try:
-        while len(helpers := [int(path.stem) for path in tmp_path.glob("*.helper")]) < 2:
-            assert running.poll() is None
-            time.sleep(0.05)
         if whom == "this process":
             running.send_signal(signal.SIGINT)
         else:
@@ -169,3 +158,29 @@ def test_ctrl_c_ends_everything(whom: str, here: str, tmp_path: Path) -> None:
     assert printed == "main\n"
     assert running.returncode in (1, -signal.SIGINT)
     assert not any(map(is_alive, helpers))
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are seen on Linux")
+def test_helpers_end_with_a_killed_process(tmp_path: Path) -> None:
+    running, helpers = start_helpers(tmp_path, "wait_for_helpers")
+    running.kill()
+    running.communicate()
+    while any(map(is_alive, helpers)):
+        time.sleep(0.05)
+
+
+def start_helpers(folder: Path, here: str) -> tuple[subprocess.Popen[str], list[int]]:
+    """Start the script; return it and the processes that help it, which have begun to work."""
+    script = folder / "script.py"
+    script.write_text(SCRIPT.replace("{here}", here))
+    running = subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        start_new_session=True,
+    )
+    while len(helpers := [int(path.stem) for path in folder.glob("*.helper")]) < 2:
+        assert running.poll() is None
+        time.sleep(0.05)
+    return running, helpers

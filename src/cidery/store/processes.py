@@ -21,6 +21,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cidery.errors import ProcessError
+from cidery.store.parent_process import end_with_parent
 
 if TYPE_CHECKING:
     from loky import ProcessPoolExecutor
@@ -198,6 +199,8 @@ def _start() -> None:
     """Make a helper process ready."""
     # Ctrl-C reaches all processes of a terminal; the first process ends its helpers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # If the first process is killed while it sends work, loky would wait for the rest of it forever.
+    end_with_parent()
     global _is_helper
     _is_helper = True
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cidery.app.web.parent_process import end_with_parent
+from cidery.store.parent_process import end_with_parent
 
 wsgi_app = "cidery.app.web.wsgi:application"
 worker_class = "gthread"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cidery.app.web.environment import Environment, set_up
-from cidery.app.web.parent_process import end_with_parent
+from cidery.store.parent_process import end_with_parent
 
 POLL_SECONDS = 1.0
 
