@@ -292,12 +292,12 @@ class _Side:
         order = np.argsort(hashes, kind="stable")  # rows are in the order of the inputs
         order = _part_collisions(hashes, order, table.column("id"))
         taken = table.take(pa.array(order))
-        captions = _combine(taken.column("captions"))
+        captions = taken.column("captions").combine_chunks()
         lengths = captions.value_lengths().to_numpy(zero_copy_only=False)
         offsets = np.zeros(len(order) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return cls(
-            _combine(taken.column("id")),
+            taken.column("id").combine_chunks(),
             hashes[order],
             captions.flatten(),
             offsets,
@@ -321,12 +321,6 @@ class _Side:
     def trace(self, splits: list[Split], rows: NDArray[np.int64]) -> Origins:
         """Return where rows come from."""
         return Origins([split.piece for split in splits], self.places[rows], self.rows[rows])
-
-
-def _combine(column: Any) -> Any:
-    """Return a column in one piece."""
-    combined = column.combine_chunks()
-    return combined.chunk(0) if hasattr(combined, "num_chunks") else combined
 
 
 def _read_batch(file: Path, number: int) -> Any:

@@ -199,7 +199,7 @@ def _start() -> None:
     """Make a helper process ready."""
     # Ctrl-C reaches all processes of a terminal; the first process ends its helpers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # If the first process is killed while it sends work, loky would wait for the rest of it forever.
+    # loky would wait forever for the rest of what a killed process was sending.
     end_with_parent()
     global _is_helper
     _is_helper = True
