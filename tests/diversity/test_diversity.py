@@ -612,7 +612,7 @@ class TestConsensus:
     ) -> None:
         if name == "meteor":
             request.getfixturevalue("java")
-        references = {i: example.references[i] for i in list(example.references)[:4]}
+        references = {i: example.references[i] for i in list(example.references)[:2]}
         table = cidery.score_references(references, name, frequencies="coco-val2014")
         for row, (image, i) in enumerate((i, k) for i in references for k in range(5)):
             group = references[image]
@@ -621,7 +621,7 @@ class TestConsensus:
             )
             assert table.ids[row] == image
             assert table.each[name][row] == pytest.approx(alone.each[name][0], abs=1e-12)
-        assert table.image_count == 4
+        assert table.image_count == 2
         assert "|refs:4|" in table.signatures[name]
 
     def test_own_frequencies_count_images_once(self, example: Example) -> None:
