@@ -28,6 +28,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -158,13 +159,13 @@ def run(*arguments: object) -> dict[str, float]:
 
 def one(kind: str, folder: str, count: str, *others: str) -> None:
     """Do one side's work."""
+    from cidery.engines import get_engine
+
     size = int(count)
     files = {side: list_files(Path(folder), side, size) for side in ("candidates", "references")}
     before = 0.0
     start = time.perf_counter()
     if kind == "stream":
-        from cidery.engines import get_engine
-
         engine = get_engine("local", processes=int(others[0]))
         told = _stream(files, Path(folder), engine, METRICS)
     elif kind == "memory":
@@ -172,8 +173,9 @@ def one(kind: str, folder: str, count: str, *others: str) -> None:
         before = time.process_time()
         start = time.perf_counter()
         told = _memory(candidates, references, int(others[0]))
-    elif kind == "ray":
-        told = _ray(files, Path(folder), size, *others)
+    elif kind in ("ray", "alone"):
+        engine = _start_ray(int(others[1])) if kind == "ray" else get_engine("local", processes=1)
+        told = _warm(files, Path(folder), size, others[0], engine)
         before = told.pop("cpu")
         start = told.pop("start")
     else:
@@ -182,16 +184,19 @@ def one(kind: str, folder: str, count: str, *others: str) -> None:
     print(json.dumps(told))
 
 
-def _ray(
-    files: dict[str, list[Path]], folder: Path, size: int, metric: str, workers: str
-) -> dict[str, Any]:
-    """Score by one metric on a cluster whose workers have loaded what they need."""
+def _start_ray(workers: int) -> Any:
     import ray
 
     from cidery.engines import get_engine
 
-    ray.init(address="local", num_cpus=int(workers), include_dashboard=False, log_to_driver=False)
-    engine = get_engine("ray")
+    ray.init(address="local", num_cpus=workers, include_dashboard=False, log_to_driver=False)
+    return get_engine("ray")
+
+
+def _warm(
+    files: dict[str, list[Path]], folder: Path, size: int, metric: str, engine: Any
+) -> dict[str, Any]:
+    """Score by one metric with workers that have loaded what they need."""
     with tempfile.TemporaryDirectory(dir=folder) as taken:
         for count in (FEW, size):  # the first ones have each worker load a parser or a model
             parts = {
@@ -315,7 +320,11 @@ def _ray_data(files: dict[str, list[Path]], size: int) -> dict[str, Any]:
 
 
 def compare_workers(metric: str, folder: Path) -> None:
-    """Print how much faster two Ray workers are than one; starting them is not counted."""
+    """Print how much faster two Ray workers are than one; starting them is not counted.
+
+    Beside it, how much more two processes without Ray, which share nothing, do than one: what the
+    machine's two cores give at most.
+    """
     size = RAY[metric]
     make(max(size, ROWS), folder)
     runs = {workers: run("ray", folder, size, metric, workers) for workers in (1, 2)}
@@ -323,7 +332,16 @@ def compare_workers(metric: str, folder: Path) -> None:
     same = runs[1]["corpus"] == runs[2]["corpus"]
     print(
         f"{metric}, {size:,} captions: one Ray worker {times[1]:.1f} s, two {times[2]:.1f} s, "
-        f"{times[1] / times[2]:.2f} x; the same scores: {same}."
+        f"{times[1] / times[2]:.2f} x; the same scores: {same}.",
+        flush=True,
+    )
+    alone = run("alone", folder, size, metric)["seconds"]
+    with ThreadPoolExecutor(2) as threads:
+        begun = [threads.submit(run, "alone", folder, size, metric) for _ in range(2)]
+        both = max(each.result()["seconds"] for each in begun)
+    print(
+        f"Without Ray one process takes {alone:.1f} s, two that each do all of it {both:.1f} s: "
+        f"two cores do {2 * alone / both:.2f} x the work of one."
     )
 
 
