@@ -122,7 +122,10 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
     from cidery.lab import train, training
 
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    stages = [XE, replace(REWARD, losses=Losses(0, {"cider-d": 1}, adversarial=1))]
+    stages = [
+        replace(XE, weight_decay=0.1, warm_up=0.2, cool_down=True),
+        replace(REWARD, losses=Losses(0, {"cider-d": 1}, adversarial=1), sharpen=2.0),
+    ]
     whole = train(make_card(data), data, stages, folder=tmp_path / "whole")
     for stage, share in (("xe", 0.5), ("reward", 0.6)):
         child = os.fork()
@@ -143,6 +146,42 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
     over = train(make_card(data), data, stages, folder=tmp_path / "killed")
     assert over.rows == again.rows
     assert (tmp_path / "killed" / "log.json").exists()
+
+
+def test_a_run_that_ends_between_stages_goes_on(
+    data: LabData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cidery.lab import train
+    from cidery.lab.models.fc import FC
+
+    stages = [replace(XE, epochs=1), replace(REWARD, sharpen=2.0)]
+    whole = train(make_card(data), data, stages)
+
+    def fail(_: Any, factor: float) -> None:
+        if factor != 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FC, "sharpen", fail)
+        with pytest.raises(KeyboardInterrupt):
+            train(make_card(data), data, stages, folder=tmp_path)
+    again = train(make_card(data), data, stages, folder=tmp_path)
+    assert without_times(again.rows) == without_times(whole.rows)
+
+
+def test_sharper_captioners_say_the_same_with_more_certainty(data: LabData) -> None:
+    from cidery.lab import build_model
+
+    images, tokens = torch.from_numpy(data.test.features), torch.ones(6, 2, dtype=torch.long)
+    for name in MODELS:
+        model = build_model(make_card(data, name)).eval()
+        with torch.no_grad():
+            before = model(images, tokens)
+            model.sharpen(2.0)
+            torch.testing.assert_close(model(images, tokens), 2 * before)
+            chosen = torch.rand(tokens.shape) < 0.5
+            found = model.score_chosen(images, tokens, chosen)
+        torch.testing.assert_close(found, 2 * before[chosen])
 
 
 def test_another_runs_checkpoint_is_refused(data: LabData, tmp_path: Path) -> None:

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 app = parsing.new_app(no_args_is_help=True)
 
 Data = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--data",
-        help="Features of images: .npz, .npy or HDF5. Default: invented scenes.",
+        help="Features of images: .npz, .npy or HDF5; FILE#ARRAY where a file has several arrays. "
+        "Given more than once, the features of an image stand side by side. Default: invented "
+        "scenes.",
         metavar="FILE",
         show_default=False,
     ),
@@ -35,7 +37,7 @@ Captions = Annotated[
 Array = Annotated[
     str | None,
     typer.Option(
-        help="The array of features, where --data has several.",
+        help="The array of features, where --data is one file and has several.",
         metavar="NAME",
         show_default=False,
     ),
@@ -208,7 +210,7 @@ def run(
     from cidery.lab.experiments.base import SCENES_SCALE
 
     get_experiment(name)
-    scale = SCENES_SCALE if data is None else Scale()
+    scale = Scale() if data else SCENES_SCALE
     given: dict[str, Any] = {
         "hidden": hidden,
         "epochs": epochs,
@@ -291,11 +293,10 @@ def train(
     """Train one captioner, and score its captions of the test images."""
     from dataclasses import replace
 
-    from cidery.lab import LiveView, Losses, ModelCard, Scale, describe_images, score_captions
-    from cidery.lab import train as train_model
-    from cidery.lab.experiments.base import SCENES_SCALE, SCORES
+    from cidery.lab import LiveView, Losses, ModelCard, Scale, train_stage
+    from cidery.lab.experiments.base import SCENES_SCALE
 
-    scale = SCENES_SCALE if data is None else Scale()
+    scale = Scale() if data else SCENES_SCALE
     given: dict[str, Any] = {
         "hidden": hidden,
         "epochs": epochs,
@@ -312,30 +313,24 @@ def train(
         stages.append(replace(rewarded, baseline=baseline))  # type: ignore[arg-type]
     captioner = None
     for stage in stages:
-        folder = Path(output) / stage.name
         with LiveView() as watch:
-            captioner = train_model(
+            done = train_stage(
                 card,
                 read,
-                [stage],
-                folder=folder,
+                stage,
+                Path(output) / stage.name,
                 start=captioner,
                 device=device,
                 watch=watch,
-            ).model
-        for beams in (1, 3):
-            found = describe_images(
-                captioner, read, read.test, most_words=scale.most_words, beams=beams
             )
-            scores = score_captions(found, read.test, SCORES, read)
-            figures = "  ".join(f"{key} {value:.4f}" for key, value in scores.items())
-            width = "greedy" if beams == 1 else f"{beams} beams"
-            typer.echo(f"{stage.name}, test, {width}: {figures}")
-        typer.echo(f"written: {folder / 'checkpoint.pt'}, log.json, log.svg")
+        captioner = done.model
+        for line in done.lines():
+            typer.echo(line)
+        typer.echo(f"written: {done.folder / 'results.json'}, checkpoint.pt, log.json, log.svg")
 
 
 def _read_data(
-    data: str | None,
+    data: list[str] | None,
     captions: str | None,
     array: str | None,
     splits: str | None,
@@ -344,12 +339,12 @@ def _read_data(
 ) -> LabData:
     from cidery.lab import invented_scenes, read_data
 
-    if (data is None) != (captions is None):
+    if (not data) != (captions is None):
         raise typer.BadParameter(
             "features and captions go together: give both --data and --captions, or none for "
             "invented scenes"
         )
-    if data is None or captions is None:
+    if not data or captions is None:
         return invented_scenes()
     return read_data(data, captions, array=array, splits=splits, least=least, missing=missing)
 

@@ -136,20 +136,19 @@ class _Trainer:
         stage = self.stages[number]
         signals = Signals.build(stage, self.data, self.model.card, self.device)
         parameters = [*self.model.parameters(), *signals.parameters()]
-        optimizer = torch.optim.Adam(parameters, stage.rate, fused=True)
-        progress = Checkpoint.begin(number)
-        if known is not None:
-            progress = known
-            if known.optimizer is not None:
-                optimizer.load_state_dict(known.optimizer)
-                signals.load_state_dict(known.signals)
-        else:
+        optimizer = torch.optim.AdamW(
+            parameters, stage.rate, weight_decay=stage.weight_decay, fused=True
+        )
+        progress = Checkpoint.begin(number) if known is None else known
+        if progress.optimizer is not None:
+            optimizer.load_state_dict(progress.optimizer)
+            signals.load_state_dict(progress.signals)
+        else:  # the stage has not begun
+            self.model.sharpen(stage.sharpen)
             self.save(progress, optimizer, signals)
         for epoch in range(progress.epoch, stage.epochs):
             if _is_over(stage, progress):
                 break
-            for group in optimizer.param_groups:
-                group["lr"] = stage.rate * stage.decay**epoch
             self.run_epoch(number, epoch, progress, optimizer, signals)
             self.finish_epoch(number, epoch, progress, optimizer, signals)
         if progress.best is not None:
@@ -171,6 +170,9 @@ class _Trainer:
         saved = time.perf_counter()
         for step in range(progress.step, len(batches)):
             begun = time.perf_counter()
+            # The rate in the middle of the step: it is never 0.
+            for group in optimizer.param_groups:
+                group["lr"] = stage.rate_at(epoch, (step + 0.5) / len(batches))
             seed = _mix(self.model.card.seed, number, epoch, step)
             torch.manual_seed(seed)
             self.model.train()
@@ -331,7 +333,7 @@ class _Trainer:
             per_token(advantages, chosen.cpu().numpy()), dtype=torch.float32, device=self.device
         )
         read = torch.cat([torch.full_like(sampled[:, :1], BOS), sampled[:, :-1]], 1)
-        scores = log_probabilities(self.model(repeated, read, latent)[chosen])
+        scores = log_probabilities(self.model.score_chosen(repeated, read, chosen, latent))
         picked = scores.gather(1, sampled[chosen][:, None])[:, 0]
         loss = -(weights[chosen] * picked).mean()
         values = {

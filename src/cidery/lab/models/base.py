@@ -50,6 +50,8 @@ class Captioner(nn.Module):
 
     latent: ClassVar[int] = 0
     """The size of the random vector that a caption starts from; 0 where there is none."""
+    speak: nn.Linear
+    """From what the model knows to scores of words."""
 
     def __init__(self, card: ModelCard) -> None:
         super().__init__()
@@ -70,6 +72,18 @@ class Captioner(nn.Module):
             found, state = self.step(tokens[:, position], state)
             scores.append(found)
         return torch.stack(scores, 1)
+
+    def score_chosen(
+        self, images: Tensor, tokens: Tensor, chosen: Tensor, latent: Tensor | None = None
+    ) -> Tensor:
+        """Return scores [chosen, words] of what follows the tokens where `chosen` is true."""
+        return self(images, tokens, latent)[chosen]
+
+    @torch.no_grad()
+    def sharpen(self, factor: float) -> None:
+        """Multiply the scores of all words; 1 changes nothing."""
+        for weights in self.speak.parameters():
+            weights.mul_(factor)
 
     def loss(self, images: Tensor, tokens: Tensor, expected: Tensor, smoothing: float) -> Tensor:
         """Return the mean cross-entropy of `expected`, what follows each of `tokens`."""

@@ -128,9 +128,19 @@ class FC(Captioner):
 
     def forward(self, images: Tensor, tokens: Tensor, latent: Tensor | None = None) -> Tensor:
         """Read all words; what does not depend on the state is computed at once."""
+        return self.speak(self.drop(self.read_all(images, tokens, latent))).transpose(0, 1)
+
+    def score_chosen(
+        self, images: Tensor, tokens: Tensor, chosen: Tensor, latent: Tensor | None = None
+    ) -> Tensor:
+        """Score words where they are asked for only: half of the work with drawn captions."""
+        states = self.read_all(images, tokens, latent).transpose(0, 1)
+        return self.speak(self.drop(states[chosen]))
+
+    def read_all(self, images: Tensor, tokens: Tensor, latent: Tensor | None) -> Tensor:
+        """Return the hidden states [words, captions, hidden]."""
         read = read_words(tokens.t(), self.embed, self.drop, self.read)
-        states = self.cell.read_all(read, *self.begin(images, latent))
-        return self.speak(self.drop(states)).transpose(0, 1)
+        return self.cell.read_all(read, *self.begin(images, latent))
 
 
 class NIC(Captioner):
