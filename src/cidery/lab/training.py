@@ -82,7 +82,9 @@ def train(
         )
     place = choose_device(device)
     model = build_model(card).to(place)
-    if start is not None:
+    if start is None:
+        expect_words(model, data)
+    else:
         model.load_state_dict(start.state_dict())
     file = None if folder is None else Path(folder) / CHECKPOINT
     known = None
@@ -354,6 +356,17 @@ class _Trainer:
         if not self.model.latent:
             return None
         return torch.randn(count, self.model.latent, generator=generator, device=self.device)
+
+
+@torch.no_grad()
+def expect_words(model: Captioner, data: LabData) -> None:
+    """Let a new captioner expect words as often as the training captions have them."""
+    counts = np.full(len(data.vocabulary), 0.1)
+    for group in data.train.captions:
+        for words in group:
+            np.add.at(counts, [*data.vocabulary.encode(words, "a training caption"), EOS], 1)
+    expected = torch.from_numpy(np.log(counts / counts.sum()))
+    model.speak.bias.copy_(expected)
 
 
 def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.lab.models.attention import Attention
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
+from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, spread
 from cidery.lab.models.fc import MaxoutCell
 
 
@@ -16,7 +16,7 @@ class Att2in(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.keys = nn.Linear(size, size)
         self.embed = embed_words(card)
         self.read = nn.Linear(size, 5 * size)

@@ -97,6 +97,27 @@ def cross_entropy(scores: Tensor, expected: Tensor, smoothing: float) -> Tensor:
     )
 
 
+class See(nn.Linear):
+    """From the features of an image, or of a region, to the model's size.
+
+    Adam moves every weight by about the rate, so that a sum over thousands of features would jump
+    where one over hundreds walks. Features are made smaller, and the first weights larger, by what
+    makes the length of an image's features about `LENGTH`; what is seen at first is the same.
+    """
+
+    LENGTH = 5.0
+
+    def __init__(self, card: ModelCard) -> None:
+        super().__init__(card.width, card.hidden)
+        self.shrink = min(1.0, self.LENGTH / card.width**0.5)
+        with torch.no_grad():
+            self.weight.div_(self.shrink)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Take standardised features [..., width]."""
+        return super().forward(images * self.shrink)
+
+
 def embed_words(card: ModelCard) -> nn.Embedding:
     """Return vectors of words that begin small, so that what is learned outweighs the draw soon."""
     vectors = nn.Embedding(card.words, card.hidden)

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, pool, read_words
+from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, pool, read_words
 
 
 class MaxoutCell(nn.Module):
@@ -103,7 +103,7 @@ class FC(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.embed = embed_words(card)
         self.read = nn.Linear(size, 5 * size)
         self.cell = MaxoutCell(size)
@@ -149,7 +149,7 @@ class NIC(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.embed = embed_words(card)
         self.lstm = nn.LSTM(size, size, batch_first=True)
         self.drop = nn.Dropout(card.dropout)
