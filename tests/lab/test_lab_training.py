@@ -111,6 +111,32 @@ def test_the_maxout_cell_reads_a_caption_at_once() -> None:
     )
 
 
+def test_features_of_any_width_are_seen_alike(data: LabData) -> None:
+    from cidery.lab.models.base import See
+
+    torch.manual_seed(0)
+    for width, moved in ((16, 16.0), (2500, 250.0)):
+        see = See(replace(make_card(data), width=width))
+        assert see(torch.randn(200, width)).std().item() == pytest.approx(0.6, abs=0.1)
+        # What a step of Adam, which moves all weights alike, adds to what is seen.
+        before = see(torch.ones(1, width))
+        with torch.no_grad():
+            see.weight += 1
+        torch.testing.assert_close(see(torch.ones(1, width)), before + moved)
+
+
+def test_a_new_captioner_expects_words_as_people_write_them(data: LabData) -> None:
+    from cidery.lab import build_model
+    from cidery.lab.training import expect_words
+
+    model = build_model(make_card(data))
+    expect_words(model, data)
+    words = [word for group in data.train.captions for caption in group for word in caption]
+    ends = sum(len(group) for group in data.train.captions)
+    chance = model.speak.bias.exp()[data.vocabulary.ids["the"]].item()
+    assert chance == pytest.approx(words.count("the") / (len(words) + ends), rel=0.05)
+
+
 def without_times(rows: Any) -> list[dict[str, Any]]:
     left_out = ("seconds", "reward share")
     return [{k: v for k, v in row.items() if k not in left_out} for row in rows]

@@ -94,7 +94,7 @@ RewardEpochs = Annotated[
 Batch = Annotated[
     int | None,
     typer.Option(
-        help="Captions in a step; a quarter as many images with a reward.",
+        help="Captions in a step; with a reward, at most a quarter as many images.",
         metavar="N",
         min=1,
         show_default=False,
@@ -275,6 +275,14 @@ def train(
             metavar="NAME",
         ),
     ] = "others",
+    sharpen: Annotated[
+        float,
+        typer.Option(
+            help="Before the reward, multiply the scores of words by this: what is drawn comes "
+            "nearer to what is likeliest, and greedy captions become better sooner.",
+            metavar="FACTOR",
+        ),
+    ] = 2.0,
     smoothing: Annotated[
         float, typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE")
     ] = 0.0,
@@ -310,7 +318,8 @@ def train(
     stages = [replace(scale.cross_entropy(), smoothing=smoothing, scheduled=scheduled)]
     if reward is not None:
         rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))
-        stages.append(replace(rewarded, baseline=baseline))  # type: ignore[arg-type]
+        rewarded = replace(rewarded, baseline=baseline, sharpen=sharpen)  # type: ignore[arg-type]
+        stages.append(rewarded)
     captioner = None
     for stage in stages:
         with LiveView() as watch:

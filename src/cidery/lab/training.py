@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from cidery.errors import SettingError
 from cidery.lab.checkpoints import Checkpoint, Identity, load_checkpoint, save_checkpoint
@@ -315,7 +316,9 @@ class _Trainer:
     ) -> tuple[Tensor, dict[str, float]]:
         """Draw captions, reward them, and return the policy gradient's loss."""
         generator = torch.Generator(device=self.device).manual_seed(seed)
-        repeated = images.repeat_interleave(stage.samples, 0)
+        # Dropout hides features of the image; the caption and its gradient see the same ones.
+        hidden = self.model.card.dropout
+        repeated = functional.dropout(images.repeat_interleave(stage.samples, 0), hidden)
         rows = [image for image, _ in batch]
         latent = self.draw_latent(len(repeated), generator)
         _stop_dropout(self.model)  # captions and their gradient are those of one policy

@@ -43,9 +43,12 @@ class Scale:
     """It rises in the first twentieth of cross-entropy and falls to 0 until its end."""
     patience: int = 5
     """Of cross-entropy; rewards are always trained to the end."""
-    reward_rate: float = 2e-4
+    reward_rate: float = 3e-4
+    """It falls to 0."""
     batch: int = 128
-    """Captions in a step of cross-entropy; a quarter as many images with a reward."""
+    """Captions in a step of cross-entropy."""
+    reward_images: int = 20
+    """Images in a step with a reward; at most a quarter of `batch`."""
     samples: int = 5
     most_words: int = 20
     test_images: int | None = None
@@ -72,7 +75,8 @@ class Scale:
             epochs=self.reward_epochs,
             losses=losses,
             rate=self.reward_rate,
-            batch=max(1, self.batch // 4),
+            cool_down=True,
+            batch=max(1, min(self.reward_images, self.batch // 4)),
             samples=self.samples,
             most_words=self.most_words,
             patience=0,
