@@ -90,6 +90,27 @@ class Captioner(nn.Module):
         return cross_entropy(self(images, tokens), expected, smoothing)
 
 
+class Recurrent(Captioner):
+    """A captioner that scores words from one state per word: all of them in one product."""
+
+    drop: nn.Dropout
+
+    def read_all(self, images: Tensor, tokens: Tensor, latent: Tensor | None) -> Tensor:
+        """Return the states [words, captions, hidden] after each token."""
+        raise NotImplementedError
+
+    def forward(self, images: Tensor, tokens: Tensor, latent: Tensor | None = None) -> Tensor:
+        """Score what follows each token."""
+        return self.speak(self.drop(self.read_all(images, tokens, latent).transpose(0, 1)))
+
+    def score_chosen(
+        self, images: Tensor, tokens: Tensor, chosen: Tensor, latent: Tensor | None = None
+    ) -> Tensor:
+        """Score words where they are asked for only: half of the work with drawn captions."""
+        states = self.read_all(images, tokens, latent).transpose(0, 1)
+        return self.speak(self.drop(states[chosen]))
+
+
 def cross_entropy(scores: Tensor, expected: Tensor, smoothing: float) -> Tensor:
     """Return the mean cross-entropy over words that are not padding."""
     return functional.cross_entropy(

@@ -11,7 +11,16 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, pool, read_words
+from cidery.lab.models.base import (
+    Captioner,
+    ModelCard,
+    Recurrent,
+    See,
+    State,
+    embed_words,
+    pool,
+    read_words,
+)
 
 
 class MaxoutCell(nn.Module):
@@ -97,7 +106,7 @@ class _Unrolled(torch.autograd.Function):
         return mixed, to_weight, hidden, cell
 
 
-class FC(Captioner):
+class FC(Recurrent):
     """Rennie et al. 2017: a maxout LSTM that sees the image before the first word."""
 
     def __init__(self, card: ModelCard) -> None:
@@ -126,19 +135,8 @@ class FC(Captioner):
         state = self.cell(read_words(tokens, self.embed, self.drop, self.read), *state)
         return self.speak(self.drop(state[0])), state
 
-    def forward(self, images: Tensor, tokens: Tensor, latent: Tensor | None = None) -> Tensor:
-        """Read all words; what does not depend on the state is computed at once."""
-        return self.speak(self.drop(self.read_all(images, tokens, latent))).transpose(0, 1)
-
-    def score_chosen(
-        self, images: Tensor, tokens: Tensor, chosen: Tensor, latent: Tensor | None = None
-    ) -> Tensor:
-        """Score words where they are asked for only: half of the work with drawn captions."""
-        states = self.read_all(images, tokens, latent).transpose(0, 1)
-        return self.speak(self.drop(states[chosen]))
-
     def read_all(self, images: Tensor, tokens: Tensor, latent: Tensor | None) -> Tensor:
-        """Return the hidden states [words, captions, hidden]."""
+        """Read all words; what does not depend on the state is computed at once."""
         read = read_words(tokens.t(), self.embed, self.drop, self.read)
         return self.cell.read_all(read, *self.begin(images, latent))
 
