@@ -39,7 +39,7 @@ class Scale:
     epochs: int = 8
     """Of cross-entropy."""
     reward_epochs: int = 8
-    rate: float = 1.5e-3
+    rate: float = 3e-3
     """It rises in the first twentieth of cross-entropy and falls to 0 until its end."""
     patience: int = 5
     """Of cross-entropy; rewards are always trained to the end."""

@@ -23,6 +23,11 @@ from cidery.lab.models.base import (
 )
 
 
+KEEP = 1.5
+"""Added to the first biases of forget gates, so that the image, which is seen only once, is kept
+until something is learned to the contrary (Jozefowicz et al. 2015)."""
+
+
 class MaxoutCell(nn.Module):
     """An LSTM cell whose candidate is the larger of two linear maps, as in Rennie et al. 2017."""
 
@@ -30,6 +35,8 @@ class MaxoutCell(nn.Module):
         super().__init__()
         self.hidden = hidden
         self.remember = nn.Linear(hidden, 5 * hidden)
+        with torch.no_grad():
+            self.remember.bias[hidden : 2 * hidden] += KEEP
 
     def forward(
         self, seen: Tensor, hidden: Tensor, cell: Tensor, context: Tensor | None = None
@@ -121,7 +128,7 @@ class FC(Recurrent):
 
     def look(self, images: Tensor, latent: Tensor | None) -> Tensor:  # noqa: ARG002
         """Return what the network reads before the first word."""
-        return self.drop(self.see(self.drop(pool(images))))
+        return self.see(self.drop(pool(images)))
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:
         """Read the image."""
@@ -150,12 +157,14 @@ class NIC(Captioner):
         self.see = See(card)
         self.embed = embed_words(card)
         self.lstm = nn.LSTM(size, size, batch_first=True)
+        with torch.no_grad():
+            self.lstm.bias_hh_l0[size : 2 * size] += KEEP
         self.drop = nn.Dropout(card.dropout)
         self.speak = nn.Linear(size, card.words)
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Read the image."""
-        _, (hidden, cell) = self.lstm(self.drop(self.see(self.drop(pool(images))))[:, None])
+        _, (hidden, cell) = self.lstm(self.see(self.drop(pool(images)))[:, None])
         return hidden[0], cell[0]
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
