@@ -22,7 +22,6 @@ from cidery.lab.models.base import (
     read_words,
 )
 
-
 KEEP = 1.5
 """Added to the first biases of forget gates, so that the image, which is seen only once, is kept
 until something is learned to the contrary (Jozefowicz et al. 2015)."""
