@@ -149,7 +149,7 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
 
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     stages = [
-        replace(XE, weight_decay=0.1, warm_up=0.2, cool_down=True),
+        replace(XE, weight_decay=0.1, warm_up=0.2, cool_down=True, hidden_words=0.3),
         replace(REWARD, losses=Losses(0, {"cider-d": 1}, adversarial=1), sharpen=2.0),
     ]
     whole = train(make_card(data), data, stages, folder=tmp_path / "whole")

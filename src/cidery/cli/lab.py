@@ -284,8 +284,9 @@ def train(
         ),
     ] = 2.0,
     smoothing: Annotated[
-        float, typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE")
-    ] = 0.0,
+        float | None,
+        typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE", show_default=False),
+    ] = None,
     scheduled: Annotated[
         float, typer.Option(help="Scheduled sampling in the last epoch.", metavar="SHARE")
     ] = 0.0,
@@ -310,12 +311,13 @@ def train(
         "epochs": epochs,
         "reward_epochs": reward_epochs,
         "batch": batch,
+        "smoothing": smoothing,
     }
     scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
     read = _read_data(data, captions, array, splits, least, missing)
     _set_threads(threads)
     card = ModelCard(model, len(read.vocabulary), read.width, scale.hidden, scale.dropout, seed)
-    stages = [replace(scale.cross_entropy(), smoothing=smoothing, scheduled=scheduled)]
+    stages = [replace(scale.cross_entropy(), scheduled=scheduled)]
     if reward is not None:
         rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))
         rewarded = replace(rewarded, baseline=baseline, sharpen=sharpen)  # type: ignore[arg-type]

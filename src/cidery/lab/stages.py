@@ -119,6 +119,8 @@ class Stage:
     caption (Rennie et al. 2017), or the `group` with its standard deviation, as GRPO does."""
     smoothing: float = 0.0
     """Label smoothing of cross-entropy."""
+    hidden_words: float = 0.0
+    """The share of words of a reference that are read as `<unk>`, so that the image is needed."""
     scheduled: float = 0.0
     """Scheduled sampling: the share of words read that the model chose itself, in the last epoch;
     it grows from 0 (Bengio et al. 2015, in two passes as in Mihaylova and Martins 2019)."""
@@ -150,10 +152,15 @@ class Stage:
                 f"stage {self.name!r}: sharpen must be greater than 0, weight_decay not negative, "
                 "warm_up in [0, 1)"
             )
-        if not self.rate > 0 or not 0 <= self.smoothing < 1 or not 0 <= self.scheduled <= 1:
+        shares = (self.hidden_words, self.scheduled)
+        if not self.rate > 0 or not 0 <= self.smoothing < 1 or not 0 <= min(shares):
             raise SettingError(
                 f"stage {self.name!r}: rate must be greater than 0, smoothing in [0, 1), "
-                "scheduled in [0, 1]"
+                "hidden_words and scheduled in [0, 1]"
+            )
+        if max(shares) > 1:
+            raise SettingError(
+                f"stage {self.name!r}: hidden_words and scheduled are shares, at most 1"
             )
 
     def rate_at(self, epoch: int, share: float) -> float:

@@ -20,7 +20,7 @@ from torch.nn import functional
 
 from cidery.errors import SettingError
 from cidery.lab.checkpoints import Checkpoint, Identity, load_checkpoint, save_checkpoint
-from cidery.lab.data import BOS, EOS, PAD, LabData
+from cidery.lab.data import BOS, EOS, PAD, UNKNOWN, LabData
 from cidery.lab.decoding import log_probabilities, write
 from cidery.lab.evaluation import choose_device, score_greedy
 from cidery.lab.logs import write_log
@@ -279,6 +279,7 @@ class _Trainer:
             tokens = pad_captions([self.captions[i][c] for i, c in batch]).to(self.device)
             share = stage.scheduled * epoch / max(1, stage.epochs - 1)
             read = self.choose_read(images, tokens, share, seed)
+            read = hide_words(read, stage.hidden_words)
             known = self.model.loss(images, read, tokens[:, 1:], stage.smoothing)
             total = total + losses.cross_entropy * known
             values["cross-entropy"] = float(known.detach())
@@ -359,6 +360,14 @@ class _Trainer:
         if not self.model.latent:
             return None
         return torch.randn(count, self.model.latent, generator=generator, device=self.device)
+
+
+def hide_words(read: Tensor, share: float) -> Tensor:
+    """Replace this share of words, drawn at random, by `<unk>`."""
+    if share <= 0:
+        return read
+    drawn = (torch.rand(read.shape, device=read.device) < share) & (read > UNKNOWN)
+    return read.masked_fill(drawn, UNKNOWN)
 
 
 @torch.no_grad()

@@ -36,11 +36,13 @@ class Scale:
 
     hidden: int = 512
     dropout: float = 0.5
-    epochs: int = 8
+    epochs: int = 7
     """Of cross-entropy."""
     reward_epochs: int = 8
     rate: float = 3e-3
     """It rises in the first twentieth of cross-entropy and falls to 0 until its end."""
+    smoothing: float = 0.1
+    hidden_words: float = 0.15
     patience: int = 5
     """Of cross-entropy; rewards are always trained to the end."""
     reward_rate: float = 3e-4
@@ -63,6 +65,8 @@ class Scale:
             rate=self.rate,
             warm_up=0.05,
             cool_down=True,
+            smoothing=self.smoothing,
+            hidden_words=self.hidden_words,
             batch=self.batch,
             most_words=self.most_words,
             patience=self.patience,
@@ -89,6 +93,8 @@ SCENES_SCALE = Scale(
     epochs=14,
     reward_epochs=8,
     rate=4e-3,
+    smoothing=0.0,
+    hidden_words=0.0,
     patience=0,
     reward_rate=1e-3,
     batch=80,
