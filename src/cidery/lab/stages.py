@@ -153,7 +153,7 @@ class Stage:
                 "warm_up in [0, 1)"
             )
         shares = (self.hidden_words, self.scheduled)
-        if not self.rate > 0 or not 0 <= self.smoothing < 1 or not 0 <= min(shares):
+        if not self.rate > 0 or not 0 <= self.smoothing < 1 or min(shares) < 0:
             raise SettingError(
                 f"stage {self.name!r}: rate must be greater than 0, smoothing in [0, 1), "
                 "hidden_words and scheduled in [0, 1]"
