@@ -124,9 +124,8 @@ def train_stage(
     from cidery.lab.training import train
 
     target = Path(folder)
-    begun, commit = time.process_time(), _find_commit()
+    commit = _find_commit()
     run = train(card, data, [stage], folder=target, start=start, device=device, watch=watch)
-    spent = time.process_time() - begun
     found = {}
     for beams, way in ((1, "greedy"), (3, "3 beams")):
         captions = describe_images(
@@ -138,7 +137,6 @@ def train_stage(
         "data": data.describe(),
         "card": card.as_dict(),
         "stage": stage.as_dict(),
-        "CPU seconds of this process": round(spent, 1),
         "log": list(run.rows),
         "test": found,
     }

@@ -172,7 +172,7 @@ class _Trainer:
         batches = list(self.batches(stage, number, epoch))
         saved = time.perf_counter()
         for step in range(progress.step, len(batches)):
-            begun = time.perf_counter()
+            begun, begun_cpu = time.perf_counter(), time.process_time()
             # The rate in the middle of the step: it is never 0.
             for group in optimizer.param_groups:
                 group["lr"] = stage.rate_at(epoch, (step + 0.5) / len(batches))
@@ -186,7 +186,8 @@ class _Trainer:
                 raise _explain_memory(error, stage, self.file) from error
             progress.step = step + 1
             now = time.perf_counter()
-            progress.add(values, now - begun, signals.seconds - spent)
+            cpu = time.process_time() - begun_cpu
+            progress.add(values, (now - begun, cpu, signals.seconds - spent))
             if self.file is not None and now - saved > SECONDS_BETWEEN_CHECKPOINTS:
                 self.save(progress, optimizer, signals)
                 saved = time.perf_counter()
@@ -217,6 +218,7 @@ class _Trainer:
             "epoch": epoch + 1,
             **progress.means(),
             "seconds": progress.seconds,
+            "CPU seconds": progress.cpu_seconds,
             "reward share": progress.reward_seconds / max(progress.seconds, 1e-9),
             "cider-d": found,
         }
