@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from cidery.diversity import measure_diversity
-from cidery.errors import DataError, MismatchError, SettingError
+from cidery.errors import DataError, InputError, MismatchError, SettingError
 from cidery.lab import (
     MODELS,
     LabData,
     Losses,
     Stage,
+    Vocabulary,
     invented_scenes,
 )
 
@@ -130,7 +131,7 @@ def test_a_new_captioner_expects_words_as_people_write_them(data: LabData) -> No
     from cidery.lab.training import expect_words
 
     model = build_model(make_card(data))
-    expect_words(model, data)
+    expect_words(model, [[data.vocabulary.encode(w) for w in g] for g in data.train.captions])
     words = [word for group in data.train.captions for caption in group for word in caption]
     ends = sum(len(group) for group in data.train.captions)
     chance = model.speak.bias.exp()[data.vocabulary.ids["the"]].item()
@@ -240,6 +241,15 @@ def test_a_model_for_other_data_is_refused(data: LabData) -> None:
 
     with pytest.raises(SettingError, match="made for 7 words"):
         train(replace(make_card(data), words=7), data, [XE])
+
+
+def test_a_vocabulary_that_lacks_a_word_is_refused(data: LabData) -> None:
+    from cidery.lab import train
+
+    fewer = Vocabulary(data.vocabulary.words[:-1], knows_unknown=False)
+    other = replace(data, vocabulary=fewer)
+    with pytest.raises(InputError, match=r"image 'scene-1-\d+' has the word .* not among the"):
+        train(make_card(other), other, [XE])
 
 
 class Payload:

@@ -83,9 +83,7 @@ def train(
         )
     place = choose_device(device)
     model = build_model(card).to(place)
-    if start is None:
-        expect_words(model, data)
-    else:
+    if start is not None:
         model.load_state_dict(start.state_dict())
     file = None if folder is None else Path(folder) / CHECKPOINT
     known = None
@@ -94,6 +92,8 @@ def train(
         file.parent.mkdir(parents=True, exist_ok=True)
         known = load_checkpoint(file, identity, place)
     trainer = _Trainer(model, data, stages, place, file, watch, validate_with, identity)
+    if start is None:
+        expect_words(model, trainer.captions)
     with torch.random.fork_rng(devices=[]):
         trainer.run(known)
     model.eval()
@@ -373,14 +373,13 @@ def hide_words(read: Tensor, share: float) -> Tensor:
 
 
 @torch.no_grad()
-def expect_words(model: Captioner, data: LabData) -> None:
-    """Let a new captioner expect words as often as the training captions have them."""
-    counts = np.full(len(data.vocabulary), 0.1)
-    for group in data.train.captions:
+def expect_words(model: Captioner, captions: Sequence[Sequence[Sequence[int]]]) -> None:
+    """Let a new captioner expect words as often as the captions of all images have them."""
+    counts = np.full(model.card.words, 0.1)
+    for group in captions:
         for words in group:
-            np.add.at(counts, [*data.vocabulary.encode(words, "a training caption"), EOS], 1)
-    expected = torch.from_numpy(np.log(counts / counts.sum()))
-    model.speak.bias.copy_(expected)
+            np.add.at(counts, [*words, EOS], 1)
+    model.speak.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
 def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:
