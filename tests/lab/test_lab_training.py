@@ -294,6 +294,13 @@ def test_early_stopping_keeps_the_best_epoch(data: LabData) -> None:
     assert len(run.rows) == 3, "nothing is learned: two epochs after the first are no better"
 
 
+def test_rewards_with_stems_and_without(data: LabData, captioner: Any) -> None:
+    from cidery.lab import train
+
+    both = replace(REWARD, losses=Losses(0.0, {"cider": 0.5, "cider-d": 0.5}))
+    assert train(captioner.card, data, [both], start=captioner).rows[0]["reward"] > 0
+
+
 @pytest.mark.parametrize("baseline", ["others", "greedy", "group"])
 def test_the_reward_rises(baseline: Any, data: LabData, captioner: Any) -> None:
     from cidery.lab import train
