@@ -135,6 +135,81 @@ def test_captions_of_other_images_are_refused(files: tuple[Path, Path]) -> None:
         read_data(features, captions)
 
 
+def save_second(files: tuple[Path, Path], **changes: Any) -> Path:
+    """Write a second file of features of the same images, in another order."""
+    path = files[0].with_name("second.npz")
+    arrays: dict[str, Any] = {
+        "ids": NAMES[::-1],
+        "split": SPLITS[::-1],
+        "cls": 100 * np.arange(6.0)[::-1, None],
+        "grid": np.arange(36.0).reshape(6, 3, 2),
+    }
+    arrays |= changes
+    np.savez(path, **{name: value for name, value in arrays.items() if value is not None})
+    return path
+
+
+def test_features_of_several_files_stand_side_by_side(files: tuple[Path, Path]) -> None:
+    features, captions = files
+    second = save_second(files)
+    alone = read_data(features, captions, least=1)
+    data = read_data([features, f"{second}#cls"], captions, least=1)
+    assert data.width == 5
+    # What is nearly constant is judged by the measure of its own file, so that the scale of the
+    # other changes nothing; rows are found by id.
+    np.testing.assert_allclose(data.train.features[:, :4], alone.train.features, rtol=1e-5)
+    assert (np.diff(data.train.features[:, 4]) > 0).all()
+    assert abs(data.train.features[:, 4]).max() < 2
+    # A vector stands beside each region.
+    grid = read_data([features, f"{second}#grid"], captions, least=1)
+    assert grid.train.features.shape == (4, 3, 6)
+    assert (grid.train.features[:, 0, :4] == grid.train.features[:, 2, :4]).all()
+    named = second.rename(second.with_name("a#b.npz"))
+    assert read_features(named, "cls").values.shape == (6, 1), "# may be in a file's name"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"ids": ["5.jpg", "x.jpg", *NAMES[3::-1]]}, r"'4.jpg' .* no features in .*second.npz"),
+        ({"ids": [f"{n}.png" for n in range(6)]}, r"second.npz like '0.png'.* other images"),
+        ({"split": ["train"] * 6}, r"'5.jpg' .* 'test' in .*features.npz and in 'train'"),
+    ],
+)
+def test_files_of_features_that_do_not_fit_together(
+    files: tuple[Path, Path], changes: dict[str, Any], message: str
+) -> None:
+    features, captions = files
+    second = save_second(files, grid=None, **changes)
+    with pytest.raises(MismatchError, match=message):
+        read_data([features, second], captions)
+
+
+def test_what_helps_with_several_files(files: tuple[Path, Path], tmp_path: Path) -> None:
+    features, captions = files
+    splits = tmp_path / "splits.json"
+    splits.write_text(json.dumps(dict(zip(NAMES, SPLITS, strict=True))))
+    second = save_second(files, grid=None, split=["train"] * 6)
+    assert len(read_data([features, second], captions, splits=splits, least=1).val) == 1
+    second = save_second(files, grid=None, split=None, ids=[*NAMES[:0:-1], "x.jpg"])
+    data = read_data([features, second], captions, missing="skip", least=1)
+    assert data.train.images == ("1.jpg", "2.jpg", "3.jpg")
+    np.savez(tmp_path / "third.npz", ids=NAMES, split=SPLITS, grid=np.ones((6, 5, 2)))
+    second = save_second(files, cls=None)
+    with pytest.raises(MismatchError, match=r"regions \(3 in .*second.npz and 5 in .*third.npz"):
+        read_data([second, tmp_path / "third.npz"], captions)
+    with pytest.raises(SettingError, match=r"one file, and there are 2; .*features.npz#cls"):
+        read_data([features, second], captions, array="cls")
+    with pytest.raises(SettingError, match="no file of features"):
+        read_data([], captions)
+    break_features(second, grid=np.full((6, 3, 2), np.nan))
+    with pytest.raises(InputError, match=r"second.npz: the features of image '5.jpg'"):
+        read_data([features, second], captions)
+    break_features(second, split=["train"])
+    with pytest.raises(FormatError, match="1 splits are said for 6 images"):
+        read_data([features, second], captions)
+
+
 def test_features_that_are_no_numbers_are_refused(files: tuple[Path, Path]) -> None:
     features, captions = files
     values = np.ones((6, 4))
@@ -215,11 +290,21 @@ def test_the_families_of_figure_8() -> None:
         (lambda: Stage("x", losses=Losses(0, {"cider-d": 1}), samples=1), "no others"),
         (lambda: Stage("x", losses=Losses(self_cider=1), samples=2), "needs samples=3"),
         (lambda: Stage("x", smoothing=1.0), "smoothing in"),
+        (lambda: Stage("x", hidden_words=2.0), "are shares, at most 1"),
+        (lambda: Stage("x", sharpen=0.0), "sharpen must be greater than 0"),
+        (lambda: Stage("x", warm_up=1.0), "warm_up in"),
     ],
 )
 def test_settings_that_cannot_be(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(SettingError, match=message):
         call()
+
+
+def test_the_rate_rises_and_falls() -> None:
+    stage = Stage("x", epochs=4, rate=1.0, warm_up=0.25, cool_down=True)
+    moments = ((0, 0.5), (1, 0.0), (2, 0.5), (3, 1.0))
+    assert [stage.rate_at(*moment) for moment in moments] == [0.5, 1.0, 0.5, 0.0]
+    assert Stage("x", epochs=4, rate=1.0, decay=0.5).rate_at(2, 0.7) == 0.25
 
 
 def test_verdicts_follow_the_interval_over_seeds() -> None:

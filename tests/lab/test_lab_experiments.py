@@ -72,13 +72,18 @@ def test_the_command_trains_and_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
     lines = [f"{name}#{k}\ta dog {k} runs\n" for name in names for k in range(2)]
     (tmp_path / "c.txt").write_text("".join(lines))
     files = ["--data", str(tmp_path / "f.npz"), "--captions", str(tmp_path / "c.txt")]
+    twice = ["--data", f"{tmp_path / 'f.npz'}#features"]
     small = ["--least", "1", "--hidden", "4", "--epochs", "1", "--reward-epochs", "1"]
     output = ["-o", str(tmp_path / "out")]
-    assert main(["lab", "train", *files, *small, *output, "--reward", "cider-d"]) == 0
+    assert main(["lab", "train", *files, *twice, *small, *output, "--reward", "cider-d"]) == 0
     shown = capsys.readouterr()
     assert "cider-d, test, 3 beams: cider-d" in shown.out
     assert "cross-entropy, epoch 1: cross-entropy" in shown.err
     assert (tmp_path / "out" / "cider-d" / "log.svg").exists()
+    results = json.loads((tmp_path / "out" / "cider-d" / "results.json").read_text())
+    assert results["data"]["features"] == [8]
+    assert f"cider-d {results['test']['3 beams']['cider-d']:.4f}" in shown.out
+    assert results["log"][0]["reward"] >= 0
     chosen = ["--generators", "rs,beam", "--seeds", "1", "--test-images", "2"]
     assert main(["lab", "run", "generators", *files, *small, *output, *chosen]) == 0
     shown = capsys.readouterr()

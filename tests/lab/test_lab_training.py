@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 from cidery.diversity import measure_diversity
-from cidery.errors import DataError, MismatchError, SettingError
+from cidery.errors import DataError, InputError, MismatchError, SettingError
 from cidery.lab import (
     MODELS,
     LabData,
     Losses,
     Stage,
+    Vocabulary,
     invented_scenes,
 )
 
@@ -111,8 +112,34 @@ def test_the_maxout_cell_reads_a_caption_at_once() -> None:
     )
 
 
+def test_features_of_any_width_are_seen_alike(data: LabData) -> None:
+    from cidery.lab.models.base import See
+
+    torch.manual_seed(0)
+    for width, moved in ((16, 16.0), (2500, 250.0)):
+        see = See(replace(make_card(data), width=width))
+        assert see(torch.randn(200, width)).std().item() == pytest.approx(0.6, abs=0.1)
+        # What a step of Adam, which moves all weights alike, adds to what is seen.
+        before = see(torch.ones(1, width))
+        with torch.no_grad():
+            see.weight += 1
+        torch.testing.assert_close(see(torch.ones(1, width)), before + moved)
+
+
+def test_a_new_captioner_expects_words_as_people_write_them(data: LabData) -> None:
+    from cidery.lab import build_model
+    from cidery.lab.training import expect_words
+
+    model = build_model(make_card(data))
+    expect_words(model, [[data.vocabulary.encode(w) for w in g] for g in data.train.captions])
+    words = [word for group in data.train.captions for caption in group for word in caption]
+    ends = sum(len(group) for group in data.train.captions)
+    chance = model.speak.bias.exp()[data.vocabulary.ids["the"]].item()
+    assert chance == pytest.approx(words.count("the") / (len(words) + ends), rel=0.05)
+
+
 def without_times(rows: Any) -> list[dict[str, Any]]:
-    left_out = ("seconds", "reward share")
+    left_out = ("seconds", "CPU seconds", "reward share")
     return [{k: v for k, v in row.items() if k not in left_out} for row in rows]
 
 
@@ -122,7 +149,10 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
     from cidery.lab import train, training
 
     monkeypatch.setattr(training, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    stages = [XE, replace(REWARD, losses=Losses(0, {"cider-d": 1}, adversarial=1))]
+    stages = [
+        replace(XE, weight_decay=0.1, warm_up=0.2, cool_down=True, hidden_words=0.3),
+        replace(REWARD, losses=Losses(0, {"cider-d": 1}, adversarial=1), sharpen=2.0),
+    ]
     whole = train(make_card(data), data, stages, folder=tmp_path / "whole")
     for stage, share in (("xe", 0.5), ("reward", 0.6)):
         child = os.fork()
@@ -143,6 +173,42 @@ def test_a_killed_run_goes_on_to_the_same_numbers(
     over = train(make_card(data), data, stages, folder=tmp_path / "killed")
     assert over.rows == again.rows
     assert (tmp_path / "killed" / "log.json").exists()
+
+
+def test_a_run_that_ends_between_stages_goes_on(
+    data: LabData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from cidery.lab import train
+    from cidery.lab.models.fc import FC
+
+    stages = [replace(XE, epochs=1), replace(REWARD, sharpen=2.0)]
+    whole = train(make_card(data), data, stages)
+
+    def fail(_: Any, factor: float) -> None:
+        if factor != 1:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FC, "sharpen", fail)
+        with pytest.raises(KeyboardInterrupt):
+            train(make_card(data), data, stages, folder=tmp_path)
+    again = train(make_card(data), data, stages, folder=tmp_path)
+    assert without_times(again.rows) == without_times(whole.rows)
+
+
+def test_sharper_captioners_say_the_same_with_more_certainty(data: LabData) -> None:
+    from cidery.lab import build_model
+
+    images, tokens = torch.from_numpy(data.test.features), torch.ones(6, 2, dtype=torch.long)
+    for name in MODELS:
+        model = build_model(make_card(data, name)).eval()
+        with torch.no_grad():
+            before = model(images, tokens)
+            model.sharpen(2.0)
+            torch.testing.assert_close(model(images, tokens), 2 * before)
+            chosen = torch.rand(tokens.shape) < 0.5
+            found = model.score_chosen(images, tokens, chosen)
+        torch.testing.assert_close(found, 2 * before[chosen])
 
 
 def test_another_runs_checkpoint_is_refused(data: LabData, tmp_path: Path) -> None:
@@ -175,6 +241,15 @@ def test_a_model_for_other_data_is_refused(data: LabData) -> None:
 
     with pytest.raises(SettingError, match="made for 7 words"):
         train(replace(make_card(data), words=7), data, [XE])
+
+
+def test_a_vocabulary_that_lacks_a_word_is_refused(data: LabData) -> None:
+    from cidery.lab import train
+
+    fewer = Vocabulary(data.vocabulary.words[:-1], knows_unknown=False)
+    other = replace(data, vocabulary=fewer)
+    with pytest.raises(InputError, match=r"image 'scene-1-\d+' has the word .* not among the"):
+        train(make_card(other), other, [XE])
 
 
 class Payload:
@@ -217,6 +292,13 @@ def test_early_stopping_keeps_the_best_epoch(data: LabData) -> None:
 
     run = train(make_card(data), data, [replace(XE, epochs=30, rate=1e-9, patience=2)])
     assert len(run.rows) == 3, "nothing is learned: two epochs after the first are no better"
+
+
+def test_rewards_with_stems_and_without(data: LabData, captioner: Any) -> None:
+    from cidery.lab import train
+
+    both = replace(REWARD, losses=Losses(0.0, {"cider": 0.5, "cider-d": 0.5}))
+    assert train(captioner.card, data, [both], start=captioner).rows[0]["reward"] > 0
 
 
 @pytest.mark.parametrize("baseline", ["others", "greedy", "group"])

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 app = parsing.new_app(no_args_is_help=True)
 
 Data = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
         "--data",
-        help="Features of images: .npz, .npy or HDF5. Default: invented scenes.",
+        help="Features of images: .npz, .npy or HDF5; FILE#ARRAY where a file has several arrays. "
+        "Given more than once, the features of an image stand side by side. Default: invented "
+        "scenes.",
         metavar="FILE",
         show_default=False,
     ),
@@ -35,7 +37,7 @@ Captions = Annotated[
 Array = Annotated[
     str | None,
     typer.Option(
-        help="The array of features, where --data has several.",
+        help="The array of features, where --data is one file and has several.",
         metavar="NAME",
         show_default=False,
     ),
@@ -92,7 +94,7 @@ RewardEpochs = Annotated[
 Batch = Annotated[
     int | None,
     typer.Option(
-        help="Captions in a step; a quarter as many images with a reward.",
+        help="Captions in a step; with a reward, at most a quarter as many images.",
         metavar="N",
         min=1,
         show_default=False,
@@ -208,7 +210,7 @@ def run(
     from cidery.lab.experiments.base import SCENES_SCALE
 
     get_experiment(name)
-    scale = SCENES_SCALE if data is None else Scale()
+    scale = Scale() if data else SCENES_SCALE
     given: dict[str, Any] = {
         "hidden": hidden,
         "epochs": epochs,
@@ -273,9 +275,18 @@ def train(
             metavar="NAME",
         ),
     ] = "others",
+    sharpen: Annotated[
+        float,
+        typer.Option(
+            help="Before the reward, multiply the scores of words by this: what is drawn comes "
+            "nearer to what is likeliest, and greedy captions become better sooner.",
+            metavar="FACTOR",
+        ),
+    ] = 2.0,
     smoothing: Annotated[
-        float, typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE")
-    ] = 0.0,
+        float | None,
+        typer.Option(help="Label smoothing of cross-entropy.", metavar="SHARE", show_default=False),
+    ] = None,
     scheduled: Annotated[
         float, typer.Option(help="Scheduled sampling in the last epoch.", metavar="SHARE")
     ] = 0.0,
@@ -291,51 +302,46 @@ def train(
     """Train one captioner, and score its captions of the test images."""
     from dataclasses import replace
 
-    from cidery.lab import LiveView, Losses, ModelCard, Scale, describe_images, score_captions
-    from cidery.lab import train as train_model
-    from cidery.lab.experiments.base import SCENES_SCALE, SCORES
+    from cidery.lab import LiveView, Losses, ModelCard, Scale, train_stage
+    from cidery.lab.experiments.base import SCENES_SCALE
 
-    scale = SCENES_SCALE if data is None else Scale()
+    scale = Scale() if data else SCENES_SCALE
     given: dict[str, Any] = {
         "hidden": hidden,
         "epochs": epochs,
         "reward_epochs": reward_epochs,
         "batch": batch,
+        "smoothing": smoothing,
     }
     scale = replace(scale, **{key: value for key, value in given.items() if value is not None})
     read = _read_data(data, captions, array, splits, least, missing)
     _set_threads(threads)
     card = ModelCard(model, len(read.vocabulary), read.width, scale.hidden, scale.dropout, seed)
-    stages = [replace(scale.cross_entropy(), smoothing=smoothing, scheduled=scheduled)]
+    stages = [replace(scale.cross_entropy(), scheduled=scheduled)]
     if reward is not None:
         rewarded = scale.rewarded(reward, Losses(0, {reward: 1.0}))
-        stages.append(replace(rewarded, baseline=baseline))  # type: ignore[arg-type]
+        rewarded = replace(rewarded, baseline=baseline, sharpen=sharpen)  # type: ignore[arg-type]
+        stages.append(rewarded)
     captioner = None
     for stage in stages:
-        folder = Path(output) / stage.name
         with LiveView() as watch:
-            captioner = train_model(
+            done = train_stage(
                 card,
                 read,
-                [stage],
-                folder=folder,
+                stage,
+                Path(output) / stage.name,
                 start=captioner,
                 device=device,
                 watch=watch,
-            ).model
-        for beams in (1, 3):
-            found = describe_images(
-                captioner, read, read.test, most_words=scale.most_words, beams=beams
             )
-            scores = score_captions(found, read.test, SCORES, read)
-            figures = "  ".join(f"{key} {value:.4f}" for key, value in scores.items())
-            width = "greedy" if beams == 1 else f"{beams} beams"
-            typer.echo(f"{stage.name}, test, {width}: {figures}")
-        typer.echo(f"written: {folder / 'checkpoint.pt'}, log.json, log.svg")
+        captioner = done.model
+        for line in done.lines():
+            typer.echo(line)
+        typer.echo(f"written: {done.folder / 'results.json'}, checkpoint.pt, log.json, log.svg")
 
 
 def _read_data(
-    data: str | None,
+    data: list[str] | None,
     captions: str | None,
     array: str | None,
     splits: str | None,
@@ -344,12 +350,12 @@ def _read_data(
 ) -> LabData:
     from cidery.lab import invented_scenes, read_data
 
-    if (data is None) != (captions is None):
+    if (not data) != (captions is None):
         raise typer.BadParameter(
             "features and captions go together: give both --data and --captions, or none for "
             "invented scenes"
         )
-    if data is None or captions is None:
+    if not data or captions is None:
         return invented_scenes()
     return read_data(data, captions, array=array, splits=splits, least=least, missing=missing)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cidery.lab.generators import GENERATORS, generate_sets
     from cidery.lab.models import MODELS, build_model
     from cidery.lab.models.base import Captioner, ModelCard
-    from cidery.lab.running import Experiment, run_experiment
+    from cidery.lab.running import Experiment, TrainedStage, run_experiment, train_stage
     from cidery.lab.stages import Losses, Stage
     from cidery.lab.training import Run, train
     from cidery.lab.view import LiveView
@@ -42,6 +42,7 @@ _MODULES = {
     "Run": "training",
     "Scale": "experiments.base",
     "Stage": "stages",
+    "TrainedStage": "running",
     "Verdict": "experiments.base",
     "Vocabulary": "data",
     "build_model": "models",
@@ -54,6 +55,7 @@ _MODULES = {
     "run_experiment": "running",
     "score_captions": "evaluation",
     "train": "training",
+    "train_stage": "running",
 }
 """The module of each name; it is imported when the name is first used, and torch with some."""
 
@@ -72,6 +74,7 @@ __all__ = [
     "Run",
     "Scale",
     "Stage",
+    "TrainedStage",
     "Verdict",
     "Vocabulary",
     "build_model",
@@ -84,6 +87,7 @@ __all__ = [
     "run_experiment",
     "score_captions",
     "train",
+    "train_stage",
 ]
 
 

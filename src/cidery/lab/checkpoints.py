@@ -41,6 +41,7 @@ class Checkpoint:
     sums: dict[str, float] = field(default_factory=dict)
     """Of what the steps of this epoch measured."""
     seconds: float = 0.0
+    cpu_seconds: float = 0.0
     reward_seconds: float = 0.0
 
     @classmethod
@@ -48,12 +49,13 @@ class Checkpoint:
         """Return the start of a stage."""
         return cls(stage)
 
-    def add(self, values: Mapping[str, float], seconds: float, reward_seconds: float) -> None:
-        """Take up what a step measured."""
+    def add(self, values: Mapping[str, float], times: tuple[float, float, float]) -> None:
+        """Take up what a step measured, and its seconds: by the clock, of CPUs, for the reward."""
         for name, value in values.items():
             self.sums[name] = self.sums.get(name, 0.0) + value
-        self.seconds += seconds
-        self.reward_seconds += reward_seconds
+        self.seconds += times[0]
+        self.cpu_seconds += times[1]
+        self.reward_seconds += times[2]
 
     def means(self) -> dict[str, float]:
         """Return the means of this epoch so far."""
@@ -69,7 +71,7 @@ class Checkpoint:
         else:
             self.worse += 1
         self.epoch, self.step = self.epoch + 1, 0
-        self.sums, self.seconds, self.reward_seconds = {}, 0.0, 0.0
+        self.sums, self.seconds, self.cpu_seconds, self.reward_seconds = {}, 0.0, 0.0, 0.0
 
 
 @dataclass(frozen=True)

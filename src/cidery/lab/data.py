@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ OTHER_NAMES = {"dev": "val", "valid": "val", "validation": "val", "training": "t
 """What other data sets call our splits."""
 IDS = ("names", "ids", "image_ids", "images", "image_id", "filenames")
 """The arrays of an .npz or HDF5 file that may hold image ids."""
+FeatureFiles: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+"""One file of features, or several whose features are joined."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,10 @@ class Features:
             raise FormatError(
                 f"{self.name}: {len(self.ids)} ids for the features of {len(self.values)} images"
             )
+        if self.splits is not None and len(self.splits) != len(self.ids):
+            raise FormatError(
+                f"{self.name}: {len(self.splits)} splits are said for {len(self.ids)} images"
+            )
         if len(set(self.ids)) != len(self.ids):
             twice = next(name for name, n in Counter(self.ids).items() if n > 1)
             raise FormatError(f"{self.name}: image {twice!r} has features twice")
@@ -171,9 +177,18 @@ class LabData:
 
     @classmethod
     def build(
-        cls, name: str, splits: Mapping[str, Split], *, least: int = 1, most_words: int = 60
+        cls,
+        name: str,
+        splits: Mapping[str, Split],
+        *,
+        least: int = 1,
+        most_words: int = 60,
+        parts: Sequence[int] = (),
     ) -> LabData:
-        """Count the vocabulary, standardise features by the training images, and check the rest."""
+        """Count the vocabulary, standardise features by the training images, and check the rest.
+
+        `parts` are the widths of the feature files that stand side by side, if there are several.
+        """
         for split in SPLITS:
             if split not in splits or not len(splits[split]):
                 raise InputError(
@@ -186,12 +201,7 @@ class LabData:
         vocabulary = Vocabulary.count(captions, least)
         if len(vocabulary) == len(SPECIAL):
             raise InputError(f"{name}: no word occurs {least} times in the training captions")
-        seen = splits["train"].features
-        axes = tuple(range(seen.ndim - 1))
-        mean = seen.mean(axes)
-        # Columns that are nearly constant must not become noise.
-        variance = seen.var(axes)
-        scale = np.sqrt(variance + max(0.1 * float(variance.mean()), 1e-12))
+        mean, scale = _measure_spread(splits["train"].features, parts)
         scaled = {}
         for split, found in splits.items():
             values = np.subtract(found.features, mean, dtype=np.float32)
@@ -238,6 +248,18 @@ class LabData:
         }
 
 
+def _measure_spread(
+    seen: NDArray[np.float32], parts: Sequence[int]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return the mean of each column, and what it is divided by."""
+    axes = tuple(range(seen.ndim - 1))
+    variance = seen.var(axes)
+    # Columns that are nearly constant must not become noise, by the measure of their own file.
+    blocks = np.split(variance, np.cumsum(parts)[:-1]) if parts else [variance]
+    floors = [np.full(len(b), max(0.1 * float(b.mean()), 1e-12), b.dtype) for b in blocks]
+    return seen.mean(axes), np.sqrt(variance + np.concatenate(floors))
+
+
 _PURPOSES = {"train": "train with", "val": "validate with", "test": "test with"}
 
 
@@ -263,7 +285,7 @@ def invented_scenes(
 
 
 def read_data(
-    features: str | os.PathLike[str],
+    features: FeatureFiles,
     captions: str | os.PathLike[str],
     *,
     array: str | None = None,
@@ -276,7 +298,8 @@ def read_data(
     """Read features and captions of the same images.
 
     Args:
-        features: .npz, .npy or HDF5; see `read_features`.
+        features: .npz, .npy or HDF5; see `read_features`. Of several files, an image's features
+            stand side by side, one vector beside each of its regions.
         captions: Any file that `read_references` reads, or Flickr8k's own (`image#0<tab>text`).
             Karpathy's JSON says the splits as well.
         array: The name of the array of features, where the file has several.
@@ -288,54 +311,104 @@ def read_data(
     """
     if missing not in ("error", "skip"):
         raise SettingError(f'missing is "error" or "skip", not {missing!r}')
-    read = read_features(features, array)
-    references, said = _read_captions(captions, set(read.ids))
+    files = _list_files(features)
+    if array is not None and len(files) > 1:
+        raise SettingError(
+            f"array= (--array) names the array of one file, and there are {len(files)}; write it "
+            f"behind each file's name: {os.fspath(files[0])}#{array}"
+        )
+    read = [read_features(file, array) for file in files]
+    references, said = _read_captions(captions, {image for found in read for image in found.ids})
     if splits is not None:
         said = _read_splits(splits)
-    elif said is None and read.splits is not None:
-        said = dict(zip(read.ids, read.splits, strict=True))
+    elif said is None:
+        said = _agree_on_splits(read)
     if said is None:
         raise InputError(
-            f"neither {features} nor {captions} says which images are to train, validate and test "
+            f"neither {' nor '.join(found.name for found in read)} nor {captions} says which "
+            "images are to train, validate and test "
             'with; give splits, a JSON file {image: "train"|"val"|"test"}'
         )
-    placed = {image: place for place, image in enumerate(read.ids)}
-    chosen = _match(placed, references, said, missing, str(features), str(captions))
+    chosen = _match(read, references, said, missing, str(captions))
     cut = choose_tokenizer(tokenizer, language)
     found: dict[str, Split] = {}
     for split, images in chosen.items():
         texts = [text for image in images for text in references[image]]
         tokens = iter(cut(texts).form("split").tokens())
         groups = tuple(tuple(tuple(next(tokens)) for _ in references[image]) for image in images)
-        rows = [placed[image] for image in images]
-        found[split] = Split(
-            tuple(images), read.values[rows].astype(np.float32, copy=False), groups
+        found[split] = Split(tuple(images), _join(read, images), groups)
+    parts = [int(one.values.shape[-1]) for one in read]
+    return LabData.build(Path(captions).stem, found, least=least, parts=parts)
+
+
+def _list_files(features: FeatureFiles) -> list[str | os.PathLike[str]]:
+    files = [features] if isinstance(features, (str, os.PathLike)) else list(features)
+    if not files:
+        raise SettingError("there is no file of features to read")
+    return files
+
+
+def _join(files: Sequence[Features], images: Sequence[str]) -> NDArray[np.float32]:
+    """Put the features of each image side by side; one vector stands beside each of its regions."""
+    regions = {found.values.shape[1]: found.name for found in files if found.values.ndim == 3}
+    if len(regions) > 1:
+        said = " and ".join(f"{count} in {name}" for count, name in regions.items())
+        raise MismatchError(
+            f"images have different numbers of regions ({said}); join files with as many regions, "
+            "or with one vector per image"
         )
-    return LabData.build(Path(captions).stem, found, least=least)
+    values = []
+    for found in files:
+        placed = {image: place for place, image in enumerate(found.ids)}
+        rows = found.values[[placed[image] for image in images]].astype(np.float32, copy=False)
+        if regions and rows.ndim == 2:
+            rows = np.repeat(rows[:, None], next(iter(regions)), 1)
+        values.append(rows)
+    return values[0] if len(values) == 1 else np.concatenate(values, -1)
+
+
+def _agree_on_splits(files: Sequence[Features]) -> dict[str, str] | None:
+    """Return the split of each image as the files of features say it; they may not differ."""
+    said: dict[str, str] = {}
+    by: dict[str, str] = {}
+    for found in files:
+        splits = found.splits or ()
+        for image, split in zip(found.ids if splits else (), splits, strict=True):
+            if said.setdefault(image, split) != split:
+                raise MismatchError(
+                    f"image {image!r} is in the split {said[image]!r} in {by[image]} and in "
+                    f"{split!r} in {found.name}; give splits (--splits), a JSON file "
+                    '{image: "train"|"val"|"test"}, which goes before both'
+                )
+            by.setdefault(image, found.name)
+    return said or None
 
 
 def _match(
-    placed: Mapping[str, int],
+    files: Sequence[Features],
     references: Mapping[str, list[str]],
     said: Mapping[str, str],
     missing: str,
-    features: str,
     captions: str,
 ) -> dict[str, list[str]]:
-    """Return the images of each split that have features and captions."""
+    """Return the images of each split that have features in all files, and captions."""
     wanted = {i: OTHER_NAMES.get(s, s) for i, s in said.items() if OTHER_NAMES.get(s, s) in SPLITS}
+    placed = set(files[0].ids).intersection(*(found.ids for found in files[1:]))
+    features = " and ".join(found.name for found in files)
     without = [image for image in wanted if image in references and image not in placed]
     silent = [image for image in wanted if image in placed and image not in references]
     both = [image for image in wanted if image in placed and image in references]
     if not both:
-        shown = [next(iter(ids), "none") for ids in (placed, references)]
+        sources = [*((found.name, found.ids) for found in files), (captions, references)]
+        shown = ", ".join(f"{name} like {next(iter(ids), 'none')!r}" for name, ids in sources)
         raise MismatchError(
-            f"no image has both features and captions: {features} has images named like "
-            f"{shown[0]!r}, {captions} like {shown[1]!r}; are these the captions of other images?"
+            f"no image has both features and captions: images are named in {shown}; are these "
+            "the captions of other images?"
         )
     if missing == "error" and without:
+        lacking = next(found.name for found in files if without[0] not in found.ids)
         raise MismatchError(
-            f"image {without[0]!r} has captions in {captions} but no features in {features} "
+            f"image {without[0]!r} has captions in {captions} but no features in {lacking} "
             f"({len(without)} of {len(wanted)} images); "
             'pass missing="skip" (--missing skip) to leave such images out'
         )
@@ -412,13 +485,17 @@ def _read_splits(path: str | os.PathLike[str]) -> dict[str, str]:
 def read_features(path: str | os.PathLike[str], array: str | None = None) -> Features:
     """Read features by image id.
 
-    An .npz or HDF5 file has the ids as `names` or `ids`, the features as another array (`array`
-    says which one, where there are several), perhaps `split`, and `scale` and `offset` for
-    features that were rounded to integers: value * scale + offset. HDF5 may also have one data set
-    per image, named by its id. An .npy file has its ids beside it, one per line, in a file of the
-    same name that ends in .txt.
+    An .npz or HDF5 file has the ids as `names` or `ids`, the features as another array, perhaps
+    `split`, and `scale` and `offset` for features that were rounded to integers: value * scale +
+    offset. Where there are several arrays, `array` or `FILE#ARRAY` says which one. HDF5 may also
+    have one data set per image, named by its id. An .npy file has its ids beside it, one per line,
+    in a file of the same name that ends in .txt.
     """
     file = Path(path)
+    if array is None and "#" in file.name and not file.exists():
+        name, _, array = str(path).rpartition("#")
+        file = Path(name)
+    path = file
     if file.suffix == ".npz":
         arrays = read_arrays(file)
         if not isinstance(arrays, dict):
@@ -472,7 +549,8 @@ def _take(arrays: Mapping[str, NDArray[Any]], array: str | None, name: str) -> F
     ]
     if array is None and len(possible) != 1:
         raise InputError(
-            f"{name}: which array has the features? Pass array= (--array): "
+            f"{name}: which array has the features? Pass array= (--array), or "
+            f"{name}#ARRAY: "
             f"{', '.join(possible) or 'none has two or three dimensions and a row per image'}"
         )
     chosen = possible[0] if array is None else array

@@ -56,8 +56,8 @@ def write(
         raise SettingError(f"top_k must not be negative, not {top_k}")
     state = model.begin(images, latent)
     token = torch.full((len(images),), BOS, device=images.device)
-    done = torch.zeros_like(token, dtype=torch.bool)
     written = torch.full((len(images), most), PAD, device=images.device)
+    rows = torch.arange(len(images), device=images.device)
     for position in range(most):
         scores, state = model.step(token, state)
         scores[:, NEVER] = -torch.inf
@@ -65,9 +65,12 @@ def write(
             token = scores.argmax(1)
         else:
             token = _draw(_narrow(scores / temperature, top_k, nucleus).softmax(1), generator)
-        written[:, position] = token.masked_fill(done, PAD)
-        done |= token == EOS
-        if done.all():
+        written[rows, position] = token
+        # Captions that have ended are not carried on.
+        going = (token != EOS).nonzero()[:, 0]
+        if len(going) < len(rows):
+            rows, token, state = rows[going], token[going], _pick(state, going)
+        if not len(rows):
             break
     return written
 

@@ -1,4 +1,4 @@
-"""Run an experiment and write what it found: JSON, plots, one HTML page."""
+"""Run an experiment, or train one captioner, and write what was found: JSON, plots, a page."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import json
 import platform
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cidery._version import __version__
 from cidery.lab.experiments import get_experiment
-from cidery.lab.experiments.base import Findings, Lab, mean_by_system
+from cidery.lab.experiments.base import SCORES, Findings, Lab, mean_by_system
 from cidery.markup import escape, html_table
 from cidery.store import write_atomically
+
+if TYPE_CHECKING:
+    from cidery.lab.data import LabData
+    from cidery.lab.models.base import Captioner, ModelCard
+    from cidery.lab.stages import Stage
 
 RESULTS, PAGE = "results.json", "index.html"
 _STYLE = (
@@ -60,9 +65,7 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     results = {
         "experiment": name,
         "about": module.ABOUT,
-        "cidery": __version__,
-        "commit": commit,
-        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+        **_describe_program(commit),
         "seconds": round(time.perf_counter() - begun, 1),
         "data": lab.data.describe(),
         "model": lab.model,
@@ -79,6 +82,75 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     write_atomically(target / RESULTS, text.encode())
     write_atomically(target / PAGE, make_page(results, findings, pictures).encode())
     return Experiment(name, findings, target, results)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedStage:
+    """A captioner after a stage, its folder, and what its captions of the test images score."""
+
+    model: Captioner
+    folder: Path
+    results: Mapping[str, Any]
+
+    def lines(self) -> list[str]:
+        """Return the scores as lines of text."""
+        return [
+            f"{self.results['stage']['name']}, test, {way}: "
+            + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
+            for way, scores in self.results["test"].items()
+        ]
+
+
+def train_stage(
+    card: ModelCard,
+    data: LabData,
+    stage: Stage,
+    folder: str | Path,
+    *,
+    start: Captioner | None = None,
+    device: str | None = None,
+    watch: Callable[[dict[str, Any]], None] | None = None,
+) -> TrainedStage:
+    """Train one stage and score its captions of the test images, greedy and with three beams.
+
+    `folder` gets the checkpoint, the log and `results.json`: settings, log, scores, the commit.
+
+    ```python
+    card = ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
+    train_stage(card, data, Stage("xe", epochs=1, most_words=5), "runs/xe").results["test"]
+    ```
+    """
+    from cidery.lab.evaluation import describe_images, score_captions
+    from cidery.lab.training import train
+
+    target = Path(folder)
+    commit = _find_commit()
+    run = train(card, data, [stage], folder=target, start=start, device=device, watch=watch)
+    found = {}
+    for beams, way in ((1, "greedy"), (3, "3 beams")):
+        captions = describe_images(
+            run.model, data, data.test, most_words=stage.most_words, beams=beams
+        )
+        found[way] = score_captions(captions, data.test, SCORES, data)
+    results = {
+        **_describe_program(commit),
+        "data": data.describe(),
+        "card": card.as_dict(),
+        "stage": stage.as_dict(),
+        "log": list(run.rows),
+        "test": found,
+    }
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(target / RESULTS, text.encode())
+    return TrainedStage(run.model, target, results)
+
+
+def _describe_program(commit: str | None) -> dict[str, Any]:
+    return {
+        "cidery": __version__,
+        "commit": commit,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+    }
 
 
 def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence[Path]) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor
 
 from cidery.diversity import measure_diversity
+from cidery.errors import UnreliableWarning
 from cidery.lab.data import BOS, EOS, PAD, LabData
 from cidery.lab.models.base import ModelCard
 from cidery.lab.retrieval import Embedding, get_embedding, retrieval_rewards
@@ -40,16 +42,7 @@ class Signals:
         losses = stage.losses
         reward = None
         if losses.rewards:
-            reward = Reward(
-                dict(data.train.references),
-                {read_metric(name): weight for name, weight in losses.rewards.items()},
-                frequencies=data.frequencies,
-                tokenizer="whitespace",
-                vocabulary=list(data.vocabulary.words),
-                pad=PAD,
-                bos=BOS,
-                eos=EOS,
-            )
+            reward = _prepare_reward(losses.rewards, data)
         embedding = get_embedding(data, device) if losses.retrieval else None
         evaluator = None
         if losses.adversarial:
@@ -108,3 +101,20 @@ class Signals:
         if self.evaluator is None:
             return None
         return self.evaluator.adversarial_loss(images, drawn, references)
+
+
+def _prepare_reward(weights: Mapping[str, float], data: LabData) -> Reward:
+    """Return the reward of the training images; some metrics count words, others stems."""
+    with warnings.catch_warnings():
+        # Frequencies of few images weigh words badly; who trains on few images knows.
+        warnings.simplefilter("ignore", UnreliableWarning)
+        return Reward(
+            dict(data.train.references),
+            {read_metric(name): weight for name, weight in weights.items()},
+            frequencies="references",
+            tokenizer="whitespace",
+            vocabulary=list(data.vocabulary.words),
+            pad=PAD,
+            bos=BOS,
+            eos=EOS,
+        )

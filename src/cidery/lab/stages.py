@@ -101,6 +101,15 @@ class Stage:
     """Adam's learning rate."""
     decay: float = 1.0
     """The rate of each epoch is that of the one before times this."""
+    warm_up: float = 0.0
+    """The share of all steps in which the rate rises from 0."""
+    cool_down: bool = False
+    """Whether the rate then falls to 0, reached with the last step, on a straight line."""
+    weight_decay: float = 0.0
+    """Of AdamW: what a weight loses in a step, times the rate."""
+    sharpen: float = 1.0
+    """Scores of words are multiplied by it before the first step: drawn captions come nearer to
+    the likeliest ones, which stay what they are."""
     batch: int = 100
     """Captions in a step of cross-entropy; images in a step with rewards."""
     samples: int = 5
@@ -110,6 +119,8 @@ class Stage:
     caption (Rennie et al. 2017), or the `group` with its standard deviation, as GRPO does."""
     smoothing: float = 0.0
     """Label smoothing of cross-entropy."""
+    hidden_words: float = 0.0
+    """The share of words of a reference that are read as `<unk>`, so that the image is needed."""
     scheduled: float = 0.0
     """Scheduled sampling: the share of words read that the model chose itself, in the last epoch;
     it grows from 0 (Bengio et al. 2015, in two passes as in Mihaylova and Martins 2019)."""
@@ -136,11 +147,34 @@ class Stage:
             raise SettingError(f"stage {self.name!r}: Self-CIDEr as a reward needs samples=3")
         if self.baseline not in ("others", "greedy", "group"):
             raise SettingError(f"baseline is others, greedy or group, not {self.baseline!r}")
-        if not self.rate > 0 or not 0 <= self.smoothing < 1 or not 0 <= self.scheduled <= 1:
+        if not self.sharpen > 0 or not self.weight_decay >= 0 or not 0 <= self.warm_up < 1:
+            raise SettingError(
+                f"stage {self.name!r}: sharpen must be greater than 0, weight_decay not negative, "
+                "warm_up in [0, 1)"
+            )
+        shares = (self.hidden_words, self.scheduled)
+        if not self.rate > 0 or not 0 <= self.smoothing < 1 or min(shares) < 0:
             raise SettingError(
                 f"stage {self.name!r}: rate must be greater than 0, smoothing in [0, 1), "
-                "scheduled in [0, 1]"
+                "hidden_words and scheduled in [0, 1]"
             )
+        if max(shares) > 1:
+            raise SettingError(
+                f"stage {self.name!r}: hidden_words and scheduled are shares, at most 1"
+            )
+
+    def rate_at(self, epoch: int, share: float) -> float:
+        """Return the learning rate in an epoch of which this share is over.
+
+        ```python
+        Stage("x", epochs=2, rate=1.0, warm_up=0.25, cool_down=True).rate_at(1, 0.5)   # 0.333…
+        ```
+        """
+        rate = self.rate * self.decay**epoch
+        over = (epoch + share) / self.epochs
+        if over < self.warm_up:
+            return rate * over / self.warm_up
+        return rate * (1 - over) / (1 - self.warm_up) if self.cool_down else rate
 
     def identify(self) -> str:
         """Return what a checkpoint is compared by: all but the size of a batch."""

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from cidery.errors import SettingError
 from cidery.lab.checkpoints import Checkpoint, Identity, load_checkpoint, save_checkpoint
-from cidery.lab.data import BOS, EOS, PAD, LabData
+from cidery.lab.data import BOS, EOS, PAD, UNKNOWN, LabData
 from cidery.lab.decoding import log_probabilities, write
 from cidery.lab.evaluation import choose_device, score_greedy
 from cidery.lab.logs import write_log
@@ -91,6 +92,8 @@ def train(
         file.parent.mkdir(parents=True, exist_ok=True)
         known = load_checkpoint(file, identity, place)
     trainer = _Trainer(model, data, stages, place, file, watch, validate_with, identity)
+    if start is None:
+        expect_words(model, trainer.captions)
     with torch.random.fork_rng(devices=[]):
         trainer.run(known)
     model.eval()
@@ -136,20 +139,19 @@ class _Trainer:
         stage = self.stages[number]
         signals = Signals.build(stage, self.data, self.model.card, self.device)
         parameters = [*self.model.parameters(), *signals.parameters()]
-        optimizer = torch.optim.Adam(parameters, stage.rate, fused=True)
-        progress = Checkpoint.begin(number)
-        if known is not None:
-            progress = known
-            if known.optimizer is not None:
-                optimizer.load_state_dict(known.optimizer)
-                signals.load_state_dict(known.signals)
-        else:
+        optimizer = torch.optim.AdamW(
+            parameters, stage.rate, weight_decay=stage.weight_decay, fused=True
+        )
+        progress = Checkpoint.begin(number) if known is None else known
+        if progress.optimizer is not None:
+            optimizer.load_state_dict(progress.optimizer)
+            signals.load_state_dict(progress.signals)
+        else:  # the stage has not begun
+            self.model.sharpen(stage.sharpen)
             self.save(progress, optimizer, signals)
         for epoch in range(progress.epoch, stage.epochs):
             if _is_over(stage, progress):
                 break
-            for group in optimizer.param_groups:
-                group["lr"] = stage.rate * stage.decay**epoch
             self.run_epoch(number, epoch, progress, optimizer, signals)
             self.finish_epoch(number, epoch, progress, optimizer, signals)
         if progress.best is not None:
@@ -170,7 +172,10 @@ class _Trainer:
         batches = list(self.batches(stage, number, epoch))
         saved = time.perf_counter()
         for step in range(progress.step, len(batches)):
-            begun = time.perf_counter()
+            begun, begun_cpu = time.perf_counter(), time.process_time()
+            # The rate in the middle of the step: it is never 0.
+            for group in optimizer.param_groups:
+                group["lr"] = stage.rate_at(epoch, (step + 0.5) / len(batches))
             seed = _mix(self.model.card.seed, number, epoch, step)
             torch.manual_seed(seed)
             self.model.train()
@@ -181,7 +186,8 @@ class _Trainer:
                 raise _explain_memory(error, stage, self.file) from error
             progress.step = step + 1
             now = time.perf_counter()
-            progress.add(values, now - begun, signals.seconds - spent)
+            cpu = time.process_time() - begun_cpu
+            progress.add(values, (now - begun, cpu, signals.seconds - spent))
             if self.file is not None and now - saved > SECONDS_BETWEEN_CHECKPOINTS:
                 self.save(progress, optimizer, signals)
                 saved = time.perf_counter()
@@ -212,6 +218,7 @@ class _Trainer:
             "epoch": epoch + 1,
             **progress.means(),
             "seconds": progress.seconds,
+            "CPU seconds": progress.cpu_seconds,
             "reward share": progress.reward_seconds / max(progress.seconds, 1e-9),
             "cider-d": found,
         }
@@ -274,6 +281,7 @@ class _Trainer:
             tokens = pad_captions([self.captions[i][c] for i, c in batch]).to(self.device)
             share = stage.scheduled * epoch / max(1, stage.epochs - 1)
             read = self.choose_read(images, tokens, share, seed)
+            read = hide_words(read, stage.hidden_words)
             known = self.model.loss(images, read, tokens[:, 1:], stage.smoothing)
             total = total + losses.cross_entropy * known
             values["cross-entropy"] = float(known.detach())
@@ -311,7 +319,9 @@ class _Trainer:
     ) -> tuple[Tensor, dict[str, float]]:
         """Draw captions, reward them, and return the policy gradient's loss."""
         generator = torch.Generator(device=self.device).manual_seed(seed)
-        repeated = images.repeat_interleave(stage.samples, 0)
+        # Dropout hides features of the image; the caption and its gradient see the same ones.
+        hidden = self.model.card.dropout
+        repeated = functional.dropout(images.repeat_interleave(stage.samples, 0), hidden)
         rows = [image for image, _ in batch]
         latent = self.draw_latent(len(repeated), generator)
         _stop_dropout(self.model)  # captions and their gradient are those of one policy
@@ -331,7 +341,7 @@ class _Trainer:
             per_token(advantages, chosen.cpu().numpy()), dtype=torch.float32, device=self.device
         )
         read = torch.cat([torch.full_like(sampled[:, :1], BOS), sampled[:, :-1]], 1)
-        scores = log_probabilities(self.model(repeated, read, latent)[chosen])
+        scores = log_probabilities(self.model.score_chosen(repeated, read, chosen, latent))
         picked = scores.gather(1, sampled[chosen][:, None])[:, 0]
         loss = -(weights[chosen] * picked).mean()
         values = {
@@ -352,6 +362,24 @@ class _Trainer:
         if not self.model.latent:
             return None
         return torch.randn(count, self.model.latent, generator=generator, device=self.device)
+
+
+def hide_words(read: Tensor, share: float) -> Tensor:
+    """Replace this share of words, drawn at random, by `<unk>`."""
+    if share <= 0:
+        return read
+    drawn = (torch.rand(read.shape, device=read.device) < share) & (read > UNKNOWN)
+    return read.masked_fill(drawn, UNKNOWN)
+
+
+@torch.no_grad()
+def expect_words(model: Captioner, captions: Sequence[Sequence[Sequence[int]]]) -> None:
+    """Let a new captioner expect words as often as the captions of all images have them."""
+    counts = np.full(model.card.words, 0.1)
+    for group in captions:
+        for words in group:
+            np.add.at(counts, [*words, EOS], 1)
+    model.speak.bias.copy_(torch.from_numpy(np.log(counts / counts.sum())))
 
 
 def pad_captions(captions: Sequence[Sequence[int]]) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.lab.models.attention import Attention
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
+from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, spread
 
 
 class AdaptiveAttention(Captioner):
@@ -15,7 +15,7 @@ class AdaptiveAttention(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.keys = nn.Linear(size, size)
         self.embed = embed_words(card)
         self.cell = nn.LSTMCell(2 * size, size)

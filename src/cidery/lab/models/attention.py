@@ -16,5 +16,5 @@ class Attention(nn.Module):
 
     def forward(self, hidden: Tensor, regions: Tensor, keys: Tensor) -> Tensor:
         """Return the weighted mean of regions [captions, regions, size]; keys are V v_i."""
-        scores = self.weigh(torch.tanh(keys + self.ask(hidden)[:, None]))
-        return (scores.softmax(1) * regions).sum(1)
+        scores = self.weigh((keys + self.ask(hidden)[:, None]).tanh_())
+        return torch.bmm(scores.softmax(1).transpose(1, 2), regions)[:, 0]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
+from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, spread
 
 HEADS = 4
 
@@ -34,7 +34,7 @@ class AttentionOnAttention(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.refine = Refined(size)
         self.norm = nn.LayerNorm(size)
         self.embed = embed_words(card)

@@ -50,6 +50,8 @@ class Captioner(nn.Module):
 
     latent: ClassVar[int] = 0
     """The size of the random vector that a caption starts from; 0 where there is none."""
+    speak: nn.Linear
+    """From what the model knows to scores of words."""
 
     def __init__(self, card: ModelCard) -> None:
         super().__init__()
@@ -71,9 +73,42 @@ class Captioner(nn.Module):
             scores.append(found)
         return torch.stack(scores, 1)
 
+    def score_chosen(
+        self, images: Tensor, tokens: Tensor, chosen: Tensor, latent: Tensor | None = None
+    ) -> Tensor:
+        """Return scores [chosen, words] of what follows the tokens where `chosen` is true."""
+        return self(images, tokens, latent)[chosen]
+
+    @torch.no_grad()
+    def sharpen(self, factor: float) -> None:
+        """Multiply the scores of all words; 1 changes nothing."""
+        for weights in self.speak.parameters():
+            weights.mul_(factor)
+
     def loss(self, images: Tensor, tokens: Tensor, expected: Tensor, smoothing: float) -> Tensor:
         """Return the mean cross-entropy of `expected`, what follows each of `tokens`."""
         return cross_entropy(self(images, tokens), expected, smoothing)
+
+
+class Recurrent(Captioner):
+    """A captioner that scores words from one state per word: all of them in one product."""
+
+    drop: nn.Dropout
+
+    def read_all(self, images: Tensor, tokens: Tensor, latent: Tensor | None) -> Tensor:
+        """Return the states [words, captions, hidden] after each token."""
+        raise NotImplementedError
+
+    def forward(self, images: Tensor, tokens: Tensor, latent: Tensor | None = None) -> Tensor:
+        """Score what follows each token."""
+        return self.speak(self.drop(self.read_all(images, tokens, latent).transpose(0, 1)))
+
+    def score_chosen(
+        self, images: Tensor, tokens: Tensor, chosen: Tensor, latent: Tensor | None = None
+    ) -> Tensor:
+        """Score words where they are asked for only: half of the work with drawn captions."""
+        states = self.read_all(images, tokens, latent).transpose(0, 1)
+        return self.speak(self.drop(states[chosen]))
 
 
 def cross_entropy(scores: Tensor, expected: Tensor, smoothing: float) -> Tensor:
@@ -81,6 +116,27 @@ def cross_entropy(scores: Tensor, expected: Tensor, smoothing: float) -> Tensor:
     return functional.cross_entropy(
         scores.flatten(0, 1), expected.flatten(), ignore_index=PAD, label_smoothing=smoothing
     )
+
+
+class See(nn.Linear):
+    """From the features of an image, or of a region, to the model's size.
+
+    Adam moves every weight by about the rate, so that a sum over thousands of features would jump
+    where one over hundreds walks. Features are made smaller, and the first weights larger, by what
+    makes the length of an image's features about `LENGTH`; what is seen at first is the same.
+    """
+
+    LENGTH = 5.0
+
+    def __init__(self, card: ModelCard) -> None:
+        super().__init__(card.width, card.hidden)
+        self.shrink = min(1.0, self.LENGTH / card.width**0.5)
+        with torch.no_grad():
+            self.weight.div_(self.shrink)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Take standardised features [..., width]."""
+        return super().forward(images * self.shrink)
 
 
 def embed_words(card: ModelCard) -> nn.Embedding:

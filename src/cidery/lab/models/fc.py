@@ -11,7 +11,20 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, pool, read_words
+from cidery.lab.models.base import (
+    Captioner,
+    ModelCard,
+    Recurrent,
+    See,
+    State,
+    embed_words,
+    pool,
+    read_words,
+)
+
+KEEP = 1.5
+"""Added to the first biases of forget gates, so that the image, which is seen only once, is kept
+until something is learned to the contrary (Jozefowicz et al. 2015)."""
 
 
 class MaxoutCell(nn.Module):
@@ -21,6 +34,8 @@ class MaxoutCell(nn.Module):
         super().__init__()
         self.hidden = hidden
         self.remember = nn.Linear(hidden, 5 * hidden)
+        with torch.no_grad():
+            self.remember.bias[hidden : 2 * hidden] += KEEP
 
     def forward(
         self, seen: Tensor, hidden: Tensor, cell: Tensor, context: Tensor | None = None
@@ -97,13 +112,13 @@ class _Unrolled(torch.autograd.Function):
         return mixed, to_weight, hidden, cell
 
 
-class FC(Captioner):
+class FC(Recurrent):
     """Rennie et al. 2017: a maxout LSTM that sees the image before the first word."""
 
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.embed = embed_words(card)
         self.read = nn.Linear(size, 5 * size)
         self.cell = MaxoutCell(size)
@@ -112,7 +127,7 @@ class FC(Captioner):
 
     def look(self, images: Tensor, latent: Tensor | None) -> Tensor:  # noqa: ARG002
         """Return what the network reads before the first word."""
-        return self.drop(self.see(self.drop(pool(images))))
+        return self.see(self.drop(pool(images)))
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:
         """Read the image."""
@@ -126,11 +141,10 @@ class FC(Captioner):
         state = self.cell(read_words(tokens, self.embed, self.drop, self.read), *state)
         return self.speak(self.drop(state[0])), state
 
-    def forward(self, images: Tensor, tokens: Tensor, latent: Tensor | None = None) -> Tensor:
+    def read_all(self, images: Tensor, tokens: Tensor, latent: Tensor | None) -> Tensor:
         """Read all words; what does not depend on the state is computed at once."""
         read = read_words(tokens.t(), self.embed, self.drop, self.read)
-        states = self.cell.read_all(read, *self.begin(images, latent))
-        return self.speak(self.drop(states)).transpose(0, 1)
+        return self.cell.read_all(read, *self.begin(images, latent))
 
 
 class NIC(Captioner):
@@ -139,15 +153,17 @@ class NIC(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.embed = embed_words(card)
         self.lstm = nn.LSTM(size, size, batch_first=True)
+        with torch.no_grad():
+            self.lstm.bias_hh_l0[size : 2 * size] += KEEP
         self.drop = nn.Dropout(card.dropout)
         self.speak = nn.Linear(size, card.words)
 
     def begin(self, images: Tensor, latent: Tensor | None = None) -> State:  # noqa: ARG002
         """Read the image."""
-        _, (hidden, cell) = self.lstm(self.drop(self.see(self.drop(pool(images))))[:, None])
+        _, (hidden, cell) = self.lstm(self.see(self.drop(pool(images)))[:, None])
         return hidden[0], cell[0]
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from cidery.lab.models.attention import Attention
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
+from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, spread
 
 
 class SoftAttention(Captioner):
@@ -15,7 +15,7 @@ class SoftAttention(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.keys = nn.Linear(size, size)
         self.start = nn.Linear(size, 2 * size)
         self.embed = embed_words(card)

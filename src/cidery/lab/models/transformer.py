@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from cidery.lab.models.base import Captioner, ModelCard, State, embed_words, spread
+from cidery.lab.models.base import Captioner, ModelCard, See, State, embed_words, spread
 
 LAYERS = 2
 HEADS = 8
@@ -42,7 +42,7 @@ class Transformer(Captioner):
     def __init__(self, card: ModelCard) -> None:
         super().__init__(card)
         size = card.hidden
-        self.see = nn.Linear(card.width, size)
+        self.see = See(card)
         self.embed = embed_words(card)
         self.layers = nn.ModuleList(Layer(size, card.dropout) for _ in range(LAYERS))
         self.norm = nn.LayerNorm(size)
