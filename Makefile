@@ -80,7 +80,7 @@ types:
 	$(BIN)/mypy
 
 quick-tests:
-	$(BIN)/pytest -n 2 -q $(QUICK)
+	$(BIN)/pytest -n 3 -q $(QUICK)
 
 # The documentation, as files that need no server. With --quiet, MkDocs would not see warnings and not be strict.
 docs: $(VENV)/.docs
