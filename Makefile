@@ -46,7 +46,7 @@ check-types:
 	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
 
 check-tests:
-	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 2 -q $(QUICK)
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 3 -q $(QUICK)
 
 # Everything, what fails fast first.
 test: $(VENV)/.test $(VENV)/.services harnesses stacks axe
