@@ -24,6 +24,8 @@ R = TypeVar("R")
 
 PARTITION_BYTES = 4_000_000
 """Of the inputs' files; some twenty thousand captions with their references."""
+LAYOUT = 2
+"""Of the files in a plan's folder: raise it when they change, so that no run goes on with others."""
 MANIFEST = "manifest.json"
 
 
@@ -76,6 +78,7 @@ class Plan:
         """Begin in a new folder, or go on in one where the same was begun."""
         described = {
             "version": __version__,
+            "layout": LAYOUT,
             "inputs": {each.side: each.describe() for each in inputs},
             "settings": settings,
         }
