@@ -25,7 +25,7 @@ R = TypeVar("R")
 PARTITION_BYTES = 4_000_000
 """Of the inputs' files; some twenty thousand captions with their references."""
 LAYOUT = 2
-"""Of the files in a plan's folder: raise it when they change, so that no run goes on with others."""
+"""Of the files in a plan's folder; raised when they change, so that no run goes on with others."""
 MANIFEST = "manifest.json"
 
 
