@@ -290,7 +290,7 @@ def test_the_families_of_figure_8() -> None:
         (lambda: Stage("x", losses=Losses(0, {"cider-d": 1}), samples=1), "no others"),
         (lambda: Stage("x", losses=Losses(self_cider=1), samples=2), "needs samples=3"),
         (lambda: Stage("x", smoothing=1.0), "smoothing in"),
-        (lambda: Stage("x", hidden_words=2.0), "are shares, at most 1"),
+        (lambda: Stage("x", hidden_words=2.0), r"hidden_words and scheduled are in \[0, 1\]"),
         (lambda: Stage("x", sharpen=0.0), "sharpen must be greater than 0"),
         (lambda: Stage("x", warm_up=1.0), "warm_up in"),
     ],

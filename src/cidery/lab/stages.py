@@ -153,14 +153,11 @@ class Stage:
                 "warm_up in [0, 1)"
             )
         shares = (self.hidden_words, self.scheduled)
-        if not self.rate > 0 or not 0 <= self.smoothing < 1 or min(shares) < 0:
+        if not all(0 <= share <= 1 for share in shares):
+            raise SettingError(f"stage {self.name!r}: hidden_words and scheduled are in [0, 1]")
+        if not self.rate > 0 or not 0 <= self.smoothing < 1:
             raise SettingError(
-                f"stage {self.name!r}: rate must be greater than 0, smoothing in [0, 1), "
-                "hidden_words and scheduled in [0, 1]"
-            )
-        if max(shares) > 1:
-            raise SettingError(
-                f"stage {self.name!r}: hidden_words and scheduled are shares, at most 1"
+                f"stage {self.name!r}: rate must be greater than 0, smoothing in [0, 1)"
             )
 
     def rate_at(self, epoch: int, share: float) -> float:
