@@ -37,23 +37,27 @@ using Release = nb::call_guard<nb::gil_scoped_release>;
 /// Calls visit(string) for each item of a list. Strings lie anywhere in memory: where they begin is
 /// asked for some items before.
 template <class Visit>
-void each_string(nb::handle list, const Visit& visit) {
-  constexpr std::size_t kAhead = 16;
-  std::vector<PyObject*> items;
-  items.reserve(nb::len(list) + kAhead);
-  for (nb::handle item : list) items.push_back(item.ptr());
-  const std::size_t count = items.size();
-  if (count == 0) return;
-  items.insert(items.end(), kAhead, items.back());
-  for (std::size_t i = 0; i < count; ++i) {
-    prefetch_memory(items[i + kAhead]);
-    prefetch_memory(reinterpret_cast<const char*>(items[i + kAhead]) + 64);
-    if (!visit(items[i])) return;
+void each_string(nb::list list, const Visit& visit) {
+  constexpr Py_ssize_t kAhead = 16;
+  const Py_ssize_t count = PyList_Size(list.ptr());
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject* const later = PyList_GetItem(list.ptr(), std::min(i + kAhead, count - 1));
+    prefetch_memory(later);
+    prefetch_memory(reinterpret_cast<const char*>(later) + 64);
+    if (!visit(PyList_GetItem(list.ptr(), i))) return;
   }
 }
 
+/// A list as it is; of anything else that can be gone through, a list.
+nb::list as_list(nb::handle values) {
+  if (PyList_Check(values.ptr())) return nb::borrow<nb::list>(values);
+  PyObject* const made = PySequence_List(values.ptr());
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal<nb::list>(made);
+}
+
 /// Views of a list's strings. They stay valid while the list holds them: the caller keeps it alive.
-std::vector<std::string_view> string_views(nb::handle strings) {
+std::vector<std::string_view> string_views(nb::list strings) {
   std::vector<std::string_view> views;
   views.reserve(nb::len(strings));
   each_string(strings, [&](PyObject* item) {
@@ -117,7 +121,7 @@ std::shared_ptr<Captions> captions_from_tokens(nb::list captions) {
   auto vocabulary = std::make_shared<Vocabulary>();
   auto result = std::make_shared<Captions>();
   for (nb::handle tokens : captions) {
-    for (const auto token : string_views(tokens))
+    for (const auto token : string_views(as_list(tokens)))
       result->words.push_back(vocabulary->intern(token));
     result->offsets.push_back(result->words.size());
   }
@@ -159,7 +163,7 @@ nb::list token_lists(const Captions& captions) {
 std::vector<std::uint64_t> list_pieces(nb::list lists, std::vector<std::string_view>& pieces) {
   std::vector<std::uint64_t> starts{0};
   for (nb::handle list : lists) {
-    for (const auto piece : string_views(list)) pieces.push_back(piece);
+    for (const auto piece : string_views(as_list(list))) pieces.push_back(piece);
     starts.push_back(pieces.size());
   }
   return starts;

@@ -102,4 +102,4 @@ def _count_words(captions: Sequence[str]) -> np.ndarray:
 
 
 def _count_characters(captions: Sequence[str]) -> np.ndarray:
-    return _native.text_lengths(list(captions))
+    return _native.text_lengths(captions if isinstance(captions, list) else list(captions))
