@@ -10,6 +10,7 @@ they are in captions of other images. Each file has a seed of its own: sizes sha
     python benchmarks/scale.py --sizes 100000 --peers 20000    # datasets.map, Ray Data
     python benchmarks/scale.py --ray spice                     # one and two workers, from Parquet;
                                                                # or consensus, or cider-d
+    python benchmarks/scale.py --steps 1000000                 # CPU of each step, for schedule.py
     python benchmarks/scale.py --sizes 100000 10000000 --results runs.json   # runs are kept there,
                                                                # and not made again
 
@@ -29,6 +30,7 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +39,12 @@ import workloads
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 ROWS = 100_000
 """Captions per file."""
-RAY = {"consensus": 2000, "spice": 6000, "cider-d": 200_000}
-"""Captions that Ray scores: about half a minute of one core each."""
+RAY = {"consensus": 4000, "spice": 9000, "cider-d": 1_000_000}
+"""Captions that Ray scores: half a minute to a minute of one core each."""
 FEW = 600
 """Captions that warm workers up: enough for each of them to get some."""
+SLICES = 4096
+"""Partitions that make the opening of their slices a good part of merging."""
 PARTITIONS = {"consensus": 64, "spice": 64}
 """Tasks, where inputs are too small to be cut by themselves."""
 
@@ -139,17 +143,21 @@ class Memory:
         return self.most
 
 
-def run(*arguments: object) -> dict[str, float]:
-    """Run one side in a process of its own; return its seconds, CPU seconds and megabytes."""
+def run(*arguments: object, watched: bool = True) -> dict[str, float]:
+    """Run one side in a process of its own; return its seconds, CPU seconds and megabytes.
+
+    To watch the memory of a dozen processes takes a good part of a core: where workers are
+    compared, it is not watched.
+    """
     command = [sys.executable, __file__, "--one", *map(str, arguments)]
     # Scene graphs that another run has kept would be no work.
     with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryDirectory() as cache:
         environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "", "CIDERY_CACHE": cache}
         process = subprocess.Popen(command, stdout=output, env=environment)
-        memory = Memory(process.pid)
+        memory = Memory(process.pid) if watched else None
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-        most = memory.stop()
+        most = memory.stop() if memory is not None else 0.0
         output.seek(0)
         if process.returncode:
             sys.exit(f"{command} failed")
@@ -244,6 +252,57 @@ def _stream(
     return {"corpus": dict(result.table.corpus)}
 
 
+def show_steps(size: int, folder: Path) -> None:
+    """Print the CPU seconds that each step takes per million captions, in one process."""
+    from cidery.engines.counting import SHARD_CAPTIONS
+
+    make(size, folder)
+    few = size // 50
+    usual, narrow = (_time_steps(size, folder, METRICS, number) for number in (None, SLICES))
+    shards = -(-size * 5 // SHARD_CAPTIONS)
+    opening = (narrow["merge"] - usual["merge"]) / (shards * SLICES)
+    meteor = _time_steps(few, folder, ["meteor"], None)
+    print(f"CPU seconds per million captions, one process, {size:,} captions:\n")
+    for step, seconds in usual.items():
+        print(f"- {step}: {seconds / size * 1e6:.1f}")
+    print(f"- score by METEOR, {few:,} captions: {meteor['score'] / few * 1e6:.0f}")
+    print(f"\nTo open a slice of a shard takes {opening * 1e6:.0f} µs ({SLICES:,} partitions).")
+
+
+def _time_steps(
+    size: int, folder: Path, metrics: list[str], partitions: int | None
+) -> dict[str, float]:
+    """Return the CPU seconds of each step of a stream."""
+    from cidery.engines import Engine
+
+    steps = dict.fromkeys(("split", "count", "merge", "score"), 0.0)
+
+    class Timed(Engine):
+        workers = 1
+
+        def map(self, function: Any, tasks: Any) -> Any:
+            step = function.__name__.strip("_").removesuffix("_partition")
+            for task in tasks:
+                start = time.process_time()
+                done = function(task)
+                steps[step] += time.process_time() - start
+                yield done
+
+        def open_pool(self, function: Any, size: int = 0) -> Any:
+            raise NotImplementedError
+
+    files = {side: list_files(folder, side, size) for side in ("candidates", "references")}
+    with tempfile.TemporaryDirectory(dir=folder) as taken:
+        parts = {
+            side: [_take_rows(paths, size, Path(taken, f"{side}.parquet"))]
+            for side, paths in files.items()
+        }
+        start = time.process_time()
+        _stream(parts, folder, Timed(), metrics, partitions)
+        rest = time.process_time() - start - sum(steps.values())
+    return {**steps, "put together, and all else that one process does": rest}
+
+
 def _read(files: dict[str, list[Path]], size: int) -> tuple[dict[int, str], dict[int, list[str]]]:
     import pyarrow.parquet as pq
 
@@ -327,7 +386,8 @@ def compare_workers(metric: str, folder: Path) -> None:
     """
     size = RAY[metric]
     make(max(size, ROWS), folder)
-    runs = {workers: run("ray", folder, size, metric, workers) for workers in (1, 2)}
+    unseen = partial(run, watched=False)
+    runs = {workers: unseen("ray", folder, size, metric, workers) for workers in (1, 2)}
     times = {workers: found["seconds"] for workers, found in runs.items()}
     same = runs[1]["corpus"] == runs[2]["corpus"]
     print(
@@ -335,9 +395,9 @@ def compare_workers(metric: str, folder: Path) -> None:
         f"{times[1] / times[2]:.2f} x; the same scores: {same}.",
         flush=True,
     )
-    alone = run("alone", folder, size, metric)["seconds"]
+    alone = unseen("alone", folder, size, metric)["seconds"]
     with ThreadPoolExecutor(2) as threads:
-        begun = [threads.submit(run, "alone", folder, size, metric) for _ in range(2)]
+        begun = [threads.submit(unseen, "alone", folder, size, metric) for _ in range(2)]
         both = max(each.result()["seconds"] for each in begun)
     print(
         f"Without Ray one process takes {alone:.1f} s, two that each do all of it {both:.1f} s: "
@@ -354,6 +414,7 @@ def main() -> None:
     parser.add_argument(
         "--ray", choices=RAY, help="only this: one and two Ray workers, by this metric"
     )
+    parser.add_argument("--steps", type=int, help="only this: the CPU of each step, so many images")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "cidery-scale"))
     parser.add_argument("--results", type=Path, help="a JSON file that keeps the runs")
@@ -364,6 +425,9 @@ def main() -> None:
         return
     if options.ray:
         compare_workers(options.ray, options.folder)
+        return
+    if options.steps:
+        show_steps(options.steps, options.folder)
         return
     begun = time.time()
     make(max(options.sizes), options.folder)

@@ -3,7 +3,7 @@
 The plan is the one of `cidery.engines`: split, count, merge, score, each a list of tasks that must
 all be done before the next begins; merging words and putting the frequencies together is done by
 one process. Tasks go to the next free core. Constants are CPU seconds per million
-captions, of small runs on one core (docs/scale.md says which), and can be given. Chance:
+captions as `scale.py --steps` and `scale.py --ray` print them, and can be given. Chance:
 
 - a task takes its time times a draw of a lognormal distribution with the given spread;
 - one core in fifty is a straggler, half as fast;
@@ -42,10 +42,10 @@ class Metric:
 
 
 METRICS = (
-    Metric("CIDEr-D, BLEU-4, ROUGE-L", 20.0),
-    Metric("METEOR", 68.0),
-    Metric("SPICE", 5_400.0),
-    Metric("consensus (MiniLM), without a GPU", 17_900.0),
+    Metric("CIDEr-D, BLEU-4, ROUGE-L", 23.6),
+    Metric("METEOR", 62.0),
+    Metric("SPICE", 5_360.0),
+    Metric("consensus (MiniLM), without a GPU", 16_900.0),
 )
 
 
@@ -100,11 +100,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--split", type=float, default=2.1, help="CPU s per million captions")
-    parser.add_argument("--count", type=float, default=9.3)
-    parser.add_argument("--merge", type=float, default=2.8)
-    parser.add_argument("--assemble", type=float, default=0.6)
-    parser.add_argument("--slice", type=float, default=30.0, help="microseconds to open a slice")
+    parser.add_argument("--split", type=float, default=2.4, help="CPU s per million captions")
+    parser.add_argument("--count", type=float, default=10.6)
+    parser.add_argument("--merge", type=float, default=3.1)
+    parser.add_argument("--assemble", type=float, default=0.9)
+    parser.add_argument("--slice", type=float, default=100.0, help="microseconds to open a slice")
     parser.add_argument("--spread", type=float, default=0.3, help="of the lognormal")
     parser.add_argument("--stragglers", type=float, default=0.02, help="share of slow cores")
     parser.add_argument("--hours", type=float, default=200.0, help="between losses of a core")
