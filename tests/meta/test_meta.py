@@ -18,10 +18,9 @@ import cidery
 from cidery import METRICS, Bleu, Cider, meta
 from cidery.cli import main
 from cidery.diversity import EncoderKernel, SelfCider
-from cidery.errors import CideryError, FormatError, InputError, SettingError
+from cidery.errors import CideryError, DataWarning, FormatError, InputError, SettingError
 from cidery.meta.cache import ResultCache, open_cache
 from cidery.meta.judging.base import count_hits
-from cidery.meta.judging.ratings import rank_within
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Undecided
 from support import judged as made
@@ -159,10 +158,18 @@ def test_human_performance_needs_triplets(pairs: meta.Pairs) -> None:
 def test_wins(pairs: meta.Pairs) -> None:
     found = meta.evaluate(pairs, WORDS, protocol="wins").results
     people = {"wins_other": 0.0, "wins_own": 1.0, "balanced_other": 0.0, "balanced_own": 1.0}
-    assert found["human"] == people
+    assert {name: found["human"][name] for name in people} == people
+    assert found["human"]["wins_own_low"] == found["human"]["wins_own_high"] == 1.0
+    bare = meta.evaluate(pairs, WORDS, protocol="wins", resamples=0).results
+    assert bare["human"] == people
     accuracy = meta.evaluate(pairs, WORDS, undecided="half").results["rouge-l"]["accuracy"]
     assert found["rouge-l"]["wins_own"] == pytest.approx(accuracy)
     assert found["rouge-l"]["pearson"] == pytest.approx(1.0)
+
+
+def test_people_keep_their_name(pairs: meta.Pairs) -> None:
+    with pytest.raises(SettingError, match="'human' is what people reach"):
+        meta.evaluate(pairs, {"human": count_words})
 
 
 def test_every_opponent_counts_alike() -> None:
@@ -176,6 +183,9 @@ def test_every_opponent_counts_alike() -> None:
     assert [people[f"wins_{name}"] for name in "abc"] == pytest.approx([0.8, 0.1, 0.75])
     assert [people[f"balanced_{name}"] for name in "abc"] == pytest.approx([0.5, 0.25, 0.75])
     assert {"pearson", "pearson_balanced", "spearman_balanced"} <= {*found["words"]}
+    assert people["wins_a_low"] < 0.8 < people["wins_a_high"]
+    assert people["balanced_b_low"] < 0.25 < people["balanced_b_high"]
+    assert found["words"]["pearson_low"] < found["words"]["pearson"]
 
 
 def test_liked(pairs: meta.Pairs) -> None:
@@ -321,15 +331,6 @@ def test_halves_are_counted(pairs: meta.Pairs) -> None:
     assert shown["accuracy"].startswith("50.0")
 
 
-def test_ranking_within_images() -> None:
-    human = np.asarray([1.0, 2.0, 3.0, 1.0, 1.0])
-    groups = np.asarray([0, 0, 0, 1, 1])
-    assert rank_within(human, human, groups) == 1.0
-    assert rank_within(-human, human, groups) == 0.0
-    assert rank_within(np.zeros(5), human, groups) == 0.5
-    assert np.isnan(rank_within(human, human, np.arange(5)))
-
-
 def test_metrics_against_each_other(ratings: meta.Ratings) -> None:
     def random(candidate: str, references: list[str]) -> float:
         return float(sum(map(ord, candidate)) % 97)
@@ -396,9 +397,9 @@ def test_gaming(pairs: meta.Pairs) -> None:
         protocol="gaming",
         **COCO,
     ).results
+    shares = ("accuracy", *(f"accuracy_{name}" for name in meta.SPOILINGS))
     assert list(found["cider-d"]) == [
-        "accuracy",
-        *(f"accuracy_{name}" for name in meta.SPOILINGS),
+        *(f"{name}{side}" for name in shares for side in ("", "_low", "_high")),
         "captions",
         "undecided",
     ]
@@ -588,7 +589,7 @@ def test_pascal(tmp_path: Path, example: Example) -> None:
     assert (found.votes["preference"] == -1).all()
     assert {*np.sign(found.votes["triplets"])} == {-1, 1}
     assert found.systems[0] == ("1", "4")
-    wins = meta.evaluate(found, WORDS, protocol="wins").results  # MM pairs only
+    wins = meta.evaluate(found, WORDS, protocol="wins", resamples=0).results  # MM pairs only
     assert {*wins["human"]} == {f"{way}_{n}" for way in ("wins", "balanced") for n in "123"}
 
 
@@ -636,7 +637,8 @@ GOOD = '{"image": "a", "references": ["a cat"]}\n'
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (GOOD, "expected one kind of judgments, found none"),
+        ("", r"mine\.jsonl: there are no judgments in it; add lines with 'pair', 'caption'"),
+        (GOOD, "there are no judgments in it, only references; add lines"),
         ("nonsense", "line 1 is not JSON"),
         ("[1]", "line 1: expected a JSON object"),
         ('{"pair": ["a", "b"], "votes": [1]}', "expected text in 'image', found None"),
@@ -648,6 +650,17 @@ GOOD = '{"image": "a", "references": ["a cat"]}\n'
         (GOOD + '{"image": "a", "pair": ["a", 5], "votes": [1]}', "expected a list of texts"),
         (GOOD + '{"image": "a", "caption": "a", "ratings": ["x"]}', "expected a number or a list"),
         (GOOD + '{"image": "a", "caption": "a", "ratings": [NaN]}', "expected a number or a list"),
+        (GOOD + '{"image": "a", "caption": "a", "rating": 1e999}', r"line 2: .* found Infinity"),
+        (
+            GOOD + '{"image": "a", "caption": "a", "rating": 1%s}' % ("0" * 400),
+            "line 2: .*all .*1000",
+        ),
+        (
+            GOOD
+            + '{"image": "a", "caption": "a", "ratings": 1}\n'
+            + '{"image": "a", "caption": "a", "ratings": {"truth": 1}}',
+            "line 3: .*line 2 is of the same item, and only one of the two has ratings by question",
+        ),
         (
             GOOD
             + '{"image": "a", "caption": "a", "ratings": 1, "system": "s"}\n'
@@ -671,6 +684,77 @@ def test_refused_judgments(text: str, message: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(FormatError, match=message):
         meta.read_dataset("judgments", path)
+
+
+def read_lines(tmp_path: Path, *lines: dict[str, Any]) -> Any:
+    return meta.read_dataset("judgments", made.write_lines(tmp_path / "mine.jsonl", [*lines]))
+
+
+def test_triplets_that_were_not_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pair without votes on any of its references is not a tie."""
+    lines = [
+        {"image": n, "pair": ["a dog runs", "a cat"], "reference": text}
+        | ({"votes": [1, 1, -1]} if n < 8 and text == "dogs run" else {})
+        for n in range(20)
+        for text in ("dogs run", f"dog {n} runs")
+    ]
+    pairs = read_lines(tmp_path, *lines)
+    assert isinstance(pairs, meta.Pairs) and pairs.answers is not None
+    assert pairs.answers.tolist() == [3] * 8 + [0] * 12
+    assert pairs.judged.references[0] == ["dogs run", "dog 0 runs"]
+    with pytest.warns(DataWarning, match="12 of 20 pairs were not judged and are left out"):
+        found = meta.evaluate(pairs, ["rouge-l"], resamples=0).results["rouge-l"]
+    assert (found["pairs"], found["tied"]) == (8, 0)
+    assert (
+        main(["meta", "estimate", "judgments", str(tmp_path / "mine.jsonl"), "-m", "rouge-l"]) == 0
+    )
+    assert "8 of 20 items were judged" in capsys.readouterr().out
+
+
+def test_several_lines_of_one_item(tmp_path: Path) -> None:
+    """An answered line takes the place of one without answers; answers of several add up."""
+    known = [{"image": n, "references": ["a dog"]} for n in (1, 2)]
+    items: list[dict[str, Any]] = [
+        {"image": n, "pair": ["a dog", "a cat"], "systems": ["ours", "theirs"]} for n in (1, 2)
+    ]
+    answered = [items[0] | {"votes": [1, 1]}, items[0] | {"vote": -1, "votes": []}, items[0]]
+    pairs = read_lines(tmp_path, *known, *items, *answered)
+    assert pairs.answers.tolist() == [3, 0]
+    assert pairs.votes["preference"].tolist() == [1, 0]
+    other = items[0] | {"systems": ["ours", "others"], "vote": 1}
+    assert read_lines(tmp_path, *known, *items, other).answers.tolist() == [0, 0, 1]
+    rated = {"image": 1, "caption": "a dog"}
+    ratings = read_lines(
+        tmp_path,
+        *known,
+        rated | {"ratings": {"truth": 1, "style": [2]}},
+        rated,
+        rated | {"ratings": {"truth": [3, 4]}},
+    )
+    assert ratings.judged.captions == ["a dog"]
+    assert ratings.ask("truth").ratings.tolist() == [1, 3, 4]
+    assert ratings.ask("style").ratings.tolist() == [2]
+    with pytest.raises(FormatError, match=r"line 3 and .*, line 4: a vote is 1"):
+        read_lines(tmp_path, *known, items[0] | {"vote": 1}, items[0] | {"vote": 5})
+
+
+def test_triplets_with_the_same_reference(tmp_path: Path) -> None:
+    """Two people may have written it, so that answered lines stay apart."""
+    line = {"image": 1, "pair": ["a dog", "a cat"], "reference": "dogs"}
+    answered = [line | {"vote": vote} for vote in (1, -1, 1)]
+    pairs = read_lines(tmp_path, line, *answered)
+    assert pairs.judged.references == [["dogs"] * 3]
+    assert (pairs.votes["triplets"].tolist(), pairs.answers.tolist()) == ([1], [3])
+
+
+def test_sets_that_were_not_judged(tmp_path: Path) -> None:
+    line = {"image": 1, "captions": ["a dog", "a cat"]}
+    others = [{"image": 2, "captions": ["a dog", "a cow"]}, line | {"rating": 1}]
+    with pytest.warns(DataWarning, match="1 of 2 sets were not judged and are left out"):
+        sets = read_lines(tmp_path, line, *others)
+    assert (sets.images, sets.ratings.tolist()) == (["1"], [1.0])
+    with pytest.raises(CideryError, match="none of the 1 sets has ratings"):
+        read_lines(tmp_path, line)
 
 
 def test_refused_folders(tmp_path: Path, example: Example) -> None:

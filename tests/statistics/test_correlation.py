@@ -92,6 +92,20 @@ def test_p_values_as_scipy() -> None:
     assert found["tau_b"] == pytest.approx(scipy.stats.kendalltau(x, y).pvalue)
 
 
+def test_p_of_few_ranks_is_exact() -> None:
+    """Of 4! orders two correlate perfectly, rising and falling."""
+    rising = np.asarray([1.0, 2.0, 4.0, 8.0])
+    assert correlation_p(rising, rising)["spearman"] == pytest.approx(2 / 24)
+    assert correlation_p(rising, -rising)["spearman"] == pytest.approx(2 / 24)
+    tied = np.asarray([1.0, 1.0, 4.0, 8.0])
+    exact = scipy.stats.permutation_test(
+        (tied,),
+        lambda x: scipy.stats.spearmanr(x, rising).statistic,
+        permutation_type="pairings",
+    )
+    assert correlation_p(tied, rising)["spearman"] == pytest.approx(exact.pvalue)
+
+
 def test_williams() -> None:
     """A worked value of the formula, and its size under the null."""
     # r(human, first) = 0.5, r(human, second) = 0.3, r(first, second) = 0.4 with 103 rows.

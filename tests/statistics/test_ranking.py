@@ -63,6 +63,15 @@ def test_tau_of_each_group_is_scipys() -> None:
     assert pool_share(rows.sum(axis=0)) == pytest.approx(np.mean(expected))
 
 
+def test_ranking_within_groups() -> None:
+    human = np.asarray([1.0, 2.0, 3.0, 1.0, 1.0])
+    pairs = PairsWithin.build(np.asarray([0, 0, 0, 1, 1]))
+    np.testing.assert_array_equal(pairs.rank(human, human), [[3, 3], [0, 0]])
+    np.testing.assert_array_equal(pairs.rank(-human, human), [[0, 3], [0, 0]])
+    np.testing.assert_array_equal(pairs.rank(np.zeros(5), human), [[1.5, 3], [0, 0]])
+    assert np.isnan(pool_share(PairsWithin.build(np.arange(5)).rank(human, human).sum(axis=0)))
+
+
 def test_places() -> None:
     rng = np.random.default_rng(2)
     shared: Floats = rng.normal(size=400)
@@ -82,6 +91,23 @@ def test_places() -> None:
 def test_the_same_statistic_is_not_different() -> None:
     drawn = np.random.default_rng(3).normal(size=200)
     assert compare_samples(drawn, drawn) == 1.0
-    assert compare_samples(drawn + 1, drawn) == pytest.approx(2 / 201)
+    assert compare_samples(np.ones(200), np.zeros(200)) == pytest.approx(2 / 201)
     with pytest.raises(SettingError, match="the same, and some, bootstrap samples"):
         compare_samples(drawn, drawn[:5])
+
+
+def test_few_samples_tell_many_metrics_apart() -> None:
+    """p is not bounded by the number of samples, which Holm would multiply by 45 pairs."""
+    rng = np.random.default_rng(4)
+    values = {f"metric {place}": -0.1 * place for place in range(10)}
+    samples = {
+        name: np.asarray(value + 0.01 * rng.normal(size=100)) for name, value in values.items()
+    }
+    assert list(rank_metrics(values, samples).values()) == list(range(1, 11))
+
+
+def test_p_of_a_known_difference() -> None:
+    """Two standard errors apart."""
+    drawn = np.random.default_rng(5).normal(size=4000)
+    apart = (drawn - drawn.mean()) / drawn.std(ddof=1) + 2
+    assert compare_samples(apart, np.zeros(4000)) == pytest.approx(0.04550026)

@@ -27,6 +27,9 @@ from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
 from cidery.store import cache_directory, write_atomically
 
+STATISTICS = 2
+"""Which statistics protocols give; another number after a change, so that none are mixed."""
+
 
 @dataclass(frozen=True)
 class KeptResult:
@@ -125,6 +128,7 @@ def _digest(dataset: Dataset, metric: list[Any], settings: Settings) -> str:
         # With the segmenter's version.
         "tokenizer": choose_tokenizer(settings.tokenizer, settings.language).id,
         "version": __version__,
+        "statistics": STATISTICS,
     }
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from cidery.diversity import Measure, get_measures
 from cidery.errors import SettingError
+from cidery.meta.judging.base import HUMAN
 from cidery.meta.judgments import Dataset, Sets, Systems
 from cidery.metrics import MetricLike, get_metrics
 
@@ -20,10 +21,14 @@ def label_for(dataset: Dataset, metrics: Any, language: str | None = None) -> di
     Metrics given by name get the settings of the language.
     """
     if isinstance(dataset, Sets):
-        return _label_measures(metrics)
-    if isinstance(dataset, Systems):
-        return _label_known(dataset, metrics)
-    return dict(get_metrics(metrics, language=language))
+        labelled = _label_measures(metrics)
+    elif isinstance(dataset, Systems):
+        labelled = _label_known(dataset, metrics)
+    else:
+        labelled = dict(get_metrics(metrics, language=language))
+    if HUMAN in labelled:
+        raise SettingError(f"{HUMAN!r} is what people reach; give the metric another name")
+    return labelled
 
 
 def _label_known(dataset: Systems, metrics: Any) -> dict[str, Any]:

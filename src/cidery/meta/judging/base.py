@@ -98,8 +98,15 @@ def find_share(
     statistics = {name: share_of(hits, trials)} | get_bounds(samples)
     for kind in sorted({*pairs.kinds}):
         chosen = np.asarray([found == kind for found in pairs.kinds])
-        statistics[f"{name}_{kind}"] = share_of(hits[chosen], trials[chosen])
+        part = np.where(chosen[:, None], np.stack([hits, trials], axis=1), 0.0)
+        statistics |= pool_rows(f"{name}_{kind}", sum_by_group(part, images, len(rows)), settings)
     return rows, samples, statistics
+
+
+def pool_rows(name: str, rows: Floats, settings: Settings) -> dict[str, float]:
+    """Return the share that rows of hits and trials by image make, and its bounds."""
+    share = float(pool_share(rows.sum(axis=0)))
+    return {name: share} | get_bounds({name: draw_pooled(rows, pool_share, settings)})
 
 
 def draw_correlations(

@@ -9,7 +9,7 @@ import numpy as np
 
 from cidery.diversity import Measure, get_measures, measure_diversity
 from cidery.errors import InputError
-from cidery.meta.judging.base import Verdict, draw_correlations, get_bounds
+from cidery.meta.judging.base import Verdict, draw_correlations, get_bounds, pool_rows
 from cidery.meta.judgments import Indexes, Sets
 from cidery.meta.scoring import CaptionScorer, Scores
 from cidery.meta.settings import Settings
@@ -33,7 +33,8 @@ def judge_sets(
     for label, scores in measured.each.items():
         correlation = Correlation.build(scores, sets.ratings)
         statistics = correlation() | get_bounds(draw_correlations(correlation, images, settings))
-        statistics["spearman_per_image"] = _mean_spearman(scores, sets.ratings, images)
+        by_image = _correlate_by_image(scores, sets.ratings, images)
+        statistics |= pool_rows("spearman_per_image", by_image, settings)
         statistics["sets"] = len(sets)
         rows = pearson_rows(scores, sets.ratings, images)
         verdicts[label] = Verdict(
@@ -84,11 +85,13 @@ def _call(label: str, function: SetFunction, sets: Sets, scorer: CaptionScorer) 
     return scores
 
 
-def _mean_spearman(scores: Floats, human: Floats, groups: Indexes) -> float:
-    """Return the mean over groups in which both sides vary."""
-    found = [
-        Correlation.build(scores[groups == group], human[groups == group])()["spearman"]
-        for group in np.unique(groups)
-    ]
-    kept = [value for value in found if np.isfinite(value)]
-    return float(np.mean(kept)) if kept else float("nan")
+def _correlate_by_image(scores: Floats, human: Floats, images: Indexes) -> Floats:
+    """Return rows of Spearman's rho and 1, by image; 0 and 0 where a side does not vary."""
+    found = np.asarray(
+        [
+            Correlation.build(scores[images == image], human[images == image])()["spearman"]
+            for image in np.unique(images)
+        ]
+    )
+    known = np.isfinite(found)
+    return np.stack([np.where(known, found, 0.0), known.astype(np.float64)], axis=1)

@@ -21,11 +21,11 @@ import numpy as np
 
 from cidery.captions.languages import choose_tokenizer
 from cidery.errors import SettingError
-from cidery.meta.judging.base import MetricsByLabel, Verdict, count_hits, share_of
+from cidery.meta.judging.base import MetricsByLabel, Verdict, count_hits, pool_rows
 from cidery.meta.judgments import Indexes, JudgedCaptions, Pairs, Ratings
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
-from cidery.statistics import pool_share, sum_by_group
+from cidery.statistics import pool_share
 
 Words = list[str]
 Spoil = Callable[[Words, np.random.Generator, Words], Words]
@@ -97,15 +97,15 @@ def judge_gaming(
         preferred = table[0] - table[1:]
         votes = np.ones(preferred.shape, np.int64)
         hits, trials = count_hits(preferred, votes, settings.undecided)
-        statistics = {"accuracy": share_of(hits, trials)}
+        rows = np.stack([hits, trials], axis=2)  # by way of spoiling and image
+        summed = rows.sum(axis=0)
+        statistics = pool_rows("accuracy", summed, settings)
         for place, name in enumerate(names):
-            statistics[f"accuracy_{name}"] = share_of(hits[place], trials[place])
+            statistics |= pool_rows(f"accuracy_{name}", rows[place], settings)
         statistics |= {
             "captions": len(images),
             "undecided": int(np.count_nonzero(preferred == 0)),
         }
-        rows = np.stack([hits.sum(axis=0), trials.sum(axis=0)], axis=1)
-        summed = sum_by_group(rows, images, int(images.max()) + 1)
         verdicts[label] = Verdict(
             statistics, scored.signatures[label], summed, pool_share, "accuracy"
         )

@@ -11,8 +11,9 @@ from cidery.meta.judging.base import (
     draw_correlations,
     draw_pooled,
     get_bounds,
+    pool_rows,
 )
-from cidery.meta.judging.systems import correlate_systems
+from cidery.meta.judging.systems import correlate_systems, draw_system_correlations
 from cidery.meta.judgments import Indexes, Ratings
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
@@ -23,6 +24,7 @@ from cidery.statistics import (
     pearson_rows,
     pool_pearson,
     pool_share,
+    sum_by_group,
 )
 
 
@@ -40,7 +42,7 @@ def judge_ratings(
         correlation = Correlation.build(rated, ratings.ratings)
         samples = draw_correlations(correlation, images, settings)
         statistics = correlation() | get_bounds(samples)
-        statistics["ranking"] = rank_within(scores, mean, ratings.judged.image_of_caption)
+        statistics |= pool_rows("ranking", within.rank(scores, mean), settings)
         if len(within.first):
             calibration = within.calibrate(scores, mean)
             by_image = {
@@ -52,7 +54,7 @@ def judge_ratings(
                 samples[name] = draw_pooled(found, pool_share, settings)
                 statistics |= get_bounds({name: samples[name]})
             statistics["tie_threshold"] = calibration.threshold
-        statistics |= _judge_rated_systems(ratings, scores, mean)
+        statistics |= _judge_rated_systems(ratings, scores, mean, settings)
         statistics |= {"captions": len(scores), "ratings": len(ratings)}
         rows = pearson_rows(rated, ratings.ratings, images)
         verdicts[label] = Verdict(
@@ -95,27 +97,25 @@ def _mean_rating(ratings: Ratings) -> Floats:
     return np.asarray(sums / np.bincount(ratings.rows, minlength=count), np.float64)
 
 
-def rank_within(scores: Floats, human: Floats, groups: Indexes) -> float:
-    """Return the share of pairs of one group, rated differently, that scores order the same way.
-
-    Equal scores count half; nan where no group has captions rated differently.
-    """
-    order = np.argsort(groups, kind="stable")
-    edges = np.flatnonzero(np.diff(groups[order])) + 1
-    same = trials = 0.0
-    for members in np.split(order, edges):
-        above = np.sign(human[members][:, None] - human[members][None, :]) > 0
-        sign = np.sign(scores[members][:, None] - scores[members][None, :])
-        same += float((above * (sign + 1) / 2).sum())
-        trials += float(above.sum())
-    return same / trials if trials else float("nan")
-
-
-def _judge_rated_systems(ratings: Ratings, scores: Floats, mean: Floats) -> dict[str, float]:
+def _judge_rated_systems(
+    ratings: Ratings, scores: Floats, mean: Floats, settings: Settings
+) -> dict[str, float]:
+    """Return how the means of systems go with people's, in samples of images too."""
     names, place = np.unique(list(ratings.systems), return_inverse=True)
     if len(names) < 3:
         return {}
-    counts = np.bincount(place)
-    ours, people = np.bincount(place, scores) / counts, np.bincount(place, mean) / counts
-    verdict = correlate_systems(ours, people, {})
-    return {f"system_{name}": value for name, value in verdict.statistics.items()}
+    images = ratings.judged.image_of_caption
+    height = int(images.max()) + 1
+    written = np.eye(len(names))[place]  # by caption: 1 in the column of its system
+    columns = np.stack([written, scores[:, None] * written, mean[:, None] * written], axis=1)
+    rows = sum_by_group(columns.reshape(len(scores), -1), images, height)
+
+    def find_means(sums: Floats) -> Floats:
+        counts, ours, people = np.moveaxis(sums.reshape(*sums.shape[:-1], 3, -1), -2, 0)
+        with np.errstate(invalid="ignore"):  # a sample may miss a system
+            return np.stack([ours, people] / counts, axis=-2)
+
+    ours, people = find_means(rows.sum(axis=0))
+    statistics = correlate_systems(ours, people, {}).statistics
+    statistics |= get_bounds(draw_system_correlations(draw_pooled(rows, find_means, settings)))
+    return {f"system_{name}": value for name, value in statistics.items()}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -78,8 +78,8 @@ def plot_references(agreements: Agreement | Mapping[str, Agreement]) -> Figure:
 def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
     """Draw the share of its pairs that each system wins, by people and by metrics, as bars.
 
-    The CIDEr paper's Figure 4. Systems that people prefer stand first; `balanced` counts every
-    opponent alike, however often two systems meet.
+    The CIDEr paper's Figure 4, with intervals where they were computed. Systems that people prefer
+    stand first; `balanced` counts every opponent alike, however often two systems meet.
 
     ```python
     plot_wins(evaluate(dataset, ["cider", "bleu-4"], protocol="wins"))
@@ -87,7 +87,8 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
     """
     people = agreement.results.get(HUMAN, {})
     start = "balanced_" if balanced else "wins_"
-    shares = {name[len(start) :]: share for name, share in people.items() if name.startswith(start)}
+    named = [name for name in agreement.header() if name.startswith(start)]
+    shares = {name[len(start) :]: people[name] for name in named if name in people}
     if not shares:
         raise SettingError('there are no wins of systems to draw; evaluate with protocol="wins"')
     systems = sorted(shares, key=lambda name: -shares[name])
@@ -101,10 +102,13 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
         for place, label in enumerate(labels):
             found = agreement.results[label]
             r = found.get(coefficient)
+            heights, errors = _find_bars(found, [f"{start}{name}" for name in systems])
             axes.bar(
                 np.arange(len(systems)) + (place - (len(labels) - 1) / 2) * width,
-                [100 * found[f"{start}{name}"] for name in systems],
+                heights,
                 width,
+                yerr=errors,
+                error_kw={"elinewidth": 0.8, "ecolor": "0.25"},
                 label="people" if label == HUMAN else f"{label}, r = {r:.2f}",
                 color="white" if label == HUMAN else COLOURS[(place - 1) % len(COLOURS)],
                 edgecolor="black",
@@ -120,6 +124,18 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
         axes.set_ylabel("pairs won, %, opponents alike" if balanced else "pairs won, %")
         figure.legend(loc="outside right upper")
     return figure
+
+
+def _find_bars(
+    found: Mapping[str, float], names: Sequence[str]
+) -> tuple[list[float], list[list[float]] | None]:
+    """Return shares in percent, and how far their intervals reach down and up; None without any."""
+    heights = [100 * found[name] for name in names]
+    if f"{names[0]}_low" not in found:
+        return heights, None
+    down = [100 * (found[name] - found[f"{name}_low"]) for name in names]
+    up = [100 * (found[f"{name}_high"] - found[name]) for name in names]
+    return heights, [[max(0.0, value) for value in side] for side in (down, up)]
 
 
 def plot_correlations(agreement: Agreement) -> Figure:
