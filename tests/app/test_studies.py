@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from cidery import meta
+from cidery.errors import DataWarning
 from support.serving import Installation, Visitor
 from support.studying import (
     choose_cat,
@@ -406,6 +407,30 @@ def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_p
         drawn = owner.get(f"/studies/{study}/charts/{chart}.svg")
         assert drawn.headers["content-type"] == "image/svg+xml"
         assert b"<svg" in drawn.content
+
+
+def test_exports_have_what_was_not_judged(
+    installation: Installation, owner: Visitor, tmp_path: Path
+) -> None:
+    """`cidery meta estimate` needs all items, as the study's own results do."""
+    study = make_study(owner, triplets(12), judges_each=1)
+    (link,) = make_links(owner, study)
+    judge = join(installation, link, study)
+    for _ in range(5):
+        task = judge.task()
+        judge.answer(task, choose_dog(task))
+    path = tmp_path / "judgments.jsonl"
+    path.write_text(owner.get(f"/studies/{study}/export/jsonl").text)
+    pairs = meta.read_dataset("judgments", path)
+    assert isinstance(pairs, meta.Pairs)
+    assert (len(pairs), int(pairs.was_judged.sum())) == (12, 5)
+    standings = owner.get(f"/api/studies/{study}/results").json()["standings"]
+    assert {(one["judged"], one["items"]) for one in standings} == {(5, 12)}
+    shown = owner.get(f"/api/studies/{study}/accuracy", params={"metric": "rouge-l"}).json()
+    assert (shown["first_wins"], shown["ties"], shown["problem"]) == (5, 0, "")
+    with pytest.warns(DataWarning, match="7 of 12 pairs were not judged"):
+        expected = meta.evaluate(pairs, ["rouge-l"])
+    assert shown["lines"] == expected.lines()
 
 
 def test_pairs_without_references_have_winners(

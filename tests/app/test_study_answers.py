@@ -279,7 +279,7 @@ def test_fast_answers_do_not_count(installation: Installation, owner: Visitor) -
     (summary,) = shown["judges"]
     told = [flag for flag in summary["flags"] if flag != "always the same answer"]
     assert told[-1] == "6 too fast"  # and a short median, unless the machine is very busy
-    assert read_lines(owner, study) == []
+    assert not any("votes" in line for line in read_lines(owner, study))
     assert {row["too_fast"] for row in export(owner, study)} == {"1"}
     path = f"/studies/{study}/quality"
     assert "answers too fast to count: 6" in owner.get(path).text

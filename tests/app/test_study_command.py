@@ -159,6 +159,53 @@ def test_what_is_imported_is_exported(command: Command) -> None:
     assert "collects no sentences; export its judgments instead" in refused
 
 
+KNOWN = [{"image": str(n), "references": [f"a dog {n}", "dogs"]} for n in range(4)]
+UNJUDGED: dict[str, list[dict[str, Any]]] = {
+    "pairs": [{"image": str(n), "pair": ["a dog", "a cat"], "votes": [1, -1, 1]} for n in range(4)],
+    "triplets": [
+        {"image": str(n), "pair": ["a dog", "a cat"], "reference": f"dog {n}", "votes": [1]}
+        for n in range(4)
+    ],
+    "questions": [
+        {"image": str(n), "pair": ["a dog", "a cat"], "votes": {"style": [1], "truth": [-1]}}
+        for n in range(4)
+    ],
+    "ratings": [{"image": str(n), "caption": f"a dog {n}", "ratings": [n, 5]} for n in range(4)],
+    "sets": [{"image": str(n), "captions": [f"dog {n}", "cat"], "ratings": [n]} for n in range(4)],
+}
+
+
+@pytest.mark.parametrize("kind", list(UNJUDGED))
+def test_items_that_were_not_judged_are_imported_and_exported(command: Command, kind: str) -> None:
+    """Two of four items have answers; `cidery meta judgments` finds what it finds in these two."""
+    known = [] if kind == "triplets" else KNOWN
+    keys = ("votes", "ratings")
+    bare = [{k: v for k, v in line.items() if k not in keys} for line in UNJUDGED[kind]]
+    lines = [*known, *UNJUDGED[kind][:2], *bare[2:]]
+    (command.folder / f"{kind}.jsonl").write_text("".join(f"{json.dumps(x)}\n" for x in lines))
+    command("study", "import", f"{kind}.jsonl", "--name", kind)
+    for format in ("jsonl", "csv"):
+        command("study", "export", kind, "--format", format, "-o", f"{kind}-new.{format}")
+    exported = (command.folder / f"{kind}-new.jsonl").read_text().splitlines()
+    assert [json.loads(line) for line in exported] == lines
+    judged = [*known, *UNJUDGED[kind][:2]]
+    (command.folder / "judged.jsonl").write_text("".join(f"{json.dumps(x)}\n" for x in judged))
+    measure = "distinct" if kind == "sets" else "rouge-l"
+    arguments = ("-m", measure, "--format", "json", "--resamples", "0")
+    files = (f"{kind}-new.jsonl", f"{kind}-new.csv", "judged.jsonl")
+    found = [json.loads(command("meta", "judgments", file, *arguments)) for file in files]
+    assert found[0]["results"] == found[1]["results"] == found[2]["results"]
+    if kind != "sets":
+        told = command("meta", "estimate", "judgments", files[0], "-m", "rouge-l")
+        assert "2 of 4 items were judged" in told
+
+
+def test_what_cannot_be_imported(command: Command) -> None:
+    (command.folder / "none.jsonl").write_text('{"image": 1, "pair": ["a", "b"]}\n')
+    told = command("study", "import", "none.jsonl", "--name", "none", status=2)
+    assert "none.jsonl: there are no judgments in it" in told
+
+
 def test_real_ratings_counted_by_a_study(command: Command, shared: Path) -> None:
     """ABSTRACT-50S through a study: the winners and accuracies are those of the data set itself."""
     folder = shared / "data" / "abstract50s"

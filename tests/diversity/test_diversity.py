@@ -217,6 +217,22 @@ class TestOtherKernels:
         with pytest.raises(InputError, match=message):
             measure(["a dog", "a cat"], [SelfCider(lambda _: matrix)])
 
+    def test_kernels_that_fail(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """A message names the function, the captions and what went wrong, as for metrics."""
+        message = "lambda> failed on the captions 'a dog', 'a cat': ZeroDivisionError: division"
+        with pytest.raises(InputError, match=message):
+            measure(["a dog", "a cat"], [SelfCider(lambda _: 1 / 0)])
+        (tmp_path / "broken_kernel.py").write_text("def fail(captions):\n    raise KeyError('x')\n")
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.syspath_prepend(tmp_path)
+        (tmp_path / "sets.json").write_text(json.dumps({"1": ["a dog", "a cat"]}))
+        arguments = ["diversity", "sets.json", "-m", "self-cider", "--kernel", "broken_kernel:fail"]
+        assert main(arguments) == 2
+        told = capsys.readouterr().err
+        assert "the kernel function:fail failed on the captions 'a dog', 'a cat': KeyError" in told
+
     def test_refused_kernels(self) -> None:
         wrong: Any = (3, Cider, cidery.Bleu(4))
         for kernel in wrong:
@@ -676,8 +692,21 @@ class TestConsensus:
         assert shown[0] == "| image | rank | rouge-l | caption |"
 
     def test_one_reference_is_refused(self) -> None:
-        with pytest.raises(InputError, match="references: image 'a' has one caption"):
-            cidery.score_references({"a": ["x"]})
+        message = "references: image 'a' has one reference; each reference is scored against the"
+        for ask in (cidery.score_references, cidery.rank_references):
+            with pytest.raises(InputError, match=message):
+                ask({"a": ["x"]})
+        with pytest.raises(InputError, match="references: no image has two references or more"):
+            cidery.rank_references({"a": ["x"]}, missing="skip")
+
+    def test_several_metrics_are_refused(self, capsys: pytest.CaptureFixture[str]) -> None:
+        with pytest.raises(SettingError, match="by one metric; 'bleu' names 4: bleu-1, bleu-2"):
+            cidery.rank_references({"a": ["x", "y"]}, "bleu")
+        file = str(BUNDLED / "references.json")
+        assert main(["rank", file, "-m", "bleu"]) == 2
+        assert "references are ranked by one metric; 'bleu' names 4" in capsys.readouterr().err
+        assert main(["rank", file, "-m", "rouge-l", "-m", "bleu-1"]) == 2
+        assert "ranked by one metric, not by rouge-l, bleu-1" in capsys.readouterr().err
 
 
 class TestLatent:

@@ -702,6 +702,7 @@ def test_triplets_that_were_not_judged(tmp_path: Path, capsys: pytest.CaptureFix
     assert isinstance(pairs, meta.Pairs) and pairs.answers is not None
     assert pairs.answers.tolist() == [3] * 8 + [0] * 12
     assert pairs.judged.references[0] == ["dogs run", "dog 0 runs"]
+    assert pairs.triplets is None  # half of a pair's triplets cannot tell the other half
     with pytest.warns(DataWarning, match="12 of 20 pairs were not judged and are left out"):
         found = meta.evaluate(pairs, ["rouge-l"], resamples=0).results["rouge-l"]
     assert (found["pairs"], found["tied"]) == (8, 0)
@@ -709,6 +710,28 @@ def test_triplets_that_were_not_judged(tmp_path: Path, capsys: pytest.CaptureFix
         main(["meta", "estimate", "judgments", str(tmp_path / "mine.jsonl"), "-m", "rouge-l"]) == 0
     )
     assert "8 of 20 items were judged" in capsys.readouterr().out
+    whole = read_lines(tmp_path, *(line | {"vote": 1} for line in lines[:4]), *lines[16:])
+    assert whole.triplets is not None and whole.was_judged.tolist() == [True] * 2 + [False] * 12
+
+
+@pytest.mark.filterwarnings("error")
+def test_tied_pairs_by_number_of_references(tmp_path: Path) -> None:
+    """Accuracy is unknown where people prefer neither caption, and nothing else is said."""
+    known = [{"image": n, "references": ["a dog", "dogs run"]} for n in range(3)]
+    tied = [{"image": n, "pair": ["a dog runs", "a cat"], "votes": [1, -1]} for n in range(3)]
+    found = meta.evaluate(read_lines(tmp_path, *known, *tied), "rouge-l", protocol="references")
+    assert {"accuracy_at_1", "accuracy_at_1_low", "accuracy_at_2_high"} <= {
+        *found.results["rouge-l"]
+    }
+    assert all(np.isnan(value) for value in found.results["rouge-l"].values())
+    judged = tied[0] | {"image": 3, "votes": [1]}
+    mixed = read_lines(tmp_path, *known, {**known[0], "image": 3}, *tied, judged)
+    some = meta.evaluate(mixed, "rouge-l", protocol="references").results["rouge-l"]
+    assert (some["accuracy_at_2"], some["accuracy_at_2_low"], some["accuracy_at_2_high"]) == (
+        1,
+        1,
+        1,
+    )
 
 
 def test_several_lines_of_one_item(tmp_path: Path) -> None:
@@ -717,7 +740,7 @@ def test_several_lines_of_one_item(tmp_path: Path) -> None:
     items: list[dict[str, Any]] = [
         {"image": n, "pair": ["a dog", "a cat"], "systems": ["ours", "theirs"]} for n in (1, 2)
     ]
-    answered = [items[0] | {"votes": [1, 1]}, items[0] | {"vote": -1, "votes": []}, items[0]]
+    answered = [items[0] | {"votes": [1, 1]}, items[0] | {"vote": -1}, items[0]]
     pairs = read_lines(tmp_path, *known, *items, *answered)
     assert pairs.answers.tolist() == [3, 0]
     assert pairs.votes["preference"].tolist() == [1, 0]
@@ -775,6 +798,9 @@ def test_refused_folders(tmp_path: Path, example: Example) -> None:
         meta.read_dataset("flickr8k-expert", folder)
     (folder / "ExpertAnnotations.txt").write_text("1.jpg\t2.jpg#0\t1\n")
     with pytest.raises(FormatError, match="3 ratings"):
+        meta.read_dataset("flickr8k-expert", folder)
+    (folder / "ExpertAnnotations.txt").write_text("1.jpg\t2.jpg#0\t1\t1\tinf\n")
+    with pytest.raises(FormatError, match="line 1: expected finite numbers after the caption"):
         meta.read_dataset("flickr8k-expert", folder)
     challenge = made.write_challenge(tmp_path / "c")
     (challenge / "cap_c5.json").write_text("[{}]")

@@ -68,6 +68,9 @@ def test_refusals(folder: Path, tmp_path: Path) -> None:
         meta.evaluate_all(tmp_path / "empty", METRICS)
     with pytest.raises(FileNotFoundError):
         meta.evaluate_all(tmp_path / "nowhere", METRICS)
+    (tmp_path / "mine.jsonl").write_text("{}")
+    with pytest.raises(InputError, match=r"mine\.jsonl is a file, not a folder; give the folder"):
+        meta.evaluate_all(tmp_path / "mine.jsonl", METRICS)
     # What is there and broken is not passed over.
     (folder / "audio" / "clotho_eval.json").write_text("{}")
     with pytest.raises(FormatError, match="expected a list of sounds"):

@@ -46,7 +46,7 @@ def thumb_line(image: str, system: str, caption: str, precision: float) -> dict[
 def test_thumb_as_published(tmp_path: Path) -> None:
     lines = [thumb_line(f"{i}.jpg", s, f"a {s} {i}", i) for i in (1, 2) for s in ("Human", "VinVL")]
     made.write_lines(tmp_path / "mscoco_THumB-1.0.jsonl", lines)
-    with pytest.raises(FormatError, match=r"line 1: image '1\.jpg' has no references: put them"):
+    with pytest.raises(FormatError, match=r"line 1: image '1\.jpg' has no references: put the"):
         meta.read_dataset("thumb", tmp_path)
     references = [{"image": f"{i}.jpg", "refs": WORDS} for i in (1, 2)]
     made.write_lines(tmp_path / "mscoco_references.jsonl", references)
@@ -56,6 +56,28 @@ def test_thumb_as_published(tmp_path: Path) -> None:
     assert found.ask("precision").ratings.tolist() == [1, 1, 2, 2]
     assert found.judged.names == ["1.jpg", "2.jpg"]
     assert found.judged.references == [WORDS, WORDS]
+
+
+def test_thumb_with_the_references_of_its_authors(tmp_path: Path) -> None:
+    """`mscoco_references.json` has JSON lines by `seg_id`; some copies call fluency `Fl`."""
+    lines = [
+        thumb_line(f"COCO_val2014_{i:012}.jpg", "Human", f"a dog {i}", i) | {"seg_id": i, "Fl": -i}
+        for i in (1, 2)
+    ]
+    for line in lines:
+        del line["Flu"]
+    made.write_lines(tmp_path / "mscoco_THumB-1.0.jsonl", lines)
+    references = [{"seg_id": f"{i:03}", "refs": [*WORDS, f"{i} dogs"]} for i in (2, 1)]
+    made.write_lines(tmp_path / "mscoco_references.json", references)
+    found = read_ratings("thumb", tmp_path)
+    assert [group[-1] for group in found.judged.references] == ["1 dogs", "2 dogs"]
+    assert found.ask("fluency").ratings.tolist() == [-1, -2]
+    made.write_lines(tmp_path / "mscoco_references.json", references[1:])
+    with pytest.raises(FormatError, match=r"line 2: image .* put the authors' mscoco_references"):
+        meta.read_dataset("thumb", tmp_path)
+    (tmp_path / "mscoco_THumB-1.0.jsonl").write_text("\n")
+    with pytest.raises(FormatError, match=r"mscoco_THumB-1\.0\.jsonl: there are no lines in it"):
+        meta.read_dataset("thumb", tmp_path)
 
 
 def test_thumb_of_the_development_half(shared: Path) -> None:
@@ -156,7 +178,9 @@ def test_audio_of_the_development_half(
 
 
 def test_foil_as_published(tmp_path: Path) -> None:
-    coco = [{"image_id": 5, "id": i, "caption": text} for i, text in enumerate(WORDS)]
+    coco: list[dict[str, Any]] = [
+        {"image_id": 5, "id": i, "caption": text} for i, text in enumerate(WORDS)
+    ]
     (tmp_path / "captions_val2014.json").write_text(json.dumps({"annotations": coco}))
     foil: list[dict[str, Any]] = [
         {"id": 1, "image_id": 5, "caption": WORDS[1], "foil": False},
@@ -171,6 +195,19 @@ def test_foil_as_published(tmp_path: Path) -> None:
     assert meta.evaluate(found, "bleu-1").results["bleu-1"]["accuracy"] == 1.0
     file.write_text(json.dumps({"annotations": foil[1:]}))
     with pytest.raises(FormatError, match="annotation 1 has no right caption"):
+        meta.read_dataset("foil", tmp_path)
+    for change, message in (
+        ({"image_id": [5]}, r"annotation 2: expected a number or text in 'image_id', found \[5\]"),
+        ({"id": {}}, r"annotation 2: expected a number or text in 'id', found {}"),
+        ({"caption": 7}, "annotation 2: expected text in 'caption', found 7"),
+    ):
+        file.write_text(json.dumps({"annotations": [foil[0], foil[1] | change]}))
+        with pytest.raises(FormatError, match=message):
+            meta.read_dataset("foil", tmp_path)
+    file.write_text(json.dumps({"annotations": foil}))
+    coco[1]["image_id"] = [5]
+    (tmp_path / "captions_val2014.json").write_text(json.dumps({"annotations": coco}))
+    with pytest.raises(FormatError, match=r"captions_val2014\.json, annotation 2: .* \[5\]"):
         meta.read_dataset("foil", tmp_path)
 
 
@@ -257,6 +294,31 @@ def test_matlab_files(tmp_path: Path) -> None:
     assert "human" in human.results
     write_matlab(tmp_path, "pascal", 2)
     with pytest.raises(FormatError, match=r"has 2 pairs, pair_pascal\.mat has 3"):
+        meta.read_dataset("pascal-50s", tmp_path)
+
+
+def test_matlab_pairs_as_a_struct_array(tmp_path: Path) -> None:
+    """Public readers index `new_input[0, i][1][0].strip()`: the fields of a struct by place."""
+    scipy_io = pytest.importorskip("scipy.io", reason=".mat files need SciPy")
+    write_matlab(tmp_path, "pascal", 2)
+    rows = np.empty((1, 2), dtype=[("im", object), ("s1", object), ("s2", object)])
+    for pair in range(2):
+        rows[0, pair] = (f"{pair}.jpg", f"b {pair} ", f" c {pair}")
+    content = {
+        "new_input": rows,
+        "category": np.asarray([[1, 4]]),
+        "new_data": np.asarray([[6, 6], [1, 2]]),
+    }
+    scipy_io.savemat(tmp_path / "pair_pascal.mat", content)
+    assert scipy_io.loadmat(tmp_path / "pair_pascal.mat")["new_input"][0, 1][1][0] == "b 1 "
+    found = read_pairs("pascal-50s", tmp_path)
+    assert found.judged.names == ["0.jpg", "1.jpg"]
+    assert found.judged.captions == ["b 0", "b 1", "c 0", "c 1"]
+    short = np.empty((1, 2), dtype=[("im", object), ("s1", object)])
+    for pair in range(2):
+        short[0, pair] = (f"{pair}.jpg", f"b {pair}")
+    scipy_io.savemat(tmp_path / "pair_pascal.mat", content | {"new_input": short})
+    with pytest.raises(FormatError, match=r"pair 1: expected three fields, found 2"):
         meta.read_dataset("pascal-50s", tmp_path)
 
 

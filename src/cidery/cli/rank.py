@@ -27,15 +27,17 @@ app = parsing.new_app()
 def rank(
     references: parsing.References,
     metric: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             "--metric",
             "-m",
-            help="The metric that scores each reference against the others of its image.",
+            help="The metric that scores each reference against the others of its image. "
+            "Default: cider.",
             metavar="NAME",
+            show_default=False,
             autocompletion=parsing.complete_metrics,
         ),
-    ] = "cider",
+    ] = None,
     image: Annotated[
         list[str] | None,
         typer.Option(
@@ -68,6 +70,7 @@ def rank(
     import cidery
     from cidery.captions.formats import read_references
 
+    name = _take_one(metric)
     with progress(2, references) as step:
         step("reading references")
         known = read_references(
@@ -76,7 +79,7 @@ def rank(
         step("scoring each reference against the others")
         found = cidery.rank_references(
             known,
-            parsing.read_metric(metric),
+            parsing.read_metric(name),
             tokenizer=tokenizer,
             language=language,
             frequencies=frequencies,
@@ -92,6 +95,17 @@ def rank(
         show_signatures([found.signature])
 
     show_result(found, format, show)
+
+
+def _take_one(metrics: list[str] | None) -> str:
+    """Return the metric; several are refused, which an option for one would take the last of."""
+    first, *others = metrics or ["cider"]
+    if others:
+        raise typer.BadParameter(
+            f"references are ranked by one metric, not by {', '.join([first, *others])}",
+            param_hint="--metric",
+        )
+    return first
 
 
 def _choose(found: RankedReferences, images: list[str] | None, top: int | None) -> RankedReferences:

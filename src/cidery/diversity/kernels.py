@@ -142,7 +142,13 @@ class FunctionKernel(SetKernel):
     def _call(self, captions: Sequence[str]) -> Floats:
         given = list(captions)
         where = f"the kernel {self.name} gave for the captions {_shorten(given)}"
-        returned = self.function(list(given))
+        try:
+            returned = self.function(list(given))
+        except Exception as error:
+            raise InputError(
+                f"the kernel {self.name} failed on the captions {_shorten(given)}: "
+                f"{type(error).__name__}: {error}"
+            ) from error
         try:
             found = np.asarray(returned, np.float64)
         except (TypeError, ValueError):

@@ -11,6 +11,7 @@ from cidery.captions.corpus import ImageId, Missing, References
 from cidery.captions.tokenizers import TokenizerLike
 from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets
+from cidery.errors import SettingError
 from cidery.metrics import MetricLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import FrequenciesLike
@@ -106,6 +107,12 @@ def rank_references(
     ranking[1][0].caption
     ```
     """
+    chosen = get_metrics([metric], faithful, language)
+    if len(chosen) > 1:
+        raise SettingError(
+            f"references are ranked by one metric; {metric!r} names {len(chosen)}: "
+            f"{', '.join(chosen)}"
+        )
     table = score_references(
         references,
         metric,
@@ -116,9 +123,8 @@ def rank_references(
         missing=missing,
         threads=threads,
     )
-    label = next(iter(table.each))
-    scores = table.each[label]
-    sign = 1 if get_metrics([metric], faithful, language)[label].lower_is_better else -1
+    ((label, scores),) = table.each.items()
+    sign = 1 if chosen[label].lower_is_better else -1
     sets = CaptionSets.build(references, missing=missing, name="references")
     ranking: dict[ImageId, list[RankedCaption]] = {}
     for image, start, captions in zip(

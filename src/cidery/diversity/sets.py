@@ -46,7 +46,7 @@ class CaptionSets:
             raise InputError(_explain_small(small, len(groups), name))
         groups = {image: group for image, group in groups.items() if image not in small}
         if not groups:
-            raise InputError(f"{name}: no image has two captions or more")
+            raise InputError(f"{name}: no image has two {name} or more")
         corpus = Corpus.from_references(groups, references_name=name)
         return cls(corpus.images, corpus.references, corpus.reference_offsets)
 
@@ -113,10 +113,14 @@ def _is_small(group: Any) -> bool:
 
 def _explain_small(small: Mapping[Any, int], total: int, name: str) -> str:
     image, count = next(iter(small.items()))
-    has = "one caption" if count == 1 else "no captions"
+    has = f"one {name.removesuffix('s')}" if count == 1 else f"no {name}"
     others = f" (and {len(small) - 1} more of {total} images)" if len(small) > 1 else ""
+    why = (
+        "each reference is scored against the others of its image, which takes"
+        if name == "references"
+        else "diversity compares an image's captions with each other and needs"
+    )
     return (
-        f"{name}: image {image!r} has {has}{others}; diversity compares an image's captions with "
-        'each other and needs at least two; pass missing="skip" (--missing skip) to leave such '
-        "images out"
+        f"{name}: image {image!r} has {has}{others}; {why} at least two; "
+        'pass missing="skip" (--missing skip) to leave such images out'
     )

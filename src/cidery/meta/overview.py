@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -192,6 +193,10 @@ def evaluate_all(
             raise SettingError(
                 f"there is no set {name!r} in the table; known: {', '.join(COLUMNS)}"
             )
+    if not sets and Path(path).is_file():
+        raise InputError(
+            f"{os.fspath(path)} is a file, not a folder; give the folder above the sets' folders"
+        )
     results: dict[str, dict[str, Cell]] = {}
     signatures: dict[str, dict[str, str]] = {}
     absent: dict[str, str] = {}

@@ -8,6 +8,7 @@ Everything here is computed again from the answers that count.
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter as Tally
 from collections import defaultdict
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from cidery.app.studies.items import Content
 from cidery.app.studies.models import Assignment, Item, Judge, Study
 from cidery.app.studies.quality import find_flags
 from cidery.app.studies.queries import read_vote
+from cidery.errors import DataWarning
 from cidery.meta import Agreement, Dataset, evaluate
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
@@ -173,7 +175,10 @@ class Count:
         return table
 
     def judgments(self) -> Iterator[dict[str, Any]]:
-        """Yield lines of the judgments' format: references first, then items with answers."""
+        """Yield lines of the judgments' format: references first, then items with their answers.
+
+        Items that nobody has judged have none: `cidery meta estimate` needs them.
+        """
         key = "votes" if self.study.is_pairwise else "ratings"
         if self.study.design != Study.Design.TRIPLET:
             for image, references in self.study.references.items():
@@ -184,6 +189,8 @@ class Count:
             if item in self.values:
                 told = {name: _shorten(found.get(item, [])) for name, found in by_question.items()}
                 yield {**content, key: told or _shorten(self.values[item])}
+            else:
+                yield content
 
     def dataset(self) -> Dataset:
         """Return the judgments as `cidery meta` reads them."""
@@ -212,7 +219,10 @@ class Count:
         """Judge metrics by the study, as `cidery meta` does."""
         if self.question:
             settings["question"] = self.question
-        return evaluate(self.dataset(), metrics, **settings)
+        with warnings.catch_warnings():
+            # That some items were not judged yet is what every study shows anyway.
+            warnings.simplefilter("ignore", DataWarning)
+            return evaluate(self.dataset(), metrics, **settings)
 
     def alpha(self) -> Interval | None:
         """Krippendorff's α; None before two judges have answered one item."""

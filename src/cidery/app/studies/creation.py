@@ -26,6 +26,7 @@ from cidery.app.web.translation import translate as _
 from cidery.captions.formats import Readable
 from cidery.errors import FormatError, InputError, SettingError
 from cidery.meta.datasets.files import Record
+from cidery.meta.datasets.joining import join_lines, was_answered
 
 BATCH = 2000
 
@@ -137,9 +138,10 @@ def _add_items(
 def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> Study:
     """Make a closed study of a file of judgments: its lines are items, its votes answers.
 
-    The first vote of each line is taken for one judge's, the second for another's, and so on.
+    The first vote of each line is taken for one judge's, the second for another's, and so on. A
+    line without votes is an item that nobody has judged.
     """
-    records = read_items(path)
+    records = join_lines(read_items(path))
     references: dict[str, list[str]] = {}
     judged: list[Record] = []
     for record in records:
@@ -147,7 +149,7 @@ def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> St
             references.setdefault(record.text("image"), []).extend(record.texts("references"))
         else:
             judged.append(record)
-    if not judged:
+    if not any(map(was_answered, judged)):
         raise FormatError(_("{path}: there are no judgments in it").format(path=path))
     design = _guess_design(judged[0])
     questions = _find_questions(design, judged)
@@ -182,7 +184,9 @@ def _key(design: Design) -> str:
 
 
 def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[Answer]:
-    """Return what each person said; everyone has answered all questions."""
+    """Return what each person said; everyone has answered all questions. Nobody: nothing."""
+    if not was_answered(record):
+        return []
     key = _key(design)
     given: Any = record.content.get(key)
     if questions and not isinstance(given, dict):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cidery.captions.formats.sources import read_json_objects, read_text
+from cidery.captions.formats.sources import read_json_objects, read_text, shorten
 from cidery.errors import FormatError
 from cidery.text_tables import unguard_cell
 
@@ -88,11 +89,22 @@ class Record:
             self.refuse(f"there is no {' and no '.join(map(repr, keys))}")
         value = self.content[key]
         values = value if isinstance(value, list) else [value]
-        if not values or any(
-            isinstance(v, bool) or not isinstance(v, int | float) or v != v for v in values
-        ):
-            self.refuse(f"expected a number or a list of numbers in {key!r}, found {value!r}")
+        if not values or not all(map(_is_finite, values)):
+            self.refuse(
+                f"expected a number or a list of numbers in {key!r}, all of them finite, found "
+                f"{shorten(value)}"
+            )
         return [float(v) for v in values]
+
+
+def _is_finite(value: object) -> bool:
+    """Tell whether a value is a number that a float can hold."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer beyond 1.8e308
+        return False
 
 
 def read_lines(path: Path) -> Iterator[tuple[str, str]]:

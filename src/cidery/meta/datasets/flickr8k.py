@@ -6,6 +6,7 @@ captions were written for another image.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 
@@ -95,6 +96,8 @@ def _read_rows(path: Path, captions: dict[tuple[str, str], str], answer_count: i
             answers = [float(answer) for answer in fields[2 : 2 + answer_count]]
         except ValueError:
             raise FormatError(f"{place}: expected numbers after the caption") from None
+        if not all(map(math.isfinite, answers)):
+            raise FormatError(f"{place}: expected finite numbers after the caption")
         if len(answers) < answer_count:
             raise FormatError(f"{place}: expected an image, a caption and {answer_count} ratings")
         key = _split_key(fields[1])

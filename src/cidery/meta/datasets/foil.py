@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cidery.captions.formats.sources import shorten
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import locate, read_json
 from cidery.meta.judgments import JudgedCaptions, Pairs
@@ -68,9 +69,16 @@ def _get_annotations(file: Path, *fields: str) -> list[dict[str, Any]]:
     if not isinstance(found, list) or not found:
         raise FormatError(f"{file}: expected a list in 'annotations'")
     for number, annotation in enumerate(found, start=1):
-        missing = [
-            name for name in fields if not isinstance(annotation, dict) or name not in annotation
-        ]
-        if missing:
-            raise FormatError(f"{file}, annotation {number}: there is no {missing[0]!r}")
+        for name in fields:
+            _check(annotation, name, f"{file}, annotation {number}")
     return found
+
+
+def _check(annotation: Any, name: str, place: str) -> None:
+    if not isinstance(annotation, dict) or name not in annotation:
+        raise FormatError(f"{place}: there is no {name!r}")
+    value = annotation[name]
+    if name == "caption" and not isinstance(value, str):
+        raise FormatError(f"{place}: expected text in 'caption', found {shorten(value)}")
+    if name in ("id", "image_id") and not isinstance(value, int | str):
+        raise FormatError(f"{place}: expected a number or text in {name!r}, found {shorten(value)}")

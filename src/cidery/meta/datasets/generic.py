@@ -8,22 +8,24 @@ A line is one of
     {"image": …, "caption": …, "ratings": […]}                            a rated caption
     {"image": …, "captions": […], "ratings": […]}                         a rated set of captions
 
-and a file holds one kind of judgments besides the references. A pair without votes and a caption
-without ratings were not judged yet. Votes and ratings may be several, by question, and a pair or a
-caption may bring its own references.
+and a file holds one kind of judgments besides the references. A line without votes or ratings was
+not judged yet. Votes and ratings may be several, by question, and a pair or a caption may bring its
+own references. Several lines of one item are joined where a file is read.
 """
 
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from cidery.errors import FormatError
+from cidery.errors import DataWarning, FormatError, InputError
 from cidery.meta.datasets.files import Record, read_records, read_table
+from cidery.meta.datasets.joining import join_lines, was_answered
 from cidery.meta.judgments import (
     Dataset,
     Indexes,
@@ -41,11 +43,14 @@ NAME = "judgments"
 def read_judgments(path: str | os.PathLike[str]) -> Dataset:
     """Read pairs, triplets, ratings of captions or ratings of sets."""
     read = read_table if Path(path).suffix.lower() == ".csv" else read_records
-    return build_judgments(read(Path(path)), str(path))
+    return build_judgments(join_lines(read(Path(path))), str(path))
 
 
 def build_judgments(records: Iterable[Record], source: str) -> Dataset:
-    """Return the judgments of records that are in memory; `source` is what errors call them."""
+    """Return the judgments of records that are in memory; `source` is what errors call them.
+
+    Each record is an item of its own.
+    """
     references: dict[str, list[str]] = {}
     judgments: dict[str, list[Record]] = {}
     for record in records:
@@ -55,10 +60,14 @@ def build_judgments(records: Iterable[Record], source: str) -> Dataset:
             references.setdefault(record.text("image"), []).extend(record.texts("references"))
         else:
             judgments.setdefault(kind, []).append(record)
-    if len(judgments) != 1:
-        found = " and ".join(judgments) or "none"
+    if not judgments:
         raise FormatError(
-            f"{source}: expected one kind of judgments, found {found}; "
+            f"{source}: there are no judgments in it{', only references' if references else ''}; "
+            "add lines with 'pair', 'caption' or 'captions'"
+        )
+    if len(judgments) > 1:
+        raise FormatError(
+            f"{source}: expected one kind of judgments, found {' and '.join(judgments)}; "
             "put each kind in its own file"
         )
     ((kind, judged),) = judgments.items()
@@ -246,7 +255,9 @@ def _make_triplets(records: list[Record]) -> Pairs:
         grouped.setdefault((record.text("image"), *_read_pair(record)), []).append(record)
     groups = list(grouped.values())
     majorities = [[int(np.sign(_count_votes(record))) for record in group] for group in groups]
+    asked = [[len(_read_answers(record, "votes", "vote")) for record in group] for group in groups]
     even = len({len(group) for group in groups}) == 1
+    whole = all(all(group) or not any(group) for group in asked)
     count = len(groups)
     images: Indexes = np.unique([key[0] for key in grouped], return_inverse=True)[1]
     firsts = [group[0] for group in groups]
@@ -263,7 +274,8 @@ def _make_triplets(records: list[Record]) -> Pairs:
         {"triplets": np.asarray([sum(group) for group in majorities], np.int64)},
         kinds=[str(kind) for kind in _optional(firsts, "kind", lambda r: r.text("kind"))],
         systems=_optional(firsts, "systems", _read_systems),  # type: ignore[arg-type]
-        triplets=np.asarray(majorities, np.int8) if even else None,
+        triplets=np.asarray(majorities, np.int8) if even and whole else None,
+        answers=np.asarray([sum(group) for group in asked], np.int64),
     )
 
 
@@ -294,6 +306,7 @@ def _flatten(groups: list[list[float]]) -> tuple[Indexes, Floats]:
 
 
 def _read_sets(records: list[Record], references: dict[str, list[str]]) -> Sets:  # noqa: ARG001
+    records = _drop_unjudged(records)
     means = {
         question: np.asarray([np.mean(record.numbers("ratings", "rating")) for record in asked])
         for question, asked in _ask(records, "ratings").items()
@@ -305,6 +318,18 @@ def _read_sets(records: list[Record], references: dict[str, list[str]]) -> Sets:
         next(iter(means.values())),
         questions={} if "" in means else means,
     )
+
+
+def _drop_unjudged(records: list[Record]) -> list[Record]:
+    """Return the sets that people have rated: nothing is estimated for the others."""
+    judged = [record for record in records if was_answered(record)]
+    missing = len(records) - len(judged)
+    if not judged:
+        raise InputError(f"{NAME}: none of the {missing} sets has ratings")
+    if missing:
+        message = f"{missing} of {len(records)} sets were not judged and are left out"
+        warnings.warn(message, DataWarning, stacklevel=5)
+    return judged
 
 
 _READERS: Mapping[str, Callable[[list[Record], dict[str, list[str]]], Dataset]] = {

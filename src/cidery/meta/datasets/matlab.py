@@ -1,8 +1,8 @@
 """PASCAL-50S and ABSTRACT-50S from the authors' MATLAB files.
 
 `consensus_….mat` has a struct array `triplets`: a reference, two captions, and 1 where people
-found the first caption more like the reference. `pair_pascal.mat` names image, captions, kind and
-systems.
+found the first caption more like the reference. `pair_pascal.mat` has image and captions in
+`new_input`, a struct array too or an array of cells, and names kind and systems.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read_matlab_pascal(pairs_file: Path, consensus_file: Path) -> Pairs:
     rows = _as_list(_get(content, "new_input", pairs_file))
     kinds = np.asarray(_get(content, "category", pairs_file)).reshape(-1)
     systems = np.asarray(_get(content, "new_data", pairs_file)).reshape(-1, 2)
-    named = [[_get_text(cell, pairs_file) for cell in _as_list(row)[:3]] for row in rows]
+    named = [_read_names(row, number, pairs_file) for number, row in enumerate(rows, start=1)]
     if not len(named) == len(kinds) == len(systems):
         raise FormatError(f"{pairs_file}: new_input, category and new_data differ in length")
     pairs = _build("pascal-50s", _read_triplets(consensus_file), consensus_file)
@@ -96,13 +96,21 @@ def _build(name: str, triplets: list[Triplet], file: Path) -> Pairs:
     )
 
 
+def _read_names(row: Any, number: int, file: Path) -> list[str]:
+    """Return the image and the two captions of a pair."""
+    cells = _get_cells(row)
+    if len(cells) < 3:
+        raise FormatError(f"{file}, pair {number}: expected three fields, found {len(cells)}")
+    return [_get_text(cell, file) for cell in cells[:3]]
+
+
 def _read_triplets(file: Path) -> list[Triplet]:
     return list(_list_triplets(_get(_load(file), "triplets", file), file))
 
 
 def _list_triplets(structs: Any, file: Path) -> Iterator[Triplet]:
     for number, struct in enumerate(_as_list(structs), start=1):
-        cells = list(struct.values()) if isinstance(struct, dict) else _as_list(struct)
+        cells = _get_cells(struct)
         if len(cells) < 4:
             raise FormatError(f"{file}, triplet {number}: expected four fields, found {len(cells)}")
         reference, first, second = (_get_text(cell, file) for cell in cells[:3])
@@ -133,6 +141,11 @@ def _as_list(value: Any) -> list[Any]:
     if isinstance(value, np.ndarray):
         return list(value.reshape(-1))
     return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _get_cells(row: Any) -> list[Any]:
+    """Return the fields of a struct in their order, or the cells of a row."""
+    return list(row.values()) if isinstance(row, dict) else _as_list(row)
 
 
 def _unwrap(value: Any) -> Any:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cidery.meta.datasets.files import NotHereError, read_records
+from cidery.errors import FormatError
+from cidery.meta.datasets.files import NotHereError, Record, read_records
 from cidery.meta.judgments import JudgedCaptions, Ratings
 
 FILE = "mscoco_THumB-1.0.jsonl"
@@ -15,31 +16,34 @@ QUESTIONS = {
     "total": ("human_score", "total"),
     "precision": ("P", "precision"),
     "recall": ("R", "recall"),
-    "fluency": ("Flu", "fluency_penalty"),
+    "fluency": ("Flu", "Fl", "fluency_penalty"),
     "conciseness": ("Con", "conciseness_penalty"),
     "inclusive": ("Inc", "inclusive_penalty"),
 }
-"""question -> its field in the authors' file, and spelt out; total = (P + R) / 2 + penalties."""
+"""question -> its fields in copies of the authors' file, and spelt out; total = (P + R) / 2 +
+penalties."""
 
 
 def read_thumb(path: str | os.PathLike[str]) -> Ratings:
     """Read `mscoco_THumB-1.0.jsonl`: 500 captions each of four systems and of people.
 
     The question is `total` unless another is asked for. References stand in the lines
-    (`references`) or in a file whose name ends in `references.jsonl`; the human caption that is
-    judged must not be among them.
+    (`references`) or in a file whose name ends in `references.json`, as the authors', or
+    `references.jsonl`; the human caption that is judged must not be among them.
     """
     file = _find(Path(path))
     records = list(read_records(file))
+    if not records:
+        raise FormatError(f"{file}: there are no lines in it")
     known = _read_references(file.parent) if "references" not in records[0] else {}
     references: dict[str, list[str]] = {}
     for record in records:
         image = record.text("image")
-        found = record.texts("references") if "references" in record else known.get(image)
+        found = record.texts("references") if "references" in record else _look_up(record, known)
         if not found:
             record.refuse(
-                f"image {image!r} has no references: put them into the line as 'references', or "
-                "into a file that ends in references.jsonl, with 'image' and 'references'"
+                f"image {image!r} has no references: put the authors' mscoco_references.json "
+                "beside this file, or references into the line as 'references'"
             )
         if references.setdefault(image, found) != found:
             record.refuse(f"image {image!r} has other references than in an earlier line")
@@ -79,10 +83,25 @@ def _find(path: Path) -> Path:
     raise NotHereError(f"{path}: there is no {FILE} in this folder")
 
 
-def _read_references(folder: Path) -> dict[str, list[str]]:
-    known: dict[str, list[str]] = {}
-    for file in sorted(folder.glob("*references.jsonl")):
+def _read_references(folder: Path) -> dict[tuple[str, str], list[str]]:
+    """Return references by image, or by segment as the authors name it: `{"seg_id", "refs"}`."""
+    known: dict[tuple[str, str], list[str]] = {}
+    for file in sorted((*folder.glob("*references.json"), *folder.glob("*references.jsonl"))):
         for record in read_records(file):
             key = "references" if "references" in record else "refs"
-            known[record.text("image")] = record.texts(key)
+            by = "seg_id" if "seg_id" in record and "image" not in record else "image"
+            known[by, _name(record, by)] = record.texts(key)
     return known
+
+
+def _look_up(record: Record, known: dict[tuple[str, str], list[str]]) -> list[str] | None:
+    found = known.get(("image", record.text("image")))
+    if found is None and "seg_id" in record:
+        return known.get(("seg_id", _name(record, "seg_id")))
+    return found
+
+
+def _name(record: Record, key: str) -> str:
+    """Return an image's name, or a segment's number, which files write as `7` or `"007"`."""
+    name = record.text(key)
+    return name.lstrip("0") if key == "seg_id" else name

@@ -13,6 +13,7 @@ from cidery.meta.judging.base import (
     MetricsByLabel,
     Verdict,
     count_hits,
+    get_bounds,
     get_main_votes,
     share_of,
 )
@@ -101,9 +102,9 @@ class _Resampling:
         if len(self.times) == 0:
             return {}
         hits, trials = np.moveaxis(np.tensordot(self.times, sums, ([1], [1])), -1, 0)
-        each = (hits / trials)[np.arange(len(self.times)), self.draw_of]
-        low, high = np.quantile(each, [0.025, 0.975])
-        return {f"{name}_low": float(low), f"{name}_high": float(high)}
+        with np.errstate(invalid="ignore"):  # people may be tied on all pairs of a sample
+            each = (hits / trials)[np.arange(len(self.times)), self.draw_of]
+        return get_bounds({name: each})
 
 
 def _draw_orders(judged: JudgedCaptions, settings: Settings) -> list[list[Indexes]]:
