@@ -4,15 +4,17 @@
     python tools/fit_lens.py minilm --data FOLDER --write     the lens itself, into the package
 
 It learns from Flickr8k-CF, without the pairs of an image and a caption that Flickr8k-Expert judges
-too, and from the half of PASCAL-50S whose images' names have an even SHA-256. `--sets` adds others:
-the half of THumB whose images' names have an even first byte of it, and the halves of
-AudioCaps-Eval and Clotho-Eval whose sounds' first reference by the alphabet has. A caption's score
-is the soft maximum of its cosines with the references. Of two rated captions the one that people
-rate higher is to score higher, whatever their images (a smooth Kendall's τ); of a pair the winner.
+too, and from the half of PASCAL-50S whose images' names have an even SHA-256. MPNet's learns from
+three others as well: the half of THumB whose images' names have an even first byte of it, and the
+halves of AudioCaps-Eval and Clotho-Eval whose sounds' first reference by the alphabet has. `--sets`
+chooses. A caption's score is the soft maximum of its cosines with the references. Of two rated
+captions the one that people rate higher is to score higher, whatever their images (a smooth
+Kendall's τ); of a pair the winner.
 
 To see how well it carries over, it is learnt from judgments on two thirds of the images, of
 Flickr8k-CF also two thirds of the captions, and judged by those on the last thirds, three times. A
-judged caption may still have been seen as somebody's reference. Needs torch.
+judged caption may still have been seen as somebody's reference. `benchmarks/consensus_lenses.py`
+judges consensus itself in this way. Needs torch.
 """
 
 import argparse
@@ -50,7 +52,7 @@ WEIGHTS = {  # in the order in which they are read
     "audiocaps-eval": 0.3,
     "clotho-eval": 0.3,
 }
-LEARNT = ("flickr8k-cf", "pascal-50s")
+LEARNT = {"minilm": ("flickr8k-cf", "pascal-50s"), "mpnet": tuple(WEIGHTS)}
 """What the shipped lenses were learnt from."""
 BATCHES = {"flickr8k-cf": 1024}
 """How many captions or pairs are drawn for a step."""
@@ -159,7 +161,7 @@ class Lesson:
 
 
 def read_lessons(
-    encoder: Encoder, folder: Path, names: Collection[str] = LEARNT
+    encoder: Encoder, folder: Path, names: Collection[str]
 ) -> tuple[torch.Tensor, list[Lesson]]:
     """Return the vectors of all captions, and the judgments of those sets."""
     places: dict[str, int] = {}
@@ -262,13 +264,14 @@ def main() -> None:
     parser.add_argument("encoder", help="minilm, mpnet, or the folder of a model")
     parser.add_argument("--data", type=Path, required=True, help="the folder of all data sets")
     parser.add_argument(
-        "--sets", nargs="+", choices=WEIGHTS, default=LEARNT, help="what to learn from"
+        "--sets", nargs="+", choices=WEIGHTS, help="what to learn from; default: as the shipped one"
     )
     parser.add_argument("--write", action="store_true", help="learn from all and write it")
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     encoder = get_encoder(chosen.encoder, keep=True)
-    vectors, lessons = read_lessons(encoder, chosen.data, chosen.sets)
+    names = chosen.sets or LEARNT.get(chosen.encoder, LEARNT["minilm"])
+    vectors, lessons = read_lessons(encoder, chosen.data, names)
     if not chosen.write:
         carry_over(vectors, lessons)
         return
