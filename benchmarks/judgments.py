@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -90,7 +90,12 @@ def find_truth(samples: Sequence[Sample], quantity: Quantity) -> float:
     return float(np.dot(means, quantity.factors))
 
 
-def estimate(drawn: Sequence[Sample], quantity: Quantity, horizon: int | None = None) -> Estimate:
+def estimate(
+    drawn: Sequence[Sample],
+    quantity: Quantity,
+    scale: tuple[float, float] | None,
+    horizon: int | None = None,
+) -> Estimate:
     """Return what `cidery meta estimate` would."""
     wins = quantity.kind == "wins"
     return estimate_contrast(
@@ -98,6 +103,7 @@ def estimate(drawn: Sequence[Sample], quantity: Quantity, horizon: int | None = 
         quantity.factors,
         null=0.5 if wins else 0.0,
         bounds=(0.0, 1.0) if wins else None,
+        scale=None if wins else scale,
         horizon=horizon,
     )
 
@@ -126,7 +132,7 @@ def prepare(case: Case, data: Path, metrics: Sequence[str]) -> Prepared:
     chosen, items = read_items(read_dataset(case.dataset, data), case.settings)
     predicted, _ = predict(chosen, list(metrics), case.settings, 0, no_report)
     _, images = np.unique(items.images, return_inverse=True)
-    items = Items(items.answers, images, items.systems, items.counts, items.spread)
+    items = replace(items, images=images)
     noise = np.random.default_rng(0).random(len(items.answers))
     quantities = [
         quantity
@@ -146,7 +152,8 @@ def simulate(prepared: Prepared, judged: int, worlds: int) -> list[list[str]]:
             rng = np.random.default_rng(1)
             for _ in range(worlds):
                 images = rng.integers(0, prepared.images, prepared.images)
-                found = estimate([w.draw(images, judged) for w in drawn_from], quantity)
+                drawn = [w.draw(images, judged) for w in drawn_from]
+                found = estimate(drawn, quantity, prepared.items.scale)
                 hits.append(found.low <= truth <= found.high)
                 errors.append(found.error**2)
                 widths.append(found.high - found.low)
@@ -179,7 +186,7 @@ def look_always(prepared: Prepared, label: str, worlds: int) -> list[str]:
             [w.draw(images, judged) for w in drawn_from] for judged in range(FIRST, last + 1, 10)
         ]
         for kind, horizon in (("sequence", last), ("fixed", None)):
-            found = [estimate(drawn, quantity, horizon) for drawn in looks]
+            found = [estimate(drawn, quantity, prepared.items.scale, horizon) for drawn in looks]
             missed[kind] += any(not f.low <= truth <= f.high for f in found)
             wide.append(found[-1].high - found[-1].low)
     ratio = np.mean(wide[::2]) / np.mean(wide[1::2])

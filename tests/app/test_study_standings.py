@@ -142,6 +142,9 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
     assert early.needed == contest.needed <= 2 * 72
     assert early.verdict()[0].startswith("system_a looks best so far; no difference is found yet")
     assert early.verdict()[1] == (
+        "system_a and system_b: nothing is decided before 30 images have answers."
+    )
+    assert early.verdict()[2] == (
         f"About {early.needed} more answers would decide system_a and system_b, if the "
         "difference stays what it is now."
     )
@@ -195,7 +198,7 @@ def test_export_has_every_number(make: Any) -> None:
 
 
 def test_a_forecast_counts_images_first_and_people_then() -> None:
-    found = Estimate(0.6, 0.4, 0.8, 0.95, 0.1, 0.1, 0.0, 25, 0.3, 0.3)
+    found = Estimate(0.6, 0.4, 0.8, 0.95, 0.1, 0.1, 0.0, 25, 0.3, 0.3, 25)
     asked: dict[str, Any] = {"answers": 25, "items": 400, "judged_images": 25, "images": 400}
     fixed = forecast_answers(found, most=400, null=0.5, **asked)
     # 0.1 apart with spread 0.5: 1.96² · 0.25 / 0.01 = 96 images, and one or two for Student's t.
@@ -204,5 +207,24 @@ def test_a_forecast_counts_images_first_and_people_then() -> None:
     assert looked is not None and looked > fixed
     few = asked | {"items": 25, "images": 25}
     assert forecast_answers(found, most=75, null=0.5, **few) is None
-    more = forecast_answers(found, most=2500, null=0.5, scatter=0.5, **few)
+    more = forecast_answers(found, most=2500, null=0.5, scatter=0.5, fewest=20, **few)
     assert more is not None and more > 25
+    # On 25 images nothing is decided, whatever people say.
+    assert forecast_answers(found, most=2500, null=0.5, scatter=0.5, **few) is None
+
+
+def test_a_few_images_decide_nothing(make: Any) -> None:
+    """People who agree on a few images end no study; a known scale keeps intervals open."""
+    from cidery.app.studies.standings import rank_systems
+
+    def rate(content: dict[str, Any]) -> float:
+        return 5.0 if content["system"] == "system_a" else 4.0
+
+    (few,) = rank_systems(make("rating", rate, answered=18, references=False)).standings
+    (contest,) = few.contests
+    assert contest.images < 30 and not few.is_decided
+    assert contest.low < contest.value < contest.high
+    assert "nothing is decided before 30 images have answers." in few.verdict()[1]
+    assert contest.needed is not None and contest.needed >= 2 * (30 - contest.images) - 2
+    (all_of_it,) = rank_systems(make("rating", rate, references=False)).standings
+    assert all_of_it.is_decided

@@ -111,6 +111,68 @@ def test_shares_stay_inside_and_are_never_certain() -> None:
     assert found.p < 0.001
 
 
+@pytest.mark.parametrize(
+    ("values", "chances", "images", "before"),
+    [
+        ([5, 4, 3, 2, 1], [0.85, 0.06, 0.04, 0.02, 0.03], 10, 0.85),
+        ([5, 4, 3, 2, 1], [0.85, 0.06, 0.04, 0.02, 0.03], 30, 0.91),
+        ([5, 1], [0.95, 0.05], 10, 0.5),
+        ([1, 2, 3, 4, 5], [0.05, 0.12, 0.23, 0.4, 0.2], 20, 0.97),
+    ],
+)
+def test_a_scale_makes_skewed_ratings_hold(
+    values: list[float], chances: list[float], images: int, before: float
+) -> None:
+    """Of 95 % intervals at least 94 % hold the mean, also where nearly all ratings are the same."""
+    rng = np.random.default_rng(10)
+    truth = float(np.dot(values, chances))
+    held = {None: 0, (1.0, 5.0): 0}
+    for _ in range(500):
+        sample = Sample(rng.choice(values, images, p=chances) * 1.0, None, np.arange(images))
+        for scale in held:
+            found = estimate_contrast([sample], scale=scale)
+            held[scale] += found.low <= truth <= found.high
+    assert held[None] / 500 < before
+    assert held[1.0, 5.0] / 500 >= 0.94
+
+
+def test_a_scale_lets_usual_ratings_be() -> None:
+    """And means of many captions of an image, which lie closer together than ratings can."""
+    rng = np.random.default_rng(11)
+    images = np.repeat(np.arange(100), 6)
+    ratings = np.clip(rng.normal(2.0, 1.0, 600).round(), 1, 5)
+    alone, known = (
+        estimate_contrast([Sample(ratings, None, images)], scale=scale) for scale in (None, (1, 5))
+    )
+    assert (known.low, known.high) == pytest.approx((alone.low, alone.high), abs=0.01)
+    with pytest.raises(SettingError, match="bounds are for shares and a scale for ratings"):
+        estimate_contrast([Sample(ratings, None, images)], bounds=(0, 1), scale=(1, 5))
+
+
+def test_a_scale_and_a_good_metric() -> None:
+    """Intervals that a metric makes narrow do not move away from what they are to hold."""
+    rng = np.random.default_rng(12)
+    images = np.repeat(np.arange(300), 6)
+    held = 0
+    for _ in range(400):
+        hard = np.repeat(rng.normal(0, 0.3, 300), 6)
+        truth = 1.8 + hard + rng.normal(0, 0.2, 1800)
+        guess = truth + rng.normal(0, 0.1, 1800)
+        found = estimate_contrast(
+            [Sample(np.where(images < 50, truth, np.nan), guess, images)], scale=(1, 5)
+        )
+        held += found.low <= 1.8 <= found.high
+    assert held / 400 > 0.94
+
+
+def test_few_images_decide_nothing() -> None:
+    for images in (29, 30):
+        sample = Sample(np.ones(images), None, np.arange(images))
+        found = estimate_contrast([sample], bounds=(0, 1), null=0.5)
+        assert found.p < 1e-6
+        assert found.is_decided is (images == 30)
+
+
 def test_corrected_together() -> None:
     sample = make_sample(np.random.default_rng(6), 60, 30, 0.7)
     close = estimate_contrast([sample], null=estimate_contrast([sample]).value + 0.4)
@@ -125,6 +187,7 @@ def test_corrected_together() -> None:
         ([1.0] * 4, None, {}, "at least 5 images, not 4"),
         ([1.0] * 9, [np.nan] * 9, {}, "predictions must be numbers"),
         ([1.0] * 9, [1.0] * 8, {}, "equally many"),
+        ([np.inf] * 9, None, {}, "answers must be numbers, not infinite"),
         ([1.0] * 9, None, {"confidence": 1.0}, "between 0 and 1, not 1.0"),
         ([1.0] * 9, None, {"horizon": 0}, "at least 1 image, not 0"),
     ],
@@ -152,18 +215,45 @@ def test_planned_numbers() -> None:
     for wrong in ({"power": 0.3}, {"confidence": 2.0}):
         with pytest.raises(SettingError):
             plan_images(0.2, 1.0, **wrong)
-    with pytest.raises(SettingError, match="greater than 0, not 0"):
-        plan_images(0.0, 1.0)
+    for difference in (0.0, float("inf"), float("nan")):
+        with pytest.raises(SettingError, match=f"greater than 0, not {difference:g}"):
+            plan_images(difference, 1.0)
+    for spread in (-1.0, float("inf"), float("nan")):
+        with pytest.raises(SettingError, match=f"the spread must be .* not {spread:g}"):
+            plan_images(0.2, spread)
+    for count in (0, -5, float("nan")):
+        with pytest.raises(SettingError, match=f"at least 1 image must be there, not {count:g}"):
+            plan_images(0.2, 1.0, images=count)
+    with pytest.raises(SettingError, match="the correlation must lie between -1 and 1, not 2"):
+        plan_images(0.2, 1.0, correlation=2)
+    # Fewer decide nothing, and an error is believed only as far as the scale lets it.
+    assert plan_images(2.0, 1.0) == plan_images(2.0, 0.0) == 30
+    assert plan_images(2.0, 1.0, images=20) == float("inf")
+    assert plan_images(0.2, 0.3, reach=4.0) == 55
+
+
+@pytest.mark.parametrize("difference", [0.1, 0.2])
+def test_a_planned_share_is_found(difference: float) -> None:
+    """As often as the power says, though intervals of shares are drawn to the middle."""
+    rng = np.random.default_rng(9)
+    share = 0.5 + difference
+    judged = int(plan_images(difference, float(np.sqrt(share * (1 - share))), added=4))
+    found = 0
+    for _ in range(600):
+        wins = (rng.random(judged) < share).astype(np.float64)
+        sample = Sample(wins, None, np.arange(judged))
+        found += estimate_contrast([sample], bounds=(0, 1), null=0.5).p < 0.05
+    assert 0.75 < found / 600 < 0.87
 
 
 def test_the_plan_is_what_the_estimate_needs() -> None:
     """A difference that was planned for is found about as often as the power says."""
     rng = np.random.default_rng(7)
-    judged = int(plan_images(0.5, 1.0, correlation=0.8, images=200, power=0.8))
+    judged = int(plan_images(0.35, 1.0, correlation=0.8, images=200, power=0.8))
     found = 0
     for _ in range(300):
-        truth = rng.normal(0.5, 1.0, 200)
-        guess = 0.8 * (truth - 0.5) + 0.6 * rng.normal(size=200)
+        truth = rng.normal(0.35, 1.0, 200)
+        guess = 0.8 * (truth - 0.35) + 0.6 * rng.normal(size=200)
         answers = np.where(np.arange(200) < judged, truth, np.nan)
         found += estimate_contrast([Sample(answers, guess, np.arange(200))]).p < 0.05
     assert 0.72 < found / 300 < 0.9

@@ -62,6 +62,16 @@ Horizon = Annotated[
         help="Make intervals that hold at all times, so that you may look after every answer and "
         "stop when it is decided; they are narrowest at about this many judged images.",
         metavar="IMAGES",
+        min=1,
+        show_default=False,
+    ),
+]
+Scale = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        help="The least and the greatest rating that people could give. Default: of 0 1, 1 5, "
+        "0 10 and 0 100 the first that holds all ratings, or else their range.",
+        metavar="LOW HIGH",
         show_default=False,
     ),
 ]
@@ -92,6 +102,7 @@ def estimate(
     metric: parsing.Metrics = None,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
+    scale: Scale = None,
     no_cache: NoCache = False,
     threads: parsing.Threads = 0,
     format: parsing.Format = "table",
@@ -111,6 +122,7 @@ def estimate(
             parsing.read_metrics(metric),
             confidence=confidence,
             horizon=horizon,
+            scale=scale,
             threads=threads,
             cache=not no_cache,
             progress=step.report,
@@ -133,7 +145,7 @@ def plan(
         float,
         typer.Option(
             help="The smallest difference to be found: of mean ratings, or of a share of wins "
-            "from a half.",
+            "from a half, at most 0.5.",
             metavar="NUMBER",
             show_default=False,
         ),
@@ -157,9 +169,11 @@ def plan(
         typer.Option(
             help="How many images the metric can score. Default: those of the data set.",
             metavar="COUNT",
+            min=1,
             show_default=False,
         ),
     ] = None,
+    scale: Scale = None,
     no_cache: NoCache = False,
     threads: parsing.Threads = 0,
     format: parsing.Format = "table",
@@ -179,6 +193,7 @@ def plan(
             confidence=confidence,
             answers=answers,
             images=images,
+            scale=scale,
             threads=threads,
             cache=not no_cache,
             progress=step.report,
@@ -204,6 +219,7 @@ def show_next(
     ] = 10,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
+    scale: Scale = None,
     seed: parsing.Seed = 0,
     no_cache: NoCache = False,
     threads: parsing.Threads = 0,
@@ -212,7 +228,8 @@ def show_next(
     """Choose what to judge next: lines of a file of judgments, without the answers.
 
     Images come in a drawn order that is even in the metric's scores; systems whose comparisons are
-    decided are left out. The same seed continues the same order.
+    decided are left out. The same seed continues the same order. Add the lines with their answers
+    to the file: they take the place of those without.
     """
     from cidery.meta import choose_next, read_dataset
 
@@ -224,6 +241,7 @@ def show_next(
             count=count,
             confidence=confidence,
             horizon=horizon,
+            scale=scale,
             seed=seed,
             threads=threads,
             cache=not no_cache,
@@ -232,6 +250,8 @@ def show_next(
         )
     for item in items:
         typer.echo(json.dumps(item, ensure_ascii=False))
+    if not items:
+        typer.echo("nothing is left to judge: every comparison is decided or judged", err=True)
 
 
 @commands.command(

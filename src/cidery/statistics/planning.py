@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.errors import SettingError
-from cidery.statistics.prediction_powered import Estimate, p_of_distance
+from cidery.statistics.prediction_powered import FEWEST_TO_DECIDE, Estimate, p_of_distance
 from cidery.statistics.resampling import Floats
 
 if TYPE_CHECKING:
@@ -25,8 +25,12 @@ def plan_images(
     images: float = math.inf,
     power: float = 0.8,
     confidence: float = 0.95,
+    added: int = 0,
+    reach: float = 0.0,
 ) -> float:
     """Return on how many images people must answer to find a difference; inf: `images` are too few.
+
+    At least 30 are planned, below which nothing counts as decided.
 
     ```python
     plan_images(0.2, 1.0)  # 199.0
@@ -41,9 +45,17 @@ def plan_images(
         power: the chance to find the difference where it is there; 0.5 makes the interval reach
             `difference` to each side.
         confidence: of the interval that must not hold 0.
+        added: answers that draw the interval to its middle: 4 for shares, see `estimate_contrast`.
+        reach: how far apart answers can lie; below `reach / (images + 2)` no error is believed.
     """
-    if not difference > 0:
-        raise SettingError(f"the difference must be greater than 0, not {difference:g}")
+    if not 0 < difference < math.inf:
+        raise SettingError(f"the difference must be a number greater than 0, not {difference:g}")
+    if not 0 <= spread < math.inf:
+        raise SettingError(f"the spread must be a number from 0 on, not {spread:g}")
+    if not -1 <= correlation <= 1:
+        raise SettingError(f"the correlation must lie between -1 and 1, not {correlation:g}")
+    if not images >= 1:
+        raise SettingError(f"at least 1 image must be there, not {images:g}")
     if not 0 < confidence < 1:
         raise SettingError(f"the confidence must lie between 0 and 1, not {confidence:g}")
     if not 0.5 <= power < 1:
@@ -51,17 +63,19 @@ def plan_images(
     from statistics import NormalDist  # slow to import, and `cidery score` does not plan
 
     normal = NormalDist()
-    reach = normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)
+    errors = normal.inv_cdf((1 + confidence) / 2) + normal.inv_cdf(power)
     # Variance with n judged of N images: spread² · ((1 - r²) / n + r² / N), see PPI++.
     explained = min(correlation**2, 1.0) * spread**2
-    left = (difference / reach) ** 2 - explained / images
+    left = (difference / errors) ** 2 - explained / images
     if left <= 0:
         return math.inf
     needed = (spread**2 - explained) / left
     # Student's quantiles are wider than the normal ones used here (Guenther 1981).
     needed += normal.inv_cdf((1 + confidence) / 2) ** 2 / 2 if spread else 0
+    # A distance of d shrinks to d · n / (n + added), which n + 2 · added images make good.
+    needed = max(needed + 2 * added, reach * errors / difference - 2, FEWEST_TO_DECIDE)
     needed = float(math.ceil(needed - 1e-9))
-    return math.inf if needed > images else max(needed, 2.0)
+    return math.inf if needed > images else needed
 
 
 def forecast_answers(
@@ -76,6 +90,7 @@ def forecast_answers(
     null: float = 0.0,
     horizon: int | None = None,
     comparisons: int = 1,
+    fewest: int = FEWEST_TO_DECIDE,
 ) -> int | None:
     """Return how many more answers decide a comparison if it goes on as it looks now.
 
@@ -103,6 +118,7 @@ def forecast_answers(
         null: the value that is to be told from.
         horizon: as the estimate was made with.
         comparisons: that are made together; p-values are multiplied by their number.
+        fewest: images with answers before a comparison counts as decided.
     """
     # Variance at n of N images: spread² · ((1 - r²) / n + r² / N), see PPI++.
     spread = judged_images * found.error_without**2
@@ -115,6 +131,8 @@ def forecast_answers(
     steps = np.unique(np.linspace(answers, most, FORECAST_STEPS).round().astype(int))
     for count in map(int, steps):
         reached = min(images, max(judged_images, round(count / each_image)))
+        if reached < fewest:
+            continue
         people = max(each_item, count / (reached * each_image))
         now = max(spread - scatter**2 * (1 / each_item - 1 / people) / each_image, 0.0)
         error = math.sqrt(now * ((1 - correlation) / reached + correlation / images))

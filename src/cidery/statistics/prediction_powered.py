@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 FEWEST_GROUPS = 5
 """Groups with answers that an interval needs; below, a spread cannot be estimated."""
+FEWEST_TO_DECIDE = 30
+"""Groups with answers before a comparison counts as decided: intervals that hold at all times are
+asymptotic, and with fewer groups skewed answers decide too often (docs/fewer-judgments.md)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +53,8 @@ class Sample:
 
     def __post_init__(self) -> None:
         lengths = {len(self.answers), len(self.groups)}
+        if np.isinf(self.answers).any():
+            raise InputError("answers must be numbers, not infinite")
         if self.predictions is not None:
             lengths.add(len(self.predictions))
             if not np.isfinite(self.predictions).all():
@@ -85,6 +90,13 @@ class Estimate:
     """Two-sided: of a difference from `null`; valid at any time where the interval is."""
     adjusted_p: float
     """`p` after Holm's correction for the estimates made together."""
+    images: int
+    """With an answer; of several samples, in the one that has fewest."""
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether the value differs from `null`, and enough images were judged to say so."""
+        return self.images >= FEWEST_TO_DECIDE and self.adjusted_p <= 1 - self.confidence
 
     @property
     def saved(self) -> float:
@@ -129,6 +141,55 @@ class _Parts:
         return float((kept**2).sum()) * (self.groups - 1) / self.groups
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """Where a contrast can lie, known before anyone answers.
+
+    Where (nearly) all answers are the same, their spread says too little about the next ones. So
+    the variance is that of answers at both ends at least, and the interval moves to the middle.
+    """
+
+    low: float
+    high: float
+    floor: float
+    """The least variance."""
+    added: float
+    """How much answers at both ends move the centre: their share of all."""
+    always: bool
+    """Whether the centre moves in any case, or as far as the floor makes the variance."""
+
+    @classmethod
+    def of_share(cls, bounds: tuple[float, float], parts: _Parts) -> _Limits:
+        """Add two answers of each kind, as Agresti and Coull (1998) do for shares."""
+        low, high = bounds
+        floor = 2 * ((high - low) / (parts.groups + 4)) ** 2
+        return cls(low, high, floor, 4 / (parts.groups + 4), always=True)
+
+    @classmethod
+    def of_scale(
+        cls, scale: tuple[float, float], factors: Sequence[float], reach: float, groups: int
+    ) -> _Limits:
+        """Believe no error below that of two answers a whole scale away.
+
+        On a scale with several steps most answers lie inside, where they need no help: so the
+        centre moves by half an answer at each end (Jeffreys), and only as far as the floor counts.
+        """
+        ends = [sorted((factor * scale[0], factor * scale[1])) for factor in factors]
+        low, high = (sum(end[side] for end in ends) for side in (0, 1))
+        whole = (scale[1] - scale[0]) * max(map(abs, factors))
+        added = reach / whole / (groups + 1)
+        return cls(low, high, (reach / (groups + 2)) ** 2, added, always=False)
+
+    def centre(self, value: float, variance: float) -> float:
+        """Return the middle of the interval; the variance is that of answers alone."""
+        share = self.added * (1 if self.always or not variance else self.floor / variance)
+        return (1 - share) * value + share * (self.low + self.high) / 2
+
+    def clip(self, value: float) -> float:
+        """Return the nearest value that is possible."""
+        return min(max(value, self.low), self.high)
+
+
 def estimate_contrast(
     samples: Sequence[Sample],
     factors: Sequence[float] = (1.0,),
@@ -136,6 +197,7 @@ def estimate_contrast(
     confidence: float = 0.95,
     null: float = 0.0,
     bounds: tuple[float, float] | None = None,
+    scale: tuple[float, float] | None = None,
     horizon: int | None = None,
     weight: float | None = None,
 ) -> Estimate:
@@ -159,6 +221,9 @@ def estimate_contrast(
         null: the value that `p` compares with: 0 for a difference, 0.5 for a share of wins.
         bounds: the least and the greatest value that the contrast can have, such as `(0, 1)` for
             shares; the interval then stays inside, and is not empty where all answers are the same.
+        scale: the least and the greatest answer that people can give, such as `(1, 5)` for
+            ratings; does for means and differences what `bounds` does for shares. Without it,
+            intervals are too short where nearly all answers are the same.
         horizon: None: the interval holds for a number of judgments that was fixed before. A number
             of images: it holds at all times at once, so that one may look after every answer and
             stop when it is decided (a confidence sequence, Waudby-Smith et al. 2024, Annals of
@@ -175,11 +240,8 @@ def estimate_contrast(
             f"an interval needs answers on at least {FEWEST_GROUPS} images, not {parts.groups}; "
             "judge more"
         )
-    floor = 0.0
-    if bounds is not None:
-        # Two answers of each kind added, as Agresti and Coull (1998) do for shares: where (nearly)
-        # all answers are the same, their spread says too little about the next ones.
-        floor = 2 * ((bounds[1] - bounds[0]) / (parts.groups + 4)) ** 2
+    limits = _find_limits(parts, samples, factors, bounds, scale)
+    floor = 0.0 if limits is None else limits.floor
     without = math.sqrt(max(parts.variance(0.0, tuned=False), floor))
     chosen = _tune(parts) if weight is None else weight
     tuned = weight is None and chosen != 0
@@ -191,17 +253,46 @@ def estimate_contrast(
     freedom = parts.groups - (2 if tuned else 1)
     width = error * _quantile(confidence, freedom, parts.groups, horizon)
     centre = value
-    if bounds is not None:
-        value = min(max(value, bounds[0]), bounds[1])
-        # Towards the middle, by two answers of each kind (Agresti and Coull).
-        centre = (parts.groups * value + 2 * (bounds[0] + bounds[1])) / (parts.groups + 4)
+    if limits is not None:
+        value = limits.clip(value)
+        centre = limits.centre(value, without**2)
     low, high = centre - width, centre + width
-    if bounds is not None:
-        low, high = max(low, bounds[0]), min(high, bounds[1])
+    if limits is not None:
+        low, high = limits.clip(low), limits.clip(high)
     p = p_of_distance(abs(centre - null), error, freedom, parts.groups, horizon)
     return Estimate(
-        value, low, high, confidence, error, without, chosen, parts.judged, p, adjusted_p=p
+        *(value, low, high, confidence, error, without, chosen, parts.judged),
+        p,
+        adjusted_p=p,
+        images=parts.groups,
     )
+
+
+def _find_limits(
+    parts: _Parts,
+    samples: Sequence[Sample],
+    factors: Sequence[float],
+    bounds: tuple[float, float] | None,
+    scale: tuple[float, float] | None,
+) -> _Limits | None:
+    if bounds is not None and scale is not None:
+        raise SettingError("bounds are for shares and a scale for ratings: give one of them")
+    if bounds is not None:
+        return _Limits.of_share(bounds, parts)
+    if scale is None:
+        return None
+    return _Limits.of_scale(scale, factors, find_reach(samples, factors, scale), parts.groups)
+
+
+def find_reach(
+    samples: Sequence[Sample], factors: Sequence[float], scale: tuple[float, float]
+) -> float:
+    """Return how far apart groups can lie in a contrast of answers on a scale.
+
+    Means of several items lie closer together than the items: by as much as they do here.
+    """
+    averaged = max(_average(sample) for sample in samples)
+    return (scale[1] - scale[0]) * max(map(abs, factors)) * averaged
 
 
 def adjust_together(estimates: Sequence[Estimate]) -> list[Estimate]:
@@ -240,6 +331,17 @@ def _add_up(samples: Sequence[Sample], factors: Sequence[float]) -> _Parts:
 def _spread(values: Floats, groups: NDArray[np.integer], count: int) -> Floats:
     """Return what each group contributes to the error of the mean, float64[count]."""
     return np.asarray(np.bincount(groups, values - values.mean(), count) / len(values), np.float64)
+
+
+def _average(sample: Sample) -> float:
+    """Return the spread of groups' means relative to that of single items; at most 1."""
+    judged = ~np.isnan(sample.answers)
+    answers, groups = sample.answers[judged], sample.groups[judged]
+    if answers.min() == answers.max():
+        return 1.0
+    sizes = np.bincount(groups)
+    means = np.bincount(groups, answers)[sizes > 0] / sizes[sizes > 0]
+    return min(1.0, float(means.std() / answers.std()))
 
 
 def _tune(parts: _Parts) -> float:

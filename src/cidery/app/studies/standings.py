@@ -35,7 +35,7 @@ from cidery.meta.estimating.items import (
 )
 from cidery.scoring.comparison import format_p
 from cidery.statistics import Estimate, Floats, forecast_answers
-from cidery.statistics.prediction_powered import FEWEST_GROUPS
+from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
 from cidery.store import no_report
 
 CONFIDENCE = 0.95
@@ -81,6 +81,8 @@ class Contest:
     needed: int | None
     """Answers that would decide it if it goes on as it looks now; None: it is decided, or all that
     there can be do not suffice."""
+    images: int
+    """With an answer to both systems."""
 
 
 @dataclass(frozen=True)
@@ -193,13 +195,18 @@ class Standings:
             )
         elif self.is_decided:
             yield _("Everything is decided: more answers are not worth asking for.")
+        if early := [c for c in self.open_contests if c.images < FEWEST_TO_DECIDE]:
+            yield _("{systems}: nothing is decided before {fewest} images have answers.").format(
+                systems=_name_contests(early), fewest=FEWEST_TO_DECIDE
+            )
         hopeful = [contest for contest in self.open_contests if contest.needed is not None]
         if hopeful:
             yield _(
                 "About {count} more answers would decide {systems}, if the difference stays what "
                 "it is now."
             ).format(count=self.needed, systems=_name_contests(hopeful))
-        if hopeless := [contest for contest in self.open_contests if contest.needed is None]:
+        late = [contest for contest in self.open_contests if contest not in early]
+        if hopeless := [contest for contest in late if contest.needed is None]:
             yield _(
                 "{systems}: the difference is so small that all answers of this study would not "
                 "decide it; ask about more images, or stop."
@@ -327,6 +334,7 @@ class _Ranking:
             systems,
             np.asarray([len(line.answers) for line in lines], np.int64),
             math.sqrt(squares / spare) if spare else 0.0,
+            None if pairs else (self.study.scale[0], self.study.scale[-1]),
         )
 
     def _name(self, content: Content) -> Any:
@@ -415,7 +423,7 @@ class _Ranking:
         assert fixed is not None
         first, second = quantity.systems
         null = 0.5 if quantity.kind == "wins" else 0.0
-        decided = looked.adjusted_p <= 1 - CONFIDENCE
+        decided = looked.is_decided
         ahead = "" if looked.value == null else first if looked.value > null else second
         return Contest(
             first,
@@ -431,6 +439,7 @@ class _Ranking:
             decided,
             ahead,
             None if decided else self._forecast(quantity, looked, null, horizon, comparisons),
+            looked.images,
         )
 
     def _forecast(

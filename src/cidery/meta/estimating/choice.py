@@ -15,8 +15,9 @@ from cidery.meta.estimating.items import (
     list_quantities,
     predict,
     read_items,
+    read_scale,
 )
-from cidery.meta.judgments import Dataset, Pairs, Ratings
+from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
 from cidery.statistics import Floats, order_evenly
@@ -31,6 +32,7 @@ def choose_next(
     count: int = 10,
     confidence: float = 0.95,
     horizon: int | None = None,
+    scale: tuple[float, float] | None = None,
     seed: int = 0,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
@@ -38,6 +40,8 @@ def choose_next(
     **changes: Any,
 ) -> list[dict[str, Any]]:
     """Return which items to judge next: lines of a file of judgments that lack the answers.
+
+    With their answers they may be added to the file: they take the place of the lines without.
 
     Images come in a drawn order whose every start has good, middling and bad captions (by the
     metric) as the whole has; so means stay unbiased. Of an image, all captions of systems whose
@@ -51,6 +55,7 @@ def choose_next(
         count: how many items, at least; an image is not cut in two.
         confidence: at which a comparison counts as decided.
         horizon: about how many images will be judged in all; default: all.
+        scale: of the ratings, as in `estimate`.
         seed: of the order.
         threads: 0 means one per core.
         cache: True keeps scores in the user's cache folder, a path keeps them there.
@@ -63,8 +68,11 @@ def choose_next(
     """
     if count < 1:
         raise SettingError(f"at least 1 item must be asked for, not {count}")
+    if horizon is not None and horizon < 1:
+        raise SettingError(f"the horizon must be at least 1 image, not {horizon}")
     asked = (settings or Settings()).change(**changes)
     chosen, items = read_items(dataset, asked)
+    items = read_scale(items, scale)
     wanted = "cider-d" if metric is None else metric
     predictions, _ = predict(chosen, wanted, asked, threads, progress, cache)
     if len(predictions) != 1:
@@ -73,7 +81,9 @@ def choose_next(
     images, place = np.unique(items.images, return_inverse=True)
     strength = np.abs(predicted) if items.are_pairs else predicted
     means = np.bincount(place, strength) / np.bincount(place)
-    open_items = _find_open(items, predicted, confidence, horizon or len(images))
+    open_items = _find_open(
+        items, predicted, confidence, len(images) if horizon is None else horizon
+    )
     found: list[int] = []
     for image in order_evenly(np.asarray(means, np.float64), seed):
         found += np.flatnonzero((place == image) & open_items).tolist()
@@ -89,12 +99,23 @@ def _describe(dataset: Pairs | Ratings, item: int) -> dict[str, Any]:
         places = [int(dataset.first[item]), int(dataset.second[item])]
         line: dict[str, Any] = {"pair": [judged.captions[place] for place in places]}
         line |= {"systems": list(dataset.systems[item])} if dataset.systems else {}
+        line |= {"kind": dataset.kinds[item]} if dataset.kinds else {}
     else:
         places = [item]
         line = {"caption": judged.captions[item]}
         line |= {"system": dataset.systems[item]} if dataset.systems else {}
+    documents = judged.documents[places]
+    if (documents >= _count_images_documents(judged)).any():
+        own = [list(judged.references[document]) for document in documents]
+        line |= {"references": own[0] if own[0] == own[-1] else own}
     image = int(judged.image_of_caption[places[0]])
     return {"image": judged.names[image] if judged.names else image} | line
+
+
+def _count_images_documents(judged: JudgedCaptions) -> int:
+    """Return how many documents are whole images; captions' own references come after them."""
+    others = np.flatnonzero(judged.images != np.arange(len(judged.images)))
+    return int(others[0]) if len(others) else len(judged.images)
 
 
 def _find_open(
@@ -112,7 +133,7 @@ def _find_open(
     wanted = np.zeros(len(items.answers), np.bool_)
     for quantity in quantities:
         known = adjusted[quantity.name]
-        if known is None or known.adjusted_p > 1 - confidence:
+        if known is None or not known.is_decided:
             for members, _ in quantity.parts:
                 wanted[members] = True
     return np.asarray(unjudged & wanted if quantities else unjudged)

@@ -18,13 +18,14 @@ from cidery.meta.estimating.items import (
     list_quantities,
     predict,
     read_judged_items,
+    read_scale,
 )
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
 from cidery.scoring.comparison import format_p
 from cidery.statistics import Estimate, Floats, adjust_together, estimate_contrast
-from cidery.statistics.prediction_powered import FEWEST_GROUPS
+from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
 from cidery.store import Report, no_report
 from cidery.text_tables import latex_table, markdown_table
 
@@ -51,14 +52,19 @@ class Estimates:
     signatures: Mapping[str, str] = field(default_factory=dict)
     confidence: float = 0.95
     anytime: bool = False
+    scale: tuple[float, float] | None = None
+    """Of the ratings, given or guessed; None: pairs."""
 
     def undecided(self, metric: str = PEOPLE) -> list[str]:
-        """Return the comparisons that are open at this confidence, corrected for their number."""
+        """Return the comparisons that are open at this confidence, corrected for their number.
+
+        None is decided before 30 images were judged.
+        """
         found = self.results[metric]
         return [
             name
             for name in self.comparisons
-            if (known := found[name]) is None or known.adjusted_p > 1 - self.confidence
+            if (known := found[name]) is None or not known.is_decided
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -69,6 +75,7 @@ class Estimates:
             "items": self.items,
             "confidence": self.confidence,
             "anytime": self.anytime,
+            "scale": self.scale,
             "results": {
                 label: {
                     name: None if known is None else asdict(known) | {"saved": known.saved}
@@ -86,10 +93,10 @@ class Estimates:
 
     def records(self) -> list[dict[str, Any]]:
         """Return a row per quantity and metric with all digits, for CSV."""
-        names = ("value", "low", "high", "error", "weight", "judged", "p", "adjusted_p", "saved")
+        names = ("value", "low", "high", "error", "weight", "judged", "images", "p", "adjusted_p")
         return [
             {"quantity": name, "with": label}
-            | {n: "" if known is None else getattr(known, n) for n in names}
+            | {n: "" if known is None else getattr(known, n) for n in (*names, "saved")}
             for name in next(iter(self.results.values()))
             for label, found in self.results.items()
             for known in (found[name],)
@@ -111,6 +118,8 @@ class Estimates:
     def notes(self) -> list[str]:
         """Return what a reader of the table must know."""
         lines = [f"{self.judged} of {self.items} items were judged"]
+        if self.scale is not None:
+            lines.append("scale of the ratings: {:g} to {:g}".format(*self.scale))
         if self.comparisons:
             lines.append(
                 "p: is the difference 0, or the share of wins a half? Holm-corrected for the "
@@ -123,7 +132,22 @@ class Estimates:
         for label in self.results:
             if open_ones := self.undecided(label):
                 lines.append(f"not decided ({label}): {', '.join(open_ones)}")
+        if missing := self._count_missing():
+            lines.append(
+                f"nothing is decided before {FEWEST_TO_DECIDE} images were judged; still to be "
+                f"judged: {', '.join(f'{name} on {count}' for name, count in missing.items())}"
+            )
         return lines
+
+    def _count_missing(self) -> dict[str, int]:
+        """Return on how many more images comparisons must be judged before any is decided."""
+        found = self.results[PEOPLE]
+        judged = {name: known.images for name in self.comparisons if (known := found[name])}
+        return {
+            n: FEWEST_TO_DECIDE - images
+            for n, images in judged.items()
+            if images < FEWEST_TO_DECIDE
+        }
 
     def to_markdown(self) -> str:
         """Return the estimates as a Markdown table."""
@@ -159,6 +183,7 @@ def estimate(
     *,
     confidence: float = 0.95,
     horizon: int | None = None,
+    scale: tuple[float, float] | None = None,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
     progress: Report = no_report,
@@ -177,6 +202,8 @@ def estimate(
         confidence: of the intervals.
         horizon: intervals that hold at all times, narrowest at about that many judged images; see
             `cidery.statistics.estimate_contrast`.
+        scale: the least and the greatest rating that people could give; default: of 0 to 1, 1 to
+            5, 0 to 10 and 0 to 100 the first that holds all ratings, or else their range.
         threads: 0 means one per core; any number gives the same bits.
         cache: True keeps scores in the user's cache folder, a path keeps them there.
         progress: called with what is being done, how much of it, 0 to 1, is done.
@@ -188,6 +215,7 @@ def estimate(
     """
     asked = (settings or Settings()).change(**changes)
     chosen, items = read_judged_items(dataset, asked)
+    items = read_scale(items, scale)
     predictions, signatures = predict(chosen, metrics, asked, threads, progress, cache)
     quantities = list(list_quantities(items))
     results: dict[str, dict[str, Estimate | None]] = {}
@@ -206,6 +234,7 @@ def estimate(
         signatures,
         confidence,
         horizon is not None,
+        items.scale,
     )
 
 
@@ -239,5 +268,6 @@ def estimate_quantity(
         confidence=confidence,
         null=0.5 if wins else 0.0,
         bounds=(0.0, 1.0) if wins else None,
+        scale=None if wins else items.scale,
         horizon=horizon,
     )

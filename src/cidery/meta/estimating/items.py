@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +25,9 @@ PEOPLE = "people"
 """The label of estimates from answers alone."""
 ALL = "all"
 """What is estimated where systems are not known."""
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 10.0), (0.0, 100.0))
+"""On which ratings are customary; of these, the first that holds all ratings is taken for theirs.
+Their own range says too little: where people gave nothing but fives, it is empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Items:
     """int64[items]: how many people answered."""
     spread: float
     """Standard deviation of answers to the same item; nan where nobody answered twice."""
+    scale: tuple[float, float] | None = None
+    """The least and the greatest rating that people could give; None: pairs, or not known."""
 
     @property
     def are_pairs(self) -> bool:
@@ -82,6 +87,10 @@ def read_judged_items(dataset: Dataset, settings: Settings) -> tuple[Pairs | Rat
 
 def _read_ratings(ratings: Ratings) -> Items:
     count = len(ratings.judged.captions)
+    if not np.isfinite(ratings.ratings).all():
+        wrong = int(ratings.rows[~np.isfinite(ratings.ratings)][0])
+        caption = ratings.judged.captions[wrong]
+        raise InputError(f"{ratings.name}: a rating of the caption {caption!r} is not finite")
     answers = np.bincount(ratings.rows, minlength=count)
     with np.errstate(invalid="ignore"):
         mean = np.bincount(ratings.rows, ratings.ratings, count) / answers
@@ -93,7 +102,35 @@ def _read_ratings(ratings: Ratings) -> Items:
         ratings.systems,
         answers,
         math.sqrt(squares / spare) if spare else math.nan,
+        guess_scale(ratings.ratings),
     )
+
+
+def guess_scale(ratings: Floats) -> tuple[float, float] | None:
+    """Return the customary scale that holds all ratings, or else their range and a step of 1."""
+    if not len(ratings):
+        return None
+    least, most = float(ratings.min()), float(ratings.max())
+    fitting = (scale for scale in SCALES if scale[0] <= least and most <= scale[1])
+    return next(fitting, (least, max(most, least + 1)))
+
+
+def read_scale(items: Items, scale: tuple[float, float] | None) -> Items:
+    """Return the items on the scale that was asked for; an error where answers are not on it."""
+    if scale is None:
+        return items
+    if items.are_pairs:
+        raise SettingError("pairs have no scale: it is for ratings")
+    low, high = scale
+    if not -math.inf < low < high < math.inf:
+        raise SettingError(f"a scale goes from a number to a greater one, not {low:g} to {high:g}")
+    given = items.answers[~np.isnan(items.answers)]
+    if len(given) and not low <= given.min() <= given.max() <= high:
+        raise SettingError(
+            f"ratings from {given.min():g} to {given.max():g} are not on a scale from {low:g} to "
+            f"{high:g}"
+        )
+    return replace(items, scale=(low, high))
 
 
 def _read_pairs(pairs: Pairs) -> Items:

@@ -101,6 +101,7 @@ class ContestData(serializers.Serializer[Any]):
         help_text="Answers that would decide it as it looks now; none if it is decided, or if all "
         "that there can be do not suffice.",
     )
+    images = serializers.IntegerField(help_text="With answers; of fewer than 30 none is decided.")
 
 
 class StandingsData(serializers.Serializer[Any]):
