@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -217,6 +218,112 @@ def test_a_folder_of_something_else(tmp_path: Path, sides: tuple[str, str]) -> N
         score_here(tmp_path, sides, METRICS, work=tmp_path)
 
 
+def test_metrics_in_another_order_are_another_run(tmp_path: Path, sides: tuple[str, str]) -> None:
+    """BLEU-1 and BLEU-4 share their sums, which stand under the first of them."""
+    with pytest.raises(KeyboardInterrupt):
+        score_here(
+            tmp_path,
+            sides,
+            ["bleu-4", "bleu-1"],
+            engine=Stopping("score_partition", 2),
+            partitions=4,
+        )
+    with pytest.raises(InputError, match="other settings"):
+        score_here(tmp_path, sides, ["bleu-1", "bleu-4"], partitions=4)
+
+
+def test_a_function_goes_on_in_another_process(
+    example: Example, tmp_path: Path, sides: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it lies in memory does not tell whether it is the same."""
+    with pytest.raises(KeyboardInterrupt):
+        score_here(
+            tmp_path, sides, count_words, engine=Stopping("score_partition", 1), partitions=4
+        )
+    elsewhere = type(count_words)(
+        count_words.__code__, count_words.__globals__, count_words.__name__
+    )
+    monkeypatch.setattr(sys.modules[__name__], "count_words", elsewhere)
+    result = score_here(tmp_path, sides, elsewhere, partitions=4)
+    check_same(result, score_in_memory(*example.many(60), elsewhere))
+
+
+def count_words(caption: str, references: list[str]) -> float:
+    return len(caption.split()) / len(references)
+
+
+def test_scores_of_another_run_do_not_stay(tmp_path: Path, sides: tuple[str, str]) -> None:
+    score_here(tmp_path, sides, METRICS, partitions=4)
+    with pytest.raises(InputError, match="has scores of an earlier run; remove them, or name"):
+        score_here(tmp_path, sides, METRICS, partitions=2)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file is a file; name a folder for the captions' scores"):
+        score_here(tmp_path, sides, METRICS, captions=tmp_path / "file")
+
+
+def test_half_written_scores_are_removed(tmp_path: Path, sides: tuple[str, str]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        score_here(tmp_path, sides, METRICS, engine=Stopping("score_partition", 1), partitions=2)
+    (tmp_path / "scores" / ".part-000001.parquet.00ff.part").write_text("half")  # by kill -9
+    result = score_here(tmp_path, sides, METRICS, partitions=2)
+    assert sorted((tmp_path / "scores").iterdir()) == result.files
+
+
+def test_folders_in_the_inputs_folder_are_not_inputs(
+    example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    candidates, references = example.many(20)
+    given = write_streams(tmp_path, candidates, references)
+    monkeypatch.chdir(given[0])
+    inside = {"captions": "scores", "engine": HERE}
+    with pytest.raises(KeyboardInterrupt):
+        cidery.score_stream(
+            ".", given[1], METRICS, **inside | {"engine": Stopping("score_partition", 0)}
+        )
+    result = cidery.score_stream(".", given[1], METRICS, **inside)
+    check_same(result, score_in_memory(candidates, references, METRICS))
+    assert all(file.is_absolute() for file in result.files)
+    with pytest.raises(InputError, match="earlier run"):
+        cidery.score_stream(".", given[1], METRICS, **inside)
+
+
+def test_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Processes of a cluster work in folders of their own."""
+    from cidery.engines.counting import choose_folder
+    from cidery.engines.plan import Input
+
+    write_parquet(tmp_path, "said", "caption", {1: "a dog"})
+    monkeypatch.chdir(tmp_path)
+    found = Input.find("said/*.parquet", "candidates")
+    assert found.files == (str(tmp_path / "said" / "0.parquet"),)
+    assert choose_folder("work", [found], {}) == tmp_path / "work"
+    assert choose_folder(None, [found], {}).parent == tmp_path
+
+
+def test_a_folder_that_is_being_removed_is_not_gone_on_with(
+    example: Example, tmp_path: Path, sides: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove = shutil.rmtree
+
+    def stop(path: Path, **settings: Any) -> None:
+        if "removed" in str(path):
+            raise KeyboardInterrupt
+        remove(path, **settings)
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(shutil, "rmtree", stop)
+        with pytest.raises(KeyboardInterrupt):
+            score_here(tmp_path, sides, METRICS, captions=None)
+    result = score_here(tmp_path, sides, METRICS)
+    check_same(result, score_in_memory(*example.many(60), METRICS))
+
+
+@pytest.mark.parametrize("wrong", ["4", 2.0, 3, 0, True])
+def test_partitions_are_a_power_of_two(wrong: Any, tmp_path: Path, sides: tuple[str, str]) -> None:
+    with pytest.raises(SettingError, match="the number of partitions is a power of two"):
+        score_here(tmp_path, sides, METRICS, partitions=wrong)
+
+
 def test_two_runs_in_one_folder(tmp_path: Path, sides: tuple[str, str]) -> None:
     from cidery.engines.plan import locked
 
@@ -229,7 +336,7 @@ def test_two_runs_in_one_folder(tmp_path: Path, sides: tuple[str, str]) -> None:
 
 def test_a_damaged_row_group_is_named(tmp_path: Path, sides: tuple[str, str]) -> None:
     damage_row_group(Path(sides[0], "0.parquet"), 2)
-    with pytest.raises(FormatError, match=r"0\.parquet.*begin with row 1, cannot be read"):
+    with pytest.raises(FormatError, match=r"0\.parquet: row group 3 \(rows 15 to 21\) cannot"):
         score_here(tmp_path, sides, METRICS)
 
 
@@ -352,6 +459,13 @@ def test_command_line(
     assert main(["score", *sides, "--by", "length"]) == 2
     assert "a stream cannot do this" in capsys.readouterr().err
     assert main(["score", *sides, "--address", "auto"]) == 2
+    Path("mine.toml").write_text('[mine]\nmetrics = ["bleu-2", "rouge-l"]')
+    capsys.readouterr()
+    preset = ["--preset", "mine.toml", "--threads", "1", "--format", "json"]
+    assert main(["score", *sides, *preset]) == 0
+    assert {*json.loads(capsys.readouterr().out)["scores"]} == {"bleu-2", "rouge-l"}
+    for option in (["--no-stream", "--work", "w"], ["--stream", "--slices", "separate"]):
+        assert main(["score", *sides, *option]) == 2
     assert main(["frequencies", "build", sides[1], "-o", "mine.df", "--threads", "1"]) == 0
     assert cidery.DocumentFrequencies.load("mine.df").image_count == 60
 

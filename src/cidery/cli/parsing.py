@@ -521,6 +521,16 @@ def make_engine(engine: str, address: str | None, threads: int) -> Any:
     return get_engine("local", processes=threads)
 
 
+def check_no_engine(engine: str, address: str | None, work: str | None) -> None:
+    """Refuse options of streams for captions that are scored in memory."""
+    given = {"--engine": engine if engine != "local" else None, "--address": address}
+    for option, value in {**given, "--work": work}.items():
+        if value is not None:
+            raise typer.BadParameter(
+                "it is for streams, and this is none; add --stream", param_hint=option
+            )
+
+
 @contextmanager
 def slow_work(engine: str, address: str | None) -> Iterator[None]:
     """Have the engine that options name do the slow work of metrics inside the block."""

@@ -105,12 +105,15 @@ def score(
     drawing = None if confidence is None else (confidence, seed, resamples)
     if _is_stream(stream, engine, results, references):
         _refuse({"--by": by, "--segmenters": segmenters, "--split": split, "--plot": plot})
+        if slices != "whole":
+            _refuse({"--slices": slices})
         _score_stream(
             results,
             references,
             drawing,
             format,
             metrics=parsing.read_metrics(metric),
+            preset=preset,
             captions=captions,
             tokenizer=tokenizer,
             language=language,
@@ -125,6 +128,7 @@ def score(
             work=work,
         )
         return
+    parsing.check_no_engine(engine, address, work)
     import cidery
     from cidery.captions.formats import (
         check_rows_file,

@@ -14,7 +14,7 @@ from cidery.captions.corpus import Missing
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import Tokenizer, TokenizerLike, stem_form
 from cidery.engines.base import Engine, EngineLike, get_engine
-from cidery.engines.plan import Input, Plan, Progress, locked
+from cidery.engines.plan import WORK, Input, Plan, Progress, locked
 from cidery.engines.spill import Split, gather
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
@@ -291,7 +291,7 @@ def count_frequencies(
     chosen = choose_tokenizer(tokenizer, language)
     check_tokenizer(chosen)
     runner = get_engine(engine)
-    given = Input.find(references, "references", caption_field, id_field)
+    given = Input.find(references, "references", caption_field, id_field, [work])
     settings = {
         "frequencies": [chosen.id, chosen.language, stemmer, n, min_count],
     }
@@ -305,7 +305,7 @@ def count_frequencies(
         found = merge_counts(
             tasks, looked, runner, stemmer, min_count=min_count, name=name, source=source
         )
-    plan.close()
+        plan.close()
     return found
 
 
@@ -319,7 +319,7 @@ def choose_folder(
         path = Path(work)
         if path.exists() and not path.is_dir():
             raise InputError(f"{work} is a file; name a folder for what is begun (--work)")
-        return path
+        return path.absolute()
     known = [[each.given, each.caption_field, each.id_field] for each in inputs]
     digest = hashlib.sha256(json.dumps([known, settings], default=repr).encode()).hexdigest()
-    return Path(f"cidery-work-{digest[:12]}")
+    return Path(f"{WORK}{digest[:12]}").absolute()

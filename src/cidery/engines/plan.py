@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +29,8 @@ PARTITION_BYTES = 4_000_000
 LAYOUT = 2
 """Of the files in a plan's folder; raised when they change, so that no run goes on with others."""
 MANIFEST = "manifest.json"
+WORK = "cidery-work-"
+"""What names of folders begin with that nobody named."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +45,27 @@ class Input:
 
     @classmethod
     def find(
-        cls, given: str, side: Side, caption_field: str | None = None, id_field: str | None = None
+        cls,
+        given: str,
+        side: Side,
+        caption_field: str | None = None,
+        id_field: str | None = None,
+        written: Sequence[str | Path | None] = (),
     ) -> Input:
-        """Look which files there are."""
-        return cls(given, side, tuple(find_files(given)), caption_field, id_field)
+        """Look which files there are, without folders in the given one that are written into.
+
+        Paths are absolute: tasks may run in processes that work in another folder.
+        """
+        folders = [Path(folder).absolute() for folder in written if folder is not None]
+        folders = [folder for folder in folders if Path(given).absolute() in folder.parents]
+        files = [
+            file
+            for file in map(_make_absolute, find_files(given))
+            if not _is_within(Path(file), folders)
+        ]
+        if not files:
+            raise InputError(f"{given}: there is no file of captions here but what runs write")
+        return cls(given, side, tuple(files), caption_field, id_field)
 
     def describe(self) -> dict[str, Any]:
         """Return what tells whether the input has changed."""
@@ -124,8 +145,16 @@ class Plan:
         return Plan(self.inputs, self.settings, self.folder, self.partitions, splits), counts
 
     def close(self) -> None:
-        """Remove the folder of a plan that is done."""
-        shutil.rmtree(self.folder)
+        """Remove the folder of a plan that is done.
+
+        It gets another name first: what is half removed must not be gone on with.
+        """
+        try:
+            leaving = Path(tempfile.mkdtemp(prefix=f"{WORK}removed-", dir=self.folder.parent))
+            self.folder.rename(leaving / "work")
+        except OSError:  # a disk of its own, or a folder that only this one can be removed from
+            leaving = self.folder
+        shutil.rmtree(leaving)
 
 
 def _split(task: Split) -> tuple[Side, dict[str, Any]]:
@@ -176,15 +205,25 @@ def _name(side: Counts) -> str:
     return "integers" if side.kinds == {"int"} else "strings"
 
 
+def _make_absolute(file: str) -> str:
+    return file if "://" in file else os.path.abspath(file)  # noqa: PTH100 (keeps symbolic links)
+
+
+def _is_within(file: Path, folders: Sequence[Path]) -> bool:
+    """Tell whether a file is a run's own, in one of these folders or in one that nobody named."""
+    return any(folder in folders or folder.name.startswith(WORK) for folder in file.parents)
+
+
 def choose_partitions(size: int, partitions: int | None) -> int:
     """Return how many partitions inputs of so many bytes have: a power of two."""
     most = 1 << GROUP_BITS
     if partitions is None:
         wanted = max(1, -(-size // PARTITION_BYTES))
         return min(most, 1 << (wanted - 1).bit_length())
-    if not 1 <= partitions <= most or partitions & (partitions - 1):
+    is_whole = isinstance(partitions, int) and not isinstance(partitions, bool)
+    if not is_whole or not 1 <= partitions <= most or partitions & (partitions - 1):
         raise SettingError(
-            f"the number of partitions is a power of two up to {most}, not {partitions}"
+            f"the number of partitions is a power of two up to {most}, not {partitions!r}"
         )
     return partitions
 

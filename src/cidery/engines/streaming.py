@@ -8,6 +8,8 @@ the partitions are.
 from __future__ import annotations
 
 import json
+import os
+import re
 import shutil
 import warnings
 from collections.abc import Mapping
@@ -20,6 +22,7 @@ import numpy as np
 
 from cidery.captions.corpus import Corpus, Missing
 from cidery.captions.formats.containers import import_pyarrow
+from cidery.captions.formats.fields import Side
 from cidery.captions.languages import choose_tokenizer
 from cidery.captions.tokenizers import Tokenizer, TokenizerLike
 from cidery.captions.writing import warn_of_writing
@@ -34,7 +37,7 @@ from cidery.engines.counting import (
     look,
     merge_counts,
 )
-from cidery.engines.plan import Input, Plan, Progress, check_ids, locked
+from cidery.engines.plan import MANIFEST, Input, Plan, Progress, check_ids, locked
 from cidery.engines.results import StreamResult
 from cidery.engines.spill import GROUP_BITS, Origins, Partition, Split, gather, replacing
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
@@ -210,6 +213,7 @@ def score_stream(
     references: str,
     metrics: MetricsLike = None,
     *,
+    preset: str | None = None,
     captions: str | Path | None = None,
     tokenizer: TokenizerLike | None = None,
     language: str | None = None,
@@ -231,8 +235,9 @@ def score_stream(
             `"samples/*.parquet"`, or a URL that fsspec opens, such as `"s3://bucket/samples"`.
         references: the same.
         metrics: as `score` takes them.
+        preset: as `score` takes it.
         captions: a folder that gets every caption's scores as Parquet files, one per partition,
-            while it runs.
+            while it runs; one that has such files of another run is refused.
         tokenizer: as `score` takes it, but not `"ptb-coco"`.
         language: as `score` takes it.
         frequencies: as `score` takes them.
@@ -254,30 +259,57 @@ def score_stream(
     result.table.corpus["cider-d"]
     ```
     """
-    chosen = get_metrics(metrics, faithful, language)
+    chosen = get_metrics(metrics, faithful, language, preset)
     _check_metrics(chosen)
     cut = choose_tokenizer(tokenizer, language)
     check_tokenizer(cut)
     weighed = read_frequencies(frequencies)
     runner = get_engine(engine)
+    sides: tuple[tuple[str, Side, str | None, str | None], ...] = (
+        (candidates, "candidates", caption_field, id_field),
+        (references, "references", reference_field, reference_id_field or id_field),
+    )
     inputs = [
-        Input.find(candidates, "candidates", caption_field, id_field),
-        Input.find(references, "references", reference_field, reference_id_field or id_field),
+        Input.find(given, side, captions_in, ids_in, [work, captions])
+        for given, side, captions_in, ids_in in sides
     ]
+    output = None if captions is None else Path(captions).absolute()
     settings = {
-        "metrics": {label: repr(metric) for label, metric in chosen.items()},
+        # In their order, which is that of the columns, and of what metrics with equal rows share.
+        "metrics": [[label, _describe_metric(metric)] for label, metric in chosen.items()],
         "tokenizer": [cut.id, cut.language],
         "frequencies": weighed if isinstance(weighed, str) else weighed.fingerprint,
         "missing": missing,
-        "captions": None if captions is None else str(captions),
+        "captions": None if output is None else str(output),
     }
     folder = choose_folder(work, inputs, settings)
     with locked(folder):
+        if output is not None and not (folder / MANIFEST).exists():
+            _check_output(output)
         plan = Plan.open(inputs, settings, folder, partitions)
-        result = _run(plan, runner, chosen, cut, weighed, missing, captions)
-    forget_counted()
-    plan.close()
+        result = _run(plan, runner, chosen, cut, weighed, missing, output)
+        forget_counted()
+        plan.close()
     return result
+
+
+def _describe_metric(metric: Metric) -> str:
+    """Return what tells metrics apart, in another process too: without addresses in memory."""
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(metric))
+
+
+def _check_output(folder: Path) -> None:
+    """Refuse a folder that cannot be written, or in which parts of another run would stay."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"{folder} is a file; name a folder for the captions' scores") from None
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"{folder} cannot be written; name another folder for the scores")
+    if any(folder.glob("part-*.parquet")):
+        raise InputError(
+            f"{folder} has scores of an earlier run; remove them, or name another folder"
+        )
 
 
 def _check_metrics(metrics: Mapping[str, Metric]) -> None:
@@ -300,7 +332,7 @@ def _run(
     tokenizer: Tokenizer,
     frequencies: str | DocumentFrequencies,
     missing: Missing,
-    captions: str | Path | None,
+    output: Path | None,
 ) -> StreamResult:
     plan, sides = plan.split(engine, Progress("reading captions"))
     check_ids(sides["candidates"], sides["references"])
@@ -320,7 +352,6 @@ def _run(
             found.save(file)
             del found
             _remove_counts(plan.folder / "count", stemmer)
-    output = None if captions is None else Path(captions)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     tasks = [
@@ -342,6 +373,8 @@ def _run(
     scored = sum(progress.follow(engine.map(score_partition, tasks), len(tasks)))
     table = _pool(tasks, looked, metrics, tokenizer, frequencies)
     written = [task.rows_file for task in tasks if task.rows_file is not None]
+    for half in [] if output is None else output.glob(".part-*.part"):
+        half.unlink(missing_ok=True)  # of processes that were killed
     return StreamResult(table, scored, written)
 
 
