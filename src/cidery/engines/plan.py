@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 PARTITION_BYTES = 4_000_000
 """Of the inputs' files; some twenty thousand captions with their references."""
-LAYOUT = 2
+LAYOUT = 3
 """Of the files in a plan's folder; raised when they change, so that no run goes on with others."""
 MANIFEST = "manifest.json"
 WORK = "cidery-work-"

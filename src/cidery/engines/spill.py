@@ -1,15 +1,15 @@
 """Both sides of a stream, cut into partitions by the hash of the image's id.
 
-Each piece of the inputs becomes one Arrow file with a record batch per partition, so that images
-meet their references without either side being held. An image's partition, and the order of images
-within it, depend on its id alone.
+Each piece of the inputs becomes one Arrow file with a record batch per partition (and again for
+each block of a zipped file), so that images meet their references without either side being held.
+An image's partition, and the order of images within it, depend on its id alone.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ import numpy as np
 
 from cidery._native import hash_texts, hash_words
 from cidery.captions.columns import TextColumn
-from cidery.captions.formats.chunks import Piece, read_piece
+from cidery.captions.formats.chunks import Captions, Piece, read_piece
 from cidery.captions.formats.containers import import_pyarrow
 from cidery.captions.formats.fields import Side
 from cidery.captions.formats.sources import collector_paused
@@ -58,44 +58,50 @@ def split_piece(task: Split) -> dict[str, Any]:
     if task.is_done:
         known: dict[str, Any] = json.loads(summary.read_text())
         return known
-    found = read_piece(
+    blocks = read_piece(
         task.piece, task.side, caption_field=task.caption_field, id_field=task.id_field
     )
     content: dict[str, Any] = {"rows": 0, "captions": 0, "kind": None, "spelled": True}
-    if found is not None:
-        _write_partitions(found, task)
-        content = {
-            "rows": len(found.ids),
-            "captions": len(found.captions.flatten()),
-            "kind": found.kind,
-            "spelled": found.kind == "int" or spell_integers(found.ids.to_pylist()),
-        }
+    with _writing(task) as write:
+        for found in blocks:
+            write(found)
+            content["rows"] += len(found.ids)
+            content["captions"] += len(found.captions.flatten())
+            content["kind"] = found.kind
+            content["spelled"] &= found.kind == "int" or spell_integers(found.ids.to_pylist())
     write_atomically(summary, json.dumps(content).encode())
     return content
 
 
-def _write_partitions(found: Any, task: Split) -> None:
+@contextmanager
+def _writing(task: Split) -> Iterator[Callable[[Captions], None]]:
+    """Yield what writes captions by partition into the file of a task."""
     pa = import_pyarrow("pyarrow", "score streams")
-    hashes = hash_ids(found.ids)
-    # There are at most 2^14: NumPy sorts numbers of 16 bits by counting them.
-    parts = partition_of(hashes, task.partitions).astype(np.uint16)
-    order = np.argsort(parts, kind="stable")
-    ends = np.searchsorted(parts[order], np.arange(task.partitions + 1))
-    table = pa.table(
-        {
-            "id": found.ids,
-            "hash": hashes,
-            "row": found.rows,
-            "listed": found.listed,
-            "captions": found.captions,
-        }
-    ).take(pa.array(order))
-    batch = table.combine_chunks().to_batches()
-    whole = batch[0] if batch else pa.RecordBatch.from_pylist([], table.schema)
     ipc = import_pyarrow("pyarrow.ipc", "score streams")
-    with replacing(task.file) as temporary, ipc.new_file(str(temporary), table.schema) as writer:
+    schema = pa.schema(
+        {
+            "id": pa.string(),
+            "hash": pa.uint64(),
+            "row": pa.int64(),
+            "listed": pa.bool_(),
+            "captions": pa.list_(pa.string()),
+        }
+    )
+
+    def write(found: Captions) -> None:
+        hashes = hash_ids(found.ids)
+        # There are at most 2^14: NumPy sorts numbers of 16 bits by counting them.
+        parts = partition_of(hashes, task.partitions).astype(np.uint16)
+        order = np.argsort(parts, kind="stable")
+        ends = np.searchsorted(parts[order], np.arange(task.partitions + 1))
+        columns = [found.ids, pa.array(hashes), found.rows, found.listed, found.captions]
+        table = pa.Table.from_arrays(columns, schema=schema).take(pa.array(order))
+        whole = table.combine_chunks().to_batches()[0]
         for part in range(task.partitions):
             writer.write_batch(whole.slice(ends[part], ends[part + 1] - ends[part]))
+
+    with replacing(task.file) as temporary, ipc.new_file(str(temporary), schema) as writer:
+        yield write
 
 
 @contextmanager
@@ -281,8 +287,9 @@ class _Side:
         batches, places = [], []
         for place, split in enumerate(splits):
             if split.side == side and split.file.exists():
-                batches.append(_read_batch(split.file, number))
-                places.append(np.full(batches[-1].num_rows, place))
+                for batch in _read_batches(split, number):
+                    batches.append(batch)
+                    places.append(np.full(batch.num_rows, place))
         if not batches:
             nothing, texts = np.empty(0, np.int64), pa.array([], pa.string())
             hashes, listed = nothing.astype(np.uint64), nothing.astype(bool)
@@ -323,10 +330,13 @@ class _Side:
         return Origins([split.piece for split in splits], self.places[rows], self.rows[rows])
 
 
-def _read_batch(file: Path, number: int) -> Any:
+def _read_batches(split: Split, number: int) -> Iterator[Any]:
+    """Yield the batches of a partition, in the order of the piece's rows."""
     pa = import_pyarrow("pyarrow", "score streams")
     ipc = import_pyarrow("pyarrow.ipc", "score streams")
-    return ipc.open_file(pa.memory_map(str(file))).get_batch(number)
+    reader = ipc.open_file(pa.memory_map(str(split.file)))
+    for place in range(number, reader.num_record_batches, split.partitions):
+        yield reader.get_batch(place)
 
 
 def _part_collisions(

@@ -1,24 +1,26 @@
 """Files read piece by piece: which files there are, where they can be cut, and what is in a piece.
 
-Parquet is cut between row groups, Arrow between record batches, JSON lines between lines. A piece
-is read by itself, in any order and by any process, and knows the numbers of its rows.
+Parquet is cut between row groups, Arrow between record batches, Arrow streams between rows, JSON
+lines between lines. A piece is read by itself, in any order and by any process, and knows the
+numbers of its rows. A zipped file is one piece, which is read block by block.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
-import io
 import os
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
 
 import numpy as np
 
 from cidery.captions.formats.containers import check_texts, describe_columns, import_pyarrow
-from cidery.captions.formats.fields import Chosen, Side, find_fields
+from cidery.captions.formats.fields import Chosen, Fields, Side, find_fields
 from cidery.captions.formats.reading import Reader
 from cidery.captions.formats.sources import Source, decode, read_json_lines
 from cidery.errors import FormatError, InputError, MissingExtraError
@@ -33,6 +35,10 @@ PIECE_BYTES = 16_000_000
 """How much of JSON lines is read at a time."""
 PIECE_ROWS = 200_000
 """How many rows of small row groups are read together."""
+GZIP = b"\x1f\x8b"
+"""How zipped files begin, whatever they are called."""
+LARGEST = (1 << 63) - 1
+"""The largest integer that is a candidate's id, which its scores are written with."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +48,7 @@ class Piece:
     file: str
     kind: str
     begin: int
-    """The first row group, record batch or byte."""
+    """The first row group, record batch, row (of an Arrow stream) or byte."""
     end: int
     first: int
     """How many rows, or lines, are before it."""
@@ -50,7 +56,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Captions:
-    """What a piece holds."""
+    """What a piece, or a block of it, holds."""
 
     ids: Any
     """A pyarrow array of strings: ids as they are spelled."""
@@ -221,10 +227,10 @@ def cut_file(file: str) -> list[Piece]:
     try:
         if kind == "parquet":
             sizes = _measure_row_groups(file)
+        elif _begins_with(file, b"ARROW1"):
+            sizes = _measure_batches(file)
         else:
-            with open_file(file) as opened:
-                reader, _ = _open_arrow(opened)
-                sizes = [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+            return _cut_stream(file)
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
@@ -246,27 +252,41 @@ def _measure_row_groups(file: str) -> list[int]:
         return [known.row_group(i).num_rows for i in range(known.num_row_groups)]
 
 
-def _open_arrow(opened: IO[bytes]) -> tuple[Any, Any]:
-    """Return a reader of record batches; streams, which have no index, are read whole."""
-    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+def _measure_batches(file: str) -> list[int]:
     ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
-    magic = opened.read(6)
-    opened.seek(0)
-    if magic == b"ARROW1":
-        reader = ipc.open_file(pyarrow.PythonFile(opened, "r"))
-        return reader, reader.schema
-    table = ipc.open_stream(opened).read_all()
-    sink = io.BytesIO()
-    with ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table, PIECE_ROWS)
-    sink.seek(0)
-    reader = ipc.open_file(sink)
-    return reader, reader.schema
+    with _open_arrow(file) as opened:
+        reader = ipc.open_file(opened)
+        return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+
+
+def _cut_stream(file: str) -> list[Piece]:
+    """Cut an Arrow stream, which has no index and may be one batch, between rows."""
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    with _open_arrow(file) as opened:
+        count = sum(batch.num_rows for batch in ipc.open_stream(opened))
+    begins = range(0, count, PIECE_ROWS)
+    return [Piece(file, "stream", at, min(at + PIECE_ROWS, count), at) for at in begins]
+
+
+@contextmanager
+def _open_arrow(file: str) -> Iterator[Any]:
+    """Open an Arrow file; of one on this machine only what is looked at comes into memory."""
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    if "://" in file:
+        with open_file(file) as opened:
+            yield pyarrow.PythonFile(opened, "r")
+    else:
+        yield pyarrow.memory_map(file)  # closed when no batch refers to it
+
+
+def _begins_with(file: str, magic: bytes) -> bool:
+    with open_file(file) as opened:
+        return opened.read(len(magic)) == magic
 
 
 def _cut_lines(file: str) -> list[Piece]:
     """Cut at line ends; a zipped file is one piece, since it cannot be entered in the middle."""
-    if file.endswith(".gz"):
+    if _begins_with(file, GZIP):
         return [Piece(file, "jsonl", 0, measure_file(file), 0)]
     pieces = []
     begin = lines = counted = at = 0
@@ -285,50 +305,113 @@ def _cut_lines(file: str) -> list[Piece]:
 
 def read_piece(
     piece: Piece, side: Side, *, caption_field: str | None = None, id_field: str | None = None
-) -> Captions | None:
-    """Return the captions of a piece; None where there are none in it."""
+) -> Iterator[Captions]:
+    """Yield the captions of a piece: of a zipped file block by block, of others all at once.
+
+    Nothing comes of a piece without captions.
+    """
     chosen = Chosen(id_field, caption_field)
     if piece.kind == "jsonl":
-        return _read_lines(piece, side, chosen)
+        yield from _read_lines(piece, side, chosen)
+        return
     pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     rows = Source(piece.file, "row", piece.first)
     try:
-        found = _read_table(piece, side, chosen, rows)
+        table, fields = _read_table(piece, side, chosen, rows)
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError) as error:
-        unit = "row groups" if piece.kind == "parquet" else "record batches"
-        rows.fail(
-            f"{unit} {piece.begin + 1} to {piece.end}, which begin with row {piece.first + 1}, "
-            f"cannot be read: {error}; the file is damaged, write or fetch it again"
-        )
-    if found is None:
-        return None
-    table, fields = found
-    return _take_columns(table, fields, piece, side, chosen, rows)
+        _fail_damaged(f"the rows from {piece.first + 1} on", error, rows)
+    if table.num_rows:
+        yield _take_columns(table, fields, piece, side, chosen, rows)
 
 
-def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> Any:
-    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+def _fail_damaged(what: str, error: Exception, rows: Source) -> NoReturn:
+    rows.fail(f"{what} cannot be read: {error}; the file is damaged, write or fetch it again")
+
+
+def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> tuple[Any, Fields]:
+    """Return the columns that are needed, and which these are."""
+    read = {"parquet": _read_row_groups, "arrow": _read_batches, "stream": _read_rows}[piece.kind]
+
+    def choose(schema: Any) -> Fields:
+        fields = find_fields(describe_columns(schema), side, chosen, rows)
+        for name in (fields.id, *fields.captions):
+            if schema.names.count(name) > 1:
+                rows.fail(
+                    f"{schema.names.count(name)} columns are called {name!r}; rename all but one"
+                )
+        return fields
+
+    table, fields = read(piece, choose, rows)
+    check_texts(table, rows)
+    return table, fields
+
+
+def _read_row_groups(
+    piece: Piece, choose: Callable[[Any], Fields], rows: Source
+) -> tuple[Any, Fields]:
+    pyarrow = import_pyarrow("pyarrow", "read Parquet files")
+    parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
+    tables, first = [], piece.first
     with open_file(piece.file) as opened:
-        if piece.kind == "parquet":
-            parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
-            file = parquet.ParquetFile(opened)
-            fields = find_fields(describe_columns(file.schema_arrow), side, chosen, rows)
-            columns = [fields.id, *fields.captions]
-            groups = range(piece.begin, piece.end)
-            table = file.read_row_groups(groups, columns, use_threads=False)
+        file = parquet.ParquetFile(opened)
+        fields = choose(file.schema_arrow)
+        for number in range(piece.begin, piece.end):
+            last = first + file.metadata.row_group(number).num_rows
+            try:
+                columns = [fields.id, *fields.captions]
+                tables.append(file.read_row_group(number, columns, use_threads=False))
+            except (pyarrow.ArrowException, OSError) as error:
+                what = f"row group {number + 1} (rows {first + 1} to {last})"
+                _fail_damaged(what, error, rows)
+            first = last
+    return pyarrow.concat_tables(tables), fields
+
+
+def _read_batches(
+    piece: Piece, choose: Callable[[Any], Fields], rows: Source
+) -> tuple[Any, Fields]:
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    batches, first = [], piece.first
+    with _open_arrow(piece.file) as opened:
+        reader = ipc.open_file(opened)
+        fields = choose(reader.schema)
+        for number in range(piece.begin, piece.end):
+            try:
+                batches.append(reader.get_batch(number))
+            except (pyarrow.ArrowException, OSError) as error:
+                what = f"record batch {number + 1}, which begins with row {first + 1},"
+                _fail_damaged(what, error, rows)
+            first += batches[-1].num_rows
+    table = pyarrow.Table.from_batches(batches, reader.schema)
+    return table.select([fields.id, *fields.captions]), fields
+
+
+def _read_rows(piece: Piece, choose: Callable[[Any], Fields], rows: Source) -> tuple[Any, Fields]:
+    """Read some rows of an Arrow stream; of the batches before only the lengths are looked at."""
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    parts, at = [], 0
+    with _open_arrow(piece.file) as opened:
+        reader = ipc.open_stream(opened)
+        fields = choose(reader.schema)
+        for batch in reader:
+            if at + batch.num_rows > piece.begin:
+                skipped = max(0, piece.begin - at)
+                parts.append(batch.slice(skipped, piece.end - at - skipped))
+            at += batch.num_rows
+            if at >= piece.end:
+                break
         else:
-            reader, schema = _open_arrow(opened)
-            fields = find_fields(describe_columns(schema), side, chosen, rows)
-            batches = [reader.get_batch(i) for i in range(piece.begin, piece.end)]
-            table = pyarrow.Table.from_batches(batches).select([fields.id, *fields.captions])
-        check_texts(table, rows)
-        return (table, fields) if table.num_rows else None
+            rows.fail(f"there are {at} rows, and there were {piece.end}; the file was changed")
+    table = pyarrow.Table.from_batches(parts, reader.schema)
+    return table.select([fields.id, *fields.captions]), fields
 
 
 def _take_columns(
-    table: Any, fields: Any, piece: Piece, side: Side, chosen: Chosen, rows: Source
+    table: Any, fields: Fields, piece: Piece, side: Side, chosen: Chosen, rows: Source
 ) -> Captions:
     """Take ids and captions as Arrow has them, or row by row where they are in another form."""
     pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
@@ -337,6 +420,8 @@ def _take_columns(
     numbers = pa.array(np.arange(table.num_rows, dtype=np.int64) + (piece.first + 1))
     if texts is not None and not ids.null_count and not texts.null_count:
         is_number = pa.types.is_integer(ids.type)
+        if pa.types.is_uint64(ids.type) and side == "candidates":
+            _check_sizes(ids.to_pylist(), rows)
         kind = "int" if is_number else "str" if _is_text(ids.type) else None
         if kind and _is_text(texts.type):
             count = len(texts)
@@ -350,7 +435,7 @@ def _take_columns(
                 listed = pa.array(np.ones(len(texts), bool))
                 return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
     entries = Reader(side, None, chosen).pick(table.to_pylist(), rows)
-    return _make_captions(entries, numbers.to_pylist(), rows)
+    return _make_captions(entries, numbers.to_pylist(), rows, side)
 
 
 def _is_text(kind: Any) -> bool:
@@ -363,21 +448,67 @@ def _is_list(kind: Any) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _read_lines(piece: Piece, side: Side, chosen: Chosen) -> Captions | None:
-    with open_file(piece.file) as opened:
-        if piece.file.endswith(".gz"):
-            content = gzip.decompress(opened.read())
-        else:
-            opened.seek(piece.begin)
-            content = opened.read(piece.end - piece.begin)
-    source = Source(piece.file, "line", piece.first)
-    numbered = list(read_json_lines(decode(content, source), piece.file, piece.first))
+def _read_lines(piece: Piece, side: Side, chosen: Chosen) -> Iterator[Captions]:
+    kind: str | None = None
+    for content, before in _read_blocks(piece):
+        found = _read_block(content, Source(piece.file, "line", before), side, chosen, kind)
+        if found is not None:
+            kind = found.kind
+            yield found
+
+
+def _read_block(
+    content: bytes, source: Source, side: Side, chosen: Chosen, kind: str | None
+) -> Captions | None:
+    if not source.first and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        source.fail(
+            "JSON lines in UTF-16 are not streamed; convert the file, for instance with: "
+            "iconv -f utf-16 -t utf-8"
+        )
+    numbered = list(read_json_lines(decode(content, source), source.name, source.first))
     if not numbered:
         return None
     numbers = [number for number, _ in numbered]
-    lines = _Lines(piece.file, "line", 0, tuple(numbers))
+    lines = _Lines(source.name, "line", 0, tuple(numbers))
     entries = Reader(side, None, chosen).pick([record for _, record in numbered], lines)
-    return _make_captions(entries, numbers, lines)
+    return _make_captions(entries, numbers, lines, side, kind)
+
+
+def _read_blocks(piece: Piece) -> Iterator[tuple[bytes, int]]:
+    """Yield whole lines of a piece, and how many lines are before them in the file."""
+    with open_file(piece.file) as opened:
+        zipped = opened.read(len(GZIP)) == GZIP
+        opened.seek(piece.begin)
+        if zipped:
+            yield from _unzip_lines(opened, Source(piece.file))
+        else:
+            yield opened.read(piece.end - piece.begin), piece.first
+
+
+def _unzip_lines(opened: IO[bytes], source: Source) -> Iterator[tuple[bytes, int]]:
+    rest, lines = b"", 0
+    for block in _unzip(opened, source):
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            whole, rest = rest + block[:cut], block[cut:]
+            yield whole, lines
+            lines += whole.count(b"\n")
+        else:
+            rest += block
+    if rest:
+        yield rest, lines
+
+
+def _unzip(opened: IO[bytes], source: Source) -> Iterator[bytes]:
+    file = gzip.GzipFile(fileobj=opened, mode="rb")
+    while True:
+        try:
+            block = file.read(PIECE_BYTES)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            source.fail(f"the gzip data is damaged or cut short ({error})")
+        if not block:
+            return
+        yield block
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,22 +521,65 @@ class _Lines(Source):
         return self.numbers[index]
 
 
-def _make_captions(entries: Sequence[Any], numbers: Sequence[int], source: Source) -> Captions:
+def _make_captions(
+    entries: Sequence[Any],
+    numbers: Sequence[int],
+    source: Source,
+    side: Side,
+    kind: str | None = None,
+) -> Captions:
+    """Return entries as columns; `kind` is what the ids in blocks before are."""
     pa = import_pyarrow("pyarrow", "score streams")
-    kinds = {type(image) for image, _ in entries}
-    if len(kinds) > 1:
-        first = type(entries[0][0])
-        index = next(i for i, (image, _) in enumerate(entries) if type(image) is not first)
+    kind = kind or ("int" if type(entries[0][0]) is int else "str")
+    _check_kinds(entries, source, kind)
+    if kind == "int" and side == "candidates":
+        _check_sizes([image for image, _ in entries], source)
+    captions = [[text] if isinstance(text, str) else list(text) for _, text in entries]
+    ids = [str(image) for image, _ in entries]
+    try:
+        return Captions(
+            pa.array(ids, pa.string()),
+            pa.array(captions, pa.list_(pa.string())),
+            pa.array([not isinstance(text, str) for _, text in entries], pa.bool_()),
+            kind,
+            pa.array(numbers, pa.int64()),
+        )
+    except UnicodeEncodeError:
+        for index, texts in enumerate(zip(ids, captions, strict=True)):
+            _check_text("id", texts[0], index, source)
+            for text in texts[1]:
+                _check_text("caption", text, index, source)
+        raise
+
+
+def _check_kinds(entries: Sequence[Any], source: Source, kind: str) -> None:
+    expected = int if kind == "int" else str
+    if {type(image) for image, _ in entries} != {expected}:
+        index = next(i for i, (image, _) in enumerate(entries) if type(image) is not expected)
         source.fail(
-            f"the id {entries[index][0]!r} is no {'integer' if first is int else 'string'}, as "
+            f"the id {entries[index][0]!r} is no {'integer' if kind == 'int' else 'string'}, as "
             "those before are; in a stream all ids of a side are integers or all are strings",
             index=index,
         )
-    captions = [[text] if isinstance(text, str) else list(text) for _, text in entries]
-    return Captions(
-        pa.array([str(image) for image, _ in entries], pa.string()),
-        pa.array(captions, pa.list_(pa.string())),
-        pa.array([not isinstance(text, str) for _, text in entries], pa.bool_()),
-        "int" if kinds == {int} else "str",
-        pa.array(numbers, pa.int64()),
-    )
+
+
+def _check_sizes(ids: Sequence[int], source: Source) -> None:
+    """Refuse ids of candidates that do not fit the column in which their scores are written."""
+    if max(ids) > LARGEST or min(ids) < -LARGEST - 1:
+        index = next(i for i, image in enumerate(ids) if not -LARGEST - 1 <= image <= LARGEST)
+        source.fail(
+            f"the id {ids[index]} does not fit in 64 bits with a sign, which integers must in "
+            "what a stream scores; write the ids of these captions as strings",
+            index=index,
+        )
+
+
+def _check_text(what: str, text: str, index: int, source: Source) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        source.fail(
+            f"the {what} has half of a surrogate pair, which is not a valid character: "
+            f"{text!r:.60}; the text was cut or decoded wrongly",
+            index=index,
+        )

@@ -90,12 +90,15 @@ def _read(source: Readable) -> bytes:
 
 
 def decode(content: bytes, source: Source) -> str:
-    """Return the text that bytes spell, or say which byte is wrong."""
+    """Return the text that bytes spell, or say which byte is wrong.
+
+    Where they are a piece of a file, the source's records are lines.
+    """
     utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return content.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
+        line = source.first + content.count(b"\n", 0, error.start) + 1
         source.fail(
             f"byte {content[error.start]:#04x} in line {line} is not "
             f"{'UTF-16' if utf16 else 'UTF-8'}; convert the file, "
