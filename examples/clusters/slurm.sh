@@ -16,6 +16,12 @@ folder="${CIDERY_FOLDER:?set CIDERY_FOLDER to the shared folder}"
 head_node="$(scontrol show hostnames "${SLURM_JOB_NODELIST}" | head -n 1)"
 address="${head_node}:6379"
 
+# Other users of the nodes cannot join: all of Ray's processes, and cidery, have this job's token.
+export RAY_AUTH_MODE=token
+export RAY_AUTH_TOKEN_PATH="${folder}/ray-token.${SLURM_JOB_ID}"
+(umask 077 && od -An -N32 -tx1 /dev/urandom | tr -d ' \n' >"${RAY_AUTH_TOKEN_PATH}")
+trap 'rm -f "${RAY_AUTH_TOKEN_PATH}"' EXIT
+
 srun --nodes=1 --ntasks=1 --nodelist="${head_node}" \
   ray start --head --port=6379 --num-cpus="${SLURM_CPUS_PER_TASK}" --block &
 # The others join as soon as the head answers.

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from support.serving import wait_until
+from support.serving import free_port, wait_until
 
 
 @pytest.fixture
@@ -58,6 +58,24 @@ def test_a_step_longer_than_a_lease_is_not_taken_by_another(number: int) -> None
     done = Submission.objects.get(pk=number)
     assert (done.state, done.attempts, done.lease_until) == ("scored", 1, None)
     assert done.scores.count() == 1
+
+
+def test_a_cluster_that_is_missing_fails_the_submission(
+    number: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    from django.test import override_settings
+
+    from cidery.app.challenges.models import Submission
+    from cidery.app.challenges.scorers import ScorerCache
+    from cidery.app.challenges.scoring import score_submission
+
+    pytest.importorskip("ray")
+    address = f"127.0.0.1:{free_port()}"
+    with override_settings(ENGINE="ray", ENGINE_ADDRESS=address):
+        score_submission(number, ScorerCache())
+    done = Submission.objects.get(pk=number)
+    assert (done.state, done.attempts, done.lease_until) == ("failed", 1, None)
+    assert f"the engine ray cannot be used: no Ray cluster at '{address}'" in caplog.text
 
 
 def test_a_lost_lease_is_not_renewed(number: int) -> None:

@@ -392,3 +392,13 @@ def test_an_engine_that_is_missing_is_noticed_at_once(
     with pytest.raises(MissingExtraError, match=r"cidery\[ray\]"):
         serve(data=tmp_path / "data")
     assert not (tmp_path / "data").exists()
+
+
+def test_a_cluster_that_is_missing_is_noticed_at_once(tmp_path: Path) -> None:
+    from cidery.cli.serve import serve
+
+    pytest.importorskip("ray")
+    address = f"127.0.0.1:{free_port()}"
+    with pytest.raises(SettingError, match=f"no Ray cluster at '{address}'"):
+        serve(data=tmp_path / "data", engine="ray", address=address)
+    assert not (tmp_path / "data").exists()

@@ -17,7 +17,7 @@ import pytest
 import cidery
 from cidery.engines import Engine, Pool, count_frequencies, get_engine, streaming, use_engine
 from cidery.engines.ray import RayEngine
-from cidery.errors import FormatError, InputError, MismatchError
+from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.rewards import RewardPool
 from cidery.store.processes import count_sharing, share_work
@@ -93,6 +93,7 @@ def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     counted = count_frequencies(sides[1], engine=engine, work=tmp_path / "df", partitions=4)
     assert counted.fingerprint == DocumentFrequencies.from_references(references).fingerprint
 
+    refuse_what_has_no_room(engine, references)
     share_slow_work(engine)
     share_rewards(engine, candidates, references)
 
@@ -110,7 +111,7 @@ def test_faults(ray_cluster: Any, example: Example, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"0\.parquet, row 18 \(image '17'\).*a bug"):
         score_here(tmp_path / "bad", bad, [clusters.refuse_one], engine=engine, partitions=4)
     damage_row_group(Path(bad[1], "1.parquet"), 2)
-    with pytest.raises(FormatError, match=r"1\.parquet.*begin with row 1, cannot be read"):
+    with pytest.raises(FormatError, match=r"1\.parquet.* rows? .*cannot be read"):
         score_here(tmp_path / "damaged", bad, METRICS, engine=engine, partitions=4)
 
 
@@ -137,6 +138,19 @@ def share_slow_work(engine: Engine) -> None:
     assert count_sharing(1) == 1
 
 
+def refuse_what_has_no_room(engine: Engine, references: dict[int, list[str]]) -> None:
+    """What no node can hold is an error, and not a wait without an end."""
+    reward = cidery.Reward(references, threads=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cidery.engines.ray.JOINING_SECONDS", 0)
+        with pytest.raises(SettingError, match=r"5 workers with 1 CPU each: it has room for 3"):
+            RewardPool(reward, engine, workers=5)
+        with pytest.raises(SettingError, match=r"a task with 2 CPU: .* have 1 CPU, 1 CPU, 1 CPU"):
+            list(RayEngine(num_cpus=2).map(abs, [-1]))
+        with pytest.raises(SettingError, match=r"a task with 1 CPU and 0\.25 GPU"):
+            list(RayEngine(num_gpus=0.25).map(abs, [-1]))
+
+
 def share_rewards(
     engine: Engine, candidates: dict[int, str], references: dict[int, list[str]]
 ) -> None:
@@ -149,6 +163,10 @@ def share_rewards(
             pool(["nowhere"], ["a dog"])
         with pytest.raises(MismatchError, match="1 image ids for 2 captions"):
             pool(["nowhere"], ["a dog", "a cat"])
+        with pytest.raises(MismatchError, match=r"image 'nowhere' \(caption 150\)"):
+            pool([*ids[:150], "nowhere", *ids[151:]], captions)  # of the batch, not of its half
+    with pytest.raises(SettingError, match="this RewardPool was closed"):
+        pool(ids, captions)
 
 
 def lose_a_node(cluster: Any, folder: Path, sides: tuple[str, str], table: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -36,6 +37,29 @@ def test_slurm() -> None:
     assert all(line.startswith("#") for line in text.splitlines()[: text.count("#SBATCH")])
     if shutil.which("shellcheck"):
         subprocess.run(["shellcheck", str(script)], check=True)
+
+
+def test_processes_of_a_slurm_job_share_a_token(tmp_path: Path) -> None:
+    commands = {
+        "scontrol": "echo head",
+        "srun": 'case "$*" in *"cidery score"*)\n'
+        'echo "$RAY_AUTH_MODE $(cat "$RAY_AUTH_TOKEN_PATH") $(stat -c %a "$RAY_AUTH_TOKEN_PATH")"\n'
+        "esac",
+    }
+    for name, body in commands.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    job = {"CIDERY_FOLDER": str(tmp_path), "SLURM_JOB_ID": "7", "SLURM_JOB_NUM_NODES": "2"}
+    job |= {"SLURM_JOB_NODELIST": "head,other", "SLURM_CPUS_PER_TASK": "2"}
+    done = subprocess.run(
+        ["bash", str(FOLDER / "slurm.sh")],
+        env={"PATH": f"{tmp_path}:{os.environ['PATH']}", **job},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert re.fullmatch(r"token [0-9a-f]{64} 600\n", done.stdout)
+    assert {path.name for path in tmp_path.iterdir()} == set(commands)  # the token is gone
 
 
 def check_options(command: str) -> None:

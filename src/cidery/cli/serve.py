@@ -19,7 +19,7 @@ app = parsing.new_app()
         "cidery serve",
         "cidery serve --data /srv/cidery --url https://captions.example.org --proxies 1",
         "cidery serve --database postgresql://cidery@db/cidery --processes 4 --workers 4",
-        "cidery serve --engine ray --address ray://head:10001",
+        "cidery serve --engine ray --address auto",
         "cidery serve --data /srv/cidery --backup cidery-monday.sqlite3",
     )
 )
@@ -104,9 +104,9 @@ def serve(
     asked = read_environment(data, database, engine=engine, engine_address=address)
     only_link = owner_link is not None or new_owner is not None
     if workers and asked.engine == "ray" and not only_link:
-        from cidery.engines.ray import require_ray
+        from cidery.engines.ray import RayEngine
 
-        require_ray()  # now, not when the first submission is scored
+        RayEngine(asked.engine_address or None).check()  # now, not when a submission is scored
     environment = make_installation(
         data,
         database,

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import socket
+import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -16,6 +20,10 @@ R = TypeVar("R")
 
 RETRIES = 5
 """How often a task is begun again whose process or machine was lost."""
+ANSWER_SECONDS = 5.0
+"""How long the head of a cluster may take to answer; Ray itself would try for minutes."""
+JOINING_SECONDS = 10.0
+"""How long nodes may take to join a cluster on which a task has no room yet."""
 
 
 def require_ray() -> None:
@@ -52,31 +60,88 @@ class RayEngine(Engine):
     def _connect(self) -> Any:
         ray = import_ray()
         if not ray.is_initialized():
-            # Without an address Ray would join whatever cluster it finds on this machine.
-            address = self.address or os.environ.get("RAY_ADDRESS") or "local"
+            address = self._find_address()
+            _check_address(address)
+            _keep_off_stdout()
             try:
                 ray.init(address=address, log_to_driver=False, include_dashboard=False)
-            except ConnectionError as error:
-                raise SettingError(
-                    f"no Ray cluster at {address!r} ({error}); start one with `ray start "
-                    "--head`, or leave --address out to use this machine alone"
-                ) from None
+            except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
+                raise _explain(address, error) from None
         return ray
+
+    def _find_address(self) -> str:
+        # Without an address Ray would join whatever cluster it finds on this machine.
+        return self.address or os.environ.get("RAY_ADDRESS") or "local"
+
+    def check(self) -> None:
+        """Connect and leave again, so that a wrong address is noticed before there is work."""
+        require_ray()
+        if self._find_address() == "local":
+            return
+        ray = import_ray()
+        if ray.is_initialized():
+            return
+        try:
+            self._connect()
+        finally:
+            ray.shutdown()
 
     @property
     def workers(self) -> int:
         """How many tasks run at a time."""
-        resources = self._connect().cluster_resources()
-        limits = [
-            resources.get(name, 0) / each
-            for name, each in (("CPU", self.num_cpus), ("GPU", self.num_gpus))
-            if each
-        ]
-        return max(1, int(min(limits, default=1)))
+        return max(1, self._count_places(self._connect()))
+
+    def _count_places(self, ray: Any) -> int:
+        """Return how many tasks have room, each on one node; 1 for tasks that need nothing."""
+        if not self.num_cpus and not self.num_gpus:
+            return 1
+        return sum(
+            # Ray counts in ten thousandths.
+            int(min(round(_get(node, name) / each, 4) for name, each in self._needs()))
+            for node in ray.nodes()
+            if node["Alive"]
+        )
+
+    def _needs(self) -> list[tuple[str, float]]:
+        needs = (("CPU", self.num_cpus), ("GPU", self.num_gpus))
+        return [(name, each) for name, each in needs if each]
+
+    def _need_places(self, ray: Any, size: int = 1) -> None:
+        """Refuse what would wait for ever: tasks, or so many workers, that the nodes cannot hold.
+
+        A cluster of this machine alone stays as it is. Nodes may be about to join another, and an
+        autoscaler may add some: for that one is waited, with a warning.
+        """
+        if not self._needs():
+            return
+        deadline = time.monotonic() + (0 if _is_alone(ray) else JOINING_SECONDS)
+        while self._count_places(ray) < size:
+            if time.monotonic() >= deadline:
+                told = self._describe_room(ray, size)
+                if not _has_autoscaler(ray):
+                    raise SettingError(f"{told}; ask for less, or add nodes")
+                warnings.warn(f"{told}; waiting for its autoscaler", stacklevel=3)
+                return
+            time.sleep(0.2)
+
+    def _describe_room(self, ray: Any, size: int) -> str:
+        each = " and ".join(f"{each:g} {name}" for name, each in self._needs())
+        nodes = [node for node in ray.nodes() if node["Alive"]]
+        asked = f"{size} workers with {each} each" if size > 1 else f"a task with {each}"
+        has = ", ".join(
+            " and ".join(f"{_get(node, name):g} {name}" for name, _ in self._needs())
+            for node in nodes[:8]
+        )
+        more = f" and {len(nodes) - 8} more nodes" if len(nodes) > 8 else ""
+        return (
+            f"the Ray cluster has no room for {asked}: it has room for "
+            f"{self._count_places(ray)} (its nodes have {has}{more})"
+        )
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         """Yield results as they come; no more tasks are given out than keep the cluster busy."""
         ray = self._connect()
+        self._need_places(ray)
         remote = ray.remote(
             num_cpus=self.num_cpus,
             num_gpus=self.num_gpus,
@@ -105,6 +170,8 @@ class RayEngine(Engine):
     def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:
         """Return actors, each with a copy of the function; one that dies is started again."""
         ray = self._connect()
+        size = size or self.workers
+        self._need_places(ray, size)
         actor = ray.remote(
             num_cpus=self.num_cpus,
             num_gpus=self.num_gpus,
@@ -112,7 +179,7 @@ class RayEngine(Engine):
             max_task_retries=RETRIES,
             scheduling_strategy="SPREAD",
         )(_Holder)
-        actors = [actor.remote() for _ in range(size or self.workers)]
+        actors = [actor.remote() for _ in range(size)]
         return RayPool(ray, actors, ray.put(function))
 
 
@@ -146,6 +213,104 @@ class RayPool(Pool):
         for actor in self._actors:
             self._ray.kill(actor)
         self._actors = []
+
+
+def _get(node: Any, name: str) -> float:
+    return float(node["Resources"].get(name, 0))
+
+
+def _is_alone(ray: Any) -> bool:
+    """Whether this process has started the cluster, which nothing then joins."""
+    started = getattr(ray._private.worker, "_global_node", None)
+    return bool(getattr(started, "head", False))
+
+
+def _has_autoscaler(ray: Any) -> bool:
+    """Whether the cluster can grow, as far as Ray tells.
+
+    An autoscaler names the group that a node belongs to; without one, Ray makes up names of ids.
+    """
+    if any("ray.io/node-group" in node.get("Labels", {}) for node in ray.nodes()):
+        return True
+    from ray.experimental.internal_kv import _internal_kv_get
+
+    report = json.loads(_internal_kv_get("__autoscaling_status") or "{}")
+    known = {f"node_{node['NodeID']}" for node in ray.nodes()}
+    groups = (report.get("autoscaler_report") or {}).get("active_nodes") or {}
+    return not known.issuperset(groups)
+
+
+def _check_address(address: str) -> None:
+    """Refuse an address at which nothing answers."""
+    if address == "local":
+        return
+    scheme, _, rest = address.rpartition("://")
+    if scheme and find_spec("grpc") is None:
+        raise MissingExtraError(
+            f"Ray's client is needed to reach {address!r}; install it with: pip install "
+            "'ray[client]', or give the command on a machine of the cluster with --address auto",
+            name="grpc",
+        )
+    place = _find_cluster() if address == "auto" else rest.partition("/")[0]
+    host, _, port = place.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16:
+        raise SettingError(
+            f"{address!r} is no address of a Ray cluster; give auto (the one that this machine "
+            "belongs to), or HOST:PORT as `ray start --head` prints it"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+    except OSError as error:
+        named = repr(address) if place == address else f"{address!r} ({place})"
+        raise _no_cluster(named, error.strerror or str(error)) from None
+
+
+def _find_cluster() -> str:
+    """Return the host and port of the cluster that this machine belongs to."""
+    from ray._private.services import canonicalize_bootstrap_address
+
+    try:
+        return canonicalize_bootstrap_address("auto") or ""
+    except ConnectionError as error:
+        raise _no_cluster("'auto'", str(error)) from None
+
+
+def _no_cluster(address: str, reason: str) -> SettingError:
+    return SettingError(
+        f"no Ray cluster at {address} ({reason}); start one with `ray start --head`, or leave "
+        "--address out to use this machine alone"
+    )
+
+
+def _explain(address: str, error: Exception) -> SettingError:
+    """Return what to do where something answers, and Ray still cannot use it."""
+    reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if address == "local":
+        return SettingError(f"Ray cannot be started on this machine ({reason})")
+    if "authenticat" in f"{error} {error.__cause__}".lower():
+        return SettingError(
+            f"the Ray cluster at {address!r} asks for a token that this process does not have; "
+            "give both the same: RAY_AUTH_MODE=token, and the token in ~/.ray/auth_token or in the "
+            "file that RAY_AUTH_TOKEN_PATH names"
+        )
+    return SettingError(
+        f"the Ray cluster at {address!r} cannot be used ({reason}); this machine must be a node of "
+        "it, with the same versions of Ray and Python"
+    )
+
+
+def _keep_off_stdout() -> None:
+    """Have Ray tell of lost processes on stderr: what is on stdout may be JSON."""
+    from ray._private import worker
+
+    tell = getattr(worker, "print_to_stdstream", None)  # Ray's own, which another version may lack
+    if tell is None or getattr(tell, "__module__", "") == __name__:
+        return
+
+    def tell_on_stderr(data: dict[str, Any], *others: Any, **settings: Any) -> None:
+        tell({**data, "is_err": True}, *others, **settings)
+
+    worker.print_to_stdstream = tell_on_stderr
 
 
 class _Holder:

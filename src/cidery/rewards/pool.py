@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cidery.engines import EngineLike, get_engine
-from cidery.errors import MismatchError, SettingError
+from cidery.engines import EngineLike, Pool, get_engine
+from cidery.errors import InputError, MismatchError, SettingError
 from cidery.rewards.reward import Reward
 from cidery.statistics import Floats
 
@@ -36,16 +36,20 @@ class RewardPool:
         Args:
             reward: what they compute; metrics that are functions must be importable there.
             engine: `"ray"`, `"local"` (this process alone), or an Engine.
-            workers: how many; 0 means as many as the engine has.
+            workers: how many; 0 means as many as the engine has. More than a cluster has room for
+                are an error.
             settings: of the engine, as `get_engine` takes them: `address`, `num_cpus`, `num_gpus`.
         """
         if workers < 0:
             raise SettingError(f"the number of workers cannot be {workers}")
         self.weights, self.signatures = reward.weights, reward.signatures
-        self._pool = get_engine(engine, **settings).open_pool(reward, workers)
+        self._reward = reward
+        self._pool: Pool | None = get_engine(engine, **settings).open_pool(reward, workers)
 
     def __call__(self, image_ids: Any, captions: Any) -> Floats:
         """Return each caption's reward, as `Reward` does."""
+        if self._pool is None:
+            raise SettingError("this RewardPool was closed, its workers have ended; make a new one")
         if len(image_ids) != len(captions):
             raise MismatchError(
                 f"{len(image_ids)} image ids for {len(captions)} captions; one id per caption is "
@@ -54,7 +58,11 @@ class RewardPool:
         parts = max(1, min(self._pool.size, len(captions) // LEAST))
         bounds = [len(captions) * part // parts for part in range(parts + 1)]
         tasks = [(image_ids[begin:end], captions[begin:end]) for begin, end in pairwise(bounds)]
-        return np.concatenate(self._pool.map(tasks))
+        try:
+            return np.concatenate(self._pool.map(tasks))
+        except InputError:
+            # A worker counts captions from the beginning of its part, the reward from the batch's.
+            return self._reward(image_ids, captions)
 
     def __enter__(self) -> RewardPool:
         return self
@@ -64,4 +72,6 @@ class RewardPool:
 
     def close(self) -> None:
         """End the workers."""
-        self._pool.close()
+        if self._pool is not None:
+            self._pool.close()
+        self._pool = None

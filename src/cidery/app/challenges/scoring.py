@@ -28,7 +28,7 @@ from cidery.app.challenges.models import (
 from cidery.app.challenges.probes import Detector, Prints
 from cidery.app.challenges.scorers import Labelled, ScorerCache
 from cidery.captions.writing import find_problems
-from cidery.engines import use_engine
+from cidery.engines import get_engine, use_engine
 from cidery.errors import CideryError
 from cidery.metrics import Metric
 from cidery.scoring.slices import take_slice
@@ -147,7 +147,14 @@ def _slow_work() -> AbstractContextManager[None]:
     """Have the installation's engine do the slow work of metrics."""
     if settings.ENGINE == "local":
         return nullcontext()
-    return use_engine(settings.ENGINE, address=settings.ENGINE_ADDRESS or None)
+    engine = get_engine(settings.ENGINE, address=settings.ENGINE_ADDRESS or None)
+    try:
+        _ = engine.workers  # connects
+    except CideryError as error:
+        # No caption has been read yet: the message is about the cluster.
+        log.error("the engine %s cannot be used: %s", settings.ENGINE, error)
+        raise
+    return use_engine(engine)
 
 
 @dataclass(frozen=True)
