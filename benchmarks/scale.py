@@ -273,13 +273,11 @@ def _time_steps(
     size: int, folder: Path, metrics: list[str], partitions: int | None
 ) -> dict[str, float]:
     """Return the CPU seconds of each step of a stream."""
-    from cidery.engines import Engine
+    from cidery.engines.local import LocalEngine
 
     steps = dict.fromkeys(("split", "count", "merge", "score"), 0.0)
 
-    class Timed(Engine):
-        workers = 1
-
+    class Timed(LocalEngine):
         def map(self, function: Any, tasks: Any) -> Any:
             step = function.__name__.strip("_").removesuffix("_partition")
             for task in tasks:
@@ -288,9 +286,6 @@ def _time_steps(
                 steps[step] += time.process_time() - start
                 yield done
 
-        def open_pool(self, function: Any, size: int = 0) -> Any:
-            raise NotImplementedError
-
     files = {side: list_files(folder, side, size) for side in ("candidates", "references")}
     with tempfile.TemporaryDirectory(dir=folder) as taken:
         parts = {
@@ -298,7 +293,7 @@ def _time_steps(
             for side, paths in files.items()
         }
         start = time.process_time()
-        _stream(parts, folder, Timed(), metrics, partitions)
+        _stream(parts, folder, Timed(processes=1), metrics, partitions)
         rest = time.process_time() - start - sum(steps.values())
     return {**steps, "put together, and all else that one process does": rest}
 

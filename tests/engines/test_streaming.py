@@ -300,6 +300,18 @@ def test_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert choose_folder(None, [found], {}).parent == tmp_path
 
 
+def test_a_run_that_ends_leaves_the_next_one_alone(tmp_path: Path) -> None:
+    """It begins in the same folder while the one before removes what was there."""
+    from cidery.engines.plan import locked
+
+    work = tmp_path / "work"
+    with locked(work):
+        work.rename(tmp_path / "leaving")
+        work.mkdir()
+        (work / "lock").write_text("")  # the next run's
+    assert (work / "lock").exists()
+
+
 def test_a_folder_that_is_being_removed_is_not_gone_on_with(
     example: Example, tmp_path: Path, sides: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

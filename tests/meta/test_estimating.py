@@ -272,7 +272,7 @@ def test_a_share_is_planned_at_the_share_to_be_found(tmp_path: Path, losses: int
     dataset = meta.read_dataset("judgments", made.write_lines(tmp_path / "p.jsonl", lines))
     (need, _) = meta.plan(dataset, ["rouge-l"], difference=0.2, images=1000).needs
     assert need.spread == pytest.approx(math.sqrt(0.21), rel=0.01)
-    assert need.images == need.judgments == 52  # power 81 %, by 200,000 draws
+    assert need.images == need.judgments == 52
     for wrong in (0.6, math.inf):
         with pytest.raises(SettingError, match=r"from a half by at most 0\.5, not by"):
             meta.plan(dataset, ["rouge-l"], difference=wrong)

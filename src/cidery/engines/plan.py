@@ -262,13 +262,25 @@ def locked(folder: Path) -> Iterator[None]:
             f"another process is working in {folder}; wait for it, or name another folder with "
             "work= (--work)"
         ) from None
+    mine = _identify(folder / "lock")
     try:
         yield
     finally:
-        # Nothing was begun: removed while it is locked, since another may begin right after.
-        if all(path.name == "lock" for path in folder.glob("*")):
+        # Nothing was begun: removed while it is locked, since another may begin right after, or
+        # may have begun where a plan that is done has left the folder.
+        is_bare = all(path.name == "lock" for path in folder.glob("*"))
+        if is_bare and _identify(folder / "lock") == mine:
             shutil.rmtree(folder, ignore_errors=True)
         lock.release()
+
+
+def _identify(file: Path) -> tuple[int, int] | None:
+    """Return what tells a file from another that has its name later; None where there is none."""
+    try:
+        status = file.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 @dataclass
