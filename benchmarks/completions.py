@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import cidery
-from cidery.captions import bundled
 from cidery.compat.verl import compute_score
+from cidery.corpus import bundled
 from cidery.rewards import CompletionReward
 from rewards import time_in_turns
 

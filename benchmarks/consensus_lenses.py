@@ -26,9 +26,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 import fit_lens
 
 from cidery import Consensus
-from cidery.captions.corpus import Corpus
+from cidery.corpus.corpus import Corpus
+from cidery.encoders import Encoder, Lens, get_encoder
 from cidery.meta import Pairs, Ratings, read_dataset
-from cidery.metrics.contextual.encoders import Encoder, Lens, get_encoder
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import Correlation, Floats
 

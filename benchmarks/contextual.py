@@ -25,11 +25,11 @@ if "--stacks" in sys.argv:
 import numpy as np
 import workloads
 
-from cidery import BertScore, score, store
-from cidery.metrics.contextual.encoders import get_encoder, layers
-from cidery.metrics.contextual.encoders.base import number_distinct
-from cidery.metrics.contextual.encoders.layers import bias_attention, list_arrays
-from cidery.metrics.contextual.encoders.transformer import TransformerEncoder
+from cidery import BertScore, score, storage
+from cidery.encoders import get_encoder, layers
+from cidery.encoders.base import number_distinct
+from cidery.encoders.layers import bias_attention, list_arrays
+from cidery.encoders.transformer import TransformerEncoder
 
 LAYER = 6
 
@@ -64,7 +64,7 @@ def run_package(
         found = bert_score.score(
             candidates,
             references,
-            model_type=str(store.find_model("minilm")),
+            model_type=str(storage.find_model("minilm")),
             num_layers=LAYER,
             batch_size=batch_size,
             device="cpu",
@@ -185,7 +185,7 @@ def open_onnx() -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     from transformers import AutoModel
 
     model = AutoModel.from_pretrained(
-        store.find_model("minilm"), attn_implementation="eager"
+        storage.find_model("minilm"), attn_implementation="eager"
     ).eval()
     example = torch.ones(2, 7, dtype=torch.long)
     file = io.BytesIO()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from pycocoevalcap.cider.cider_scorer import CiderScorer
 
 import cidery
-from cidery.captions import bundled
+from cidery.corpus import bundled
 from cidery.diversity import SelfCider
 from cidery.frequencies import DocumentFrequencies, load_shipped
 

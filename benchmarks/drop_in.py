@@ -23,7 +23,7 @@ import numpy as np
 
 import cidery
 from cidery import coco as drop_in
-from cidery.captions import bundled
+from cidery.corpus import bundled
 
 SCORERS = ("Bleu", "ROUGE_L", "CIDEr")
 REPETITIONS = 5

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.meta import Settings, read_dataset
-from cidery.meta.estimating.items import (
+from cidery.meta.estimation.items import (
     PEOPLE,
     Items,
     Quantity,
@@ -31,8 +31,8 @@ from cidery.meta.estimating.items import (
     predict,
     read_items,
 )
+from cidery.runtime.progress import no_report
 from cidery.statistics import Estimate, Sample, estimate_contrast
-from cidery.store import no_report
 from cidery.text_tables import markdown_table
 
 DEFAULT = ("bleu-4", "rouge-l", "meteor", "cider-d", "consensus")

@@ -19,9 +19,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.writing import find_problems
 from cidery.errors import CideryError
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import find_problems
 
 WORDS: dict[str, tuple[str, ...]] = {
     "zh": (

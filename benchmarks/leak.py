@@ -24,10 +24,10 @@ from typing import Any
 
 import numpy as np
 
-from cidery.app.web.environment import Environment, set_up
-from cidery.captions import bundled
-from cidery.captions.formats import read_candidates, read_references
+from cidery.corpus import bundled
 from cidery.errors import InputError
+from cidery.files import read_candidates, read_references
+from cidery_server.web.environment import Environment, set_up
 
 METRICS = ["cider-d", "bleu-1", "rouge-l"]
 GROUP = 16
@@ -61,9 +61,9 @@ class Server:
     scorers: Any = None
 
     def __post_init__(self) -> None:
-        from cidery.app.challenges.creation import add_phase, create_challenge
-        from cidery.app.challenges.definition import NamedSlices
-        from cidery.app.challenges.scorers import ScorerCache
+        from cidery_server.challenges.creation import add_phase, create_challenge
+        from cidery_server.challenges.definition import NamedSlices
+        from cidery_server.challenges.scorers import ScorerCache
 
         references = read_references(bundled.path("references.json"))
         fields = {"slug": self.slug, "title": self.slug, "metrics": METRICS, **self.rules}
@@ -79,8 +79,8 @@ class Server:
 
     def _next_account(self) -> Any:
         """Sign up another team; the owner approves the first ones."""
-        from cidery.app.challenges.models import Participation
-        from cidery.app.web.models import Account
+        from cidery_server.challenges.models import Participation
+        from cidery_server.web.models import Account
 
         number = len(self.accounts)
         account = Account.objects.sign_up(f"{self.slug} {number * 7919}", None)
@@ -97,10 +97,10 @@ class Server:
         """
         import json
 
-        from cidery.app.challenges.models import Submission
-        from cidery.app.challenges.ranking import list_scores
-        from cidery.app.challenges.scoring import score_submission
-        from cidery.app.challenges.submissions import submit
+        from cidery_server.challenges.models import Submission
+        from cidery_server.challenges.ranking import list_scores
+        from cidery_server.challenges.scoring import score_submission
+        from cidery_server.challenges.submissions import submit
 
         self.sent += 1
         content = json.dumps(
@@ -319,7 +319,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         set_up(Environment(data=Path(folder)))
-        from cidery.app.web.database import migrate
+        from cidery_server.web.database import migrate
 
         migrate()
         header = ("rules", "strategy", "submissions", "no scores", "words", "wrong", "per 1,000")

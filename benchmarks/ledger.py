@@ -136,9 +136,9 @@ def cross_validate(folder: Path) -> None:
 
 def read_all(texts: Sequence[str]) -> dict[str, ReadCaption]:
     """Return the claims and vectors of captions."""
+    from cidery.encoders import get_encoder
     from cidery.metrics.claims.metric import encode_sentences, read_caption
     from cidery.metrics.claims.reading import cut_sentences, join_sentences, parse_sentences
-    from cidery.metrics.contextual.encoders import get_encoder
     from cidery.metrics.spice.pipeline import load_parser
 
     cut = {text: cut_sentences(text) for text in dict.fromkeys(texts)}

@@ -73,10 +73,10 @@ def run_cidery(folder: Path, kind: str) -> dict[str, float]:
 
 
 def run_build(_: Path) -> dict[str, float]:
-    from cidery import store
+    from cidery import storage
 
     start = time.perf_counter()
-    store.build("meteor")
+    storage.build("meteor")
     seconds = time.perf_counter() - start
     return {"score": float("nan"), "seconds": seconds, "megabytes": peak_megabytes()}
 

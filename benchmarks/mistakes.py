@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import cidery
-from cidery.captions import bundled
+from cidery.corpus import bundled
 
 Candidates = Mapping[str, str]
 References = Mapping[str, list[str]]

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 import cidery
-from cidery.captions.bundled import NAMES, path
-from cidery.captions.formats import read_references
+from cidery.corpus.bundled import NAMES, path
+from cidery.files import read_references
 from cidery.metrics.spice.pipeline import load_parser
 
 

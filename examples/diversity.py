@@ -12,8 +12,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from cidery.captions import bundled
-from cidery.captions.formats import read_candidates, read_references
+from cidery.corpus import bundled
 from cidery.diversity import (
     compare_diversity,
     count_words,
@@ -21,7 +20,8 @@ from cidery.diversity import (
     latent_semantics,
     map_captions,
 )
-from cidery.reports.plots import (
+from cidery.files import read_candidates, read_references
+from cidery.plots import (
     plot_counts,
     plot_f_scores,
     plot_map,

@@ -13,9 +13,9 @@ import argparse
 import numpy as np
 
 from cidery import BertScore, Irv, meta, score
-from cidery.captions import bundled
-from cidery.captions.formats import read_references
-from cidery.metrics.contextual.encoders import get_encoder
+from cidery.corpus import bundled
+from cidery.encoders import get_encoder
+from cidery.files import read_references
 
 BETAS = np.arange(0.1, 0.85, 0.05).round(2).tolist()
 

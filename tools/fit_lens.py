@@ -29,11 +29,11 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize, softplus
 
+from cidery.encoders import Encoder, get_encoder
+from cidery.encoders.lens import FOLDER
 from cidery.meta import Pairs, Ratings, read_dataset
-from cidery.meta.judging.base import get_main_votes
 from cidery.meta.judgments import JudgedCaptions
-from cidery.metrics.contextual.encoders import Encoder, get_encoder
-from cidery.metrics.contextual.encoders.lens import FOLDER
+from cidery.meta.protocols.base import get_main_votes
 from cidery.statistics import Correlation
 
 RANK = 32

@@ -1,4 +1,4 @@
-"""Write src/cidery/captions/scripts.txt: which script a character belongs to.
+"""Write src/cidery/text/scripts.txt: which script a character belongs to.
 
 The source is Unicode's Scripts.txt, in the form in which fontTools carries it. Ranges of one script
 are joined over what belongs to none; `Common` and `Inherited` are left out.

@@ -23,7 +23,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from cidery.captions import bundled
+from cidery.corpus import bundled
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 COLUMNS = 96

@@ -17,7 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from cidery.captions import bundled  # noqa: E402
+from cidery.corpus import bundled  # noqa: E402
 from support.browsing import opened_browser  # noqa: E402  # beside the tests
 from support.serving import PASSWORD, Installation, running, wait_until  # noqa: E402
 

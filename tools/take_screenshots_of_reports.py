@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 import cidery  # noqa: E402
-from cidery.captions import bundled  # noqa: E402
+from cidery.corpus import bundled  # noqa: E402
 from support.browsing import open_page, opened_browser  # noqa: E402  # beside the tests
 
 if TYPE_CHECKING:

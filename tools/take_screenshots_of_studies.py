@@ -15,8 +15,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
-from cidery.app.studies.items import Sources, make_items
-from cidery.captions import bundled
+from cidery.corpus import bundled
+from cidery_server.studies.items import Sources, make_items
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"

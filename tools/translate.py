@@ -1,4 +1,4 @@
-"""Bring src/cidery/app/locale/*/LC_MESSAGES/django.po up to date and compile it to django.mo.
+"""Update the German texts of cidery-server (django.po) and compile them to django.mo.
 
     python tools/translate.py
 

@@ -38,8 +38,6 @@ TINY = {
     "beach": ["a dog runs along the beach", "a brown dog running by the sea"],
     "street": ["a red bus on a street", "a bus drives down the road"],
 }
-SECONDS_TO_ANSWER = 1
-"""How long a service is waited for."""
 _PASSED_ON = ("wrong elf class", "incompatible architecture", "invalid elf", "not a valid win32")
 
 
@@ -133,7 +131,7 @@ def _ask(topic: str, probe: Probe) -> list[Finding]:
     return findings
 
 
-def _try(topic: str, name: str, action: Callable[[], str], remedy: str = "") -> Finding:
+def run_probe(topic: str, name: str, action: Callable[[], str], remedy: str = "") -> Finding:
     """Return what an action says, or what it raises."""
     try:
         return Finding(topic, name, "ok", action())
@@ -178,7 +176,7 @@ def probe_installation() -> Iterator[Finding]:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     yield Finding(topic, "machine", "ok", f"{platform.platform()}, {cores} cores for this process")
     reinstall = "pip install --force-reinstall --no-deps cidery"
-    yield _try(topic, "native core", _describe_core, reinstall)
+    yield run_probe(topic, "native core", _describe_core, reinstall)
 
 
 def _describe_core() -> str:
@@ -195,7 +193,7 @@ def probe_required() -> Iterator[Finding]:
         if found.state == "ok" and name in ("numpy", "scipy"):
             remedy = f"pip install --force-reinstall {name}"
             action = partial(_import, name, found.detail)
-            found = _try("required packages", name, action, remedy)
+            found = run_probe("required packages", name, action, remedy)
         yield replace(found, state="problem") if found.state == "missing" else found
 
 
@@ -269,7 +267,7 @@ def probe_core() -> Iterator[Finding]:
 
     for name, metric in METRICS.items():
         if metric.extra is None:
-            yield _try(CORE, name, partial(measure, name))
+            yield run_probe(CORE, name, partial(measure, name))
 
 
 def probe_metrics() -> Iterator[Finding]:
@@ -279,12 +277,12 @@ def probe_metrics() -> Iterator[Finding]:
     for name, metric in METRICS.items():
         if metric.extra is not None:
             check = EXTRA_CHECKS[metric.extra]
-            yield _try("other metrics", name, partial(check, metric))
+            yield run_probe("other metrics", name, partial(check, metric))
 
 
 def _check_meteor(_metric: object) -> str:
-    from cidery.store import METEOR
-    from cidery.store.meteor_table import find_sources
+    from cidery.storage import METEOR
+    from cidery.storage.meteor_table import find_sources
 
     if METEOR.path.is_file():
         return "its table is compiled"
@@ -294,8 +292,8 @@ def _check_meteor(_metric: object) -> str:
 
 def _check_spice(_metric: object) -> str:
     from cidery.metrics.spice.pipeline import find_pipeline
-    from cidery.store import METEOR_WORDS
-    from cidery.store.meteor_table import find_sources
+    from cidery.storage import METEOR_WORDS
+    from cidery.storage.meteor_table import find_sources
 
     name = find_pipeline()
     if not METEOR_WORDS.path.is_file():
@@ -306,7 +304,7 @@ def _check_spice(_metric: object) -> str:
 def _check_contextual(metric: Any) -> str:
     _require("safetensors", "tokenizers", extra="contextual")
     encoder = str(getattr(metric, "encoder", "minilm"))
-    from cidery.store import MODELS, locate_model
+    from cidery.storage import MODELS, locate_model
 
     return f"with {encoder}, in {locate_model(encoder)}" if encoder in MODELS else encoder
 
@@ -342,10 +340,10 @@ EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
 def probe_models() -> Iterator[Finding]:
     """Yield encoders and spaCy pipelines; no model is opened."""
     from cidery.metrics.spice.pipeline import PIPELINES
-    from cidery.store import MODELS
+    from cidery.storage import MODELS
 
     for name in MODELS:
-        yield _try("models", name, partial(_locate, name))
+        yield run_probe("models", name, partial(_locate, name))
     found = [name for name in PIPELINES if PathFinder.find_spec(name) is not None]
     for name in found:
         yield Finding("models", name, "ok", "a spaCy pipeline")
@@ -356,7 +354,7 @@ def probe_models() -> Iterator[Finding]:
 
 
 def _locate(name: str) -> str:
-    from cidery.store import locate_model
+    from cidery.storage import locate_model
 
     return str(locate_model(name))
 
@@ -364,7 +362,7 @@ def _locate(name: str) -> str:
 def probe_data() -> Iterator[Finding]:
     """Yield the data that metrics read: METEOR's tables, document frequencies, the cache."""
     from cidery.frequencies import SHIPPED, list_shipped_files
-    from cidery.store import RESOURCES, cache_directory
+    from cidery.storage import RESOURCES, cache_directory
 
     for name, resource in RESOURCES.items():
         if resource.path.is_file():
@@ -405,8 +403,8 @@ def _find_obstacle(folder: Path) -> str:
 
 def probe_plugins() -> Iterator[Finding]:
     """Yield what other packages add, without importing it, and cidery's own tokenizers."""
-    from cidery.captions.tokenizers import TOKENIZERS
     from cidery.plugins import GROUPS, list_plugins
+    from cidery.text.tokenizers import TOKENIZERS
 
     yield Finding("plug-ins", "tokenizers", "ok", f"cidery's own: {', '.join(TOKENIZERS)}")
     found = [plugin for kind in GROUPS for plugin in list_plugins(kind)]  # type: ignore[arg-type]
@@ -441,41 +439,15 @@ def probe_drop_ins() -> Iterator[Finding]:
 # Services and conflicts
 
 
-def probe_services() -> Iterator[Finding]:
-    """Yield what the web app would use: its folder, its database and its queue."""
-    topic = "services"
-    if PathFinder.find_spec("django") is None:
-        install = "pip install 'cidery[server]'"
-        yield Finding(topic, "web app", "missing", "Django is not installed", install)
-        return
-    from cidery.app.web.environment import Environment
+def probe_diagnostics() -> Iterator[Finding]:
+    """Yield the findings of other packages, such as the databases of `cidery-server`."""
+    from cidery.plugins import list_plugins
 
-    environment = Environment.read()
-    there = (environment.data / "secret-key").is_file()
-    detail = f"an installation in {environment.data}" if there else "no installation here yet"
-    yield Finding(topic, "web app", "ok" if there else "info", detail)
-    if environment.on_postgresql:
-        yield _try(topic, "database", lambda: _reach("PostgreSQL", environment.database, 5432))
-    elif environment.database_file is not None:
-        file = environment.database_file
-        state = "is there" if file.is_file() else "is made by cidery serve"
-        yield Finding(topic, "database", "ok", f"SQLite; {file} {state}")
-    if environment.queue:
-        kind, port = ("Redis", 6379) if environment.queue.startswith("redis") else ("", 5432)
-        yield _try(topic, "queue", lambda: _reach(kind or "PostgreSQL", environment.queue, port))
-    else:
-        yield Finding(topic, "queue", "ok", "in the database or a file")
-
-
-def _reach(kind: str, url: str, port: int) -> str:
-    """Connect to a service; its password stays out of what is said."""
-    import socket
-    from urllib.parse import urlsplit
-
-    parts = urlsplit(url)
-    host, port = parts.hostname or "localhost", parts.port or port
-    with socket.create_connection((host, port), timeout=SECONDS_TO_ANSWER):
-        return f"{kind} answers at {host}:{port}"
+    for plugin in list_plugins("diagnostic"):
+        try:
+            yield from plugin.load()()
+        except Exception as error:
+            yield Finding("plugins", plugin.name, "problem", f"{type(error).__name__}: {error}")
 
 
 def probe_conflicts() -> Iterator[Finding]:
@@ -521,8 +493,8 @@ def _list_installations() -> list[metadata.Distribution]:
 
 def probe_every_metric(names: Iterable[str] | None = None) -> Iterator[Finding]:
     """Yield every metric, those of other packages too, tried on the bundled example."""
-    from cidery.captions import bundled
-    from cidery.captions.formats import read_candidates, read_references
+    from cidery.corpus import bundled
+    from cidery.files import read_candidates, read_references
     from cidery.metrics import METRICS
     from cidery.plugins import list_names
     from cidery.scoring.evaluation import score
@@ -537,14 +509,14 @@ def probe_every_metric(names: Iterable[str] | None = None) -> Iterator[Finding]:
         return f"{value:.4f} on {len(references)} images, {time.perf_counter() - start:.2f} s"
 
     for name in list_names("metric", METRICS) if names is None else names:
-        yield _try("every metric", name, partial(measure, name))
+        yield run_probe("every metric", name, partial(measure, name))
 
 
 def probe_every_model() -> Iterator[Finding]:
     """Yield every encoder that is here, after a caption has gone through it."""
-    from cidery.metrics.contextual.encoders import get_encoder
+    from cidery.encoders import get_encoder
     from cidery.plugins import list_names
-    from cidery.store import MODELS
+    from cidery.storage import MODELS
 
     def encode(name: str) -> str:
         start = time.perf_counter()
@@ -552,7 +524,7 @@ def probe_every_model() -> Iterator[Finding]:
         return f"vectors of {width}, {time.perf_counter() - start:.2f} s"
 
     for name in list_names("encoder", MODELS):
-        yield _try("every encoder", name, partial(encode, name))
+        yield run_probe("every encoder", name, partial(encode, name))
 
 
 def probe_every_plugin() -> Iterator[Finding]:
@@ -561,7 +533,7 @@ def probe_every_plugin() -> Iterator[Finding]:
 
     for kind in GROUPS:
         for plugin in list_plugins(kind):  # type: ignore[arg-type]  # keys of GROUPS
-            yield _try("every plug-in", plugin.name, partial(_load_plugin, plugin))
+            yield run_probe("every plug-in", plugin.name, partial(_load_plugin, plugin))
 
 
 def _load_plugin(plugin: Any) -> str:
@@ -579,7 +551,7 @@ PROBES: Mapping[str, Probe] = MappingProxyType(
         "plug-ins": probe_plugins,
         "extras": probe_extras,
         "drop-in modules": probe_drop_ins,
-        "services": probe_services,
+        "services": probe_diagnostics,
         "conflicts": probe_conflicts,
     }
 )

@@ -1,4 +1,4 @@
-"""What other packages add: metrics, tokenizers, file formats, data sets of judgments, encoders.
+"""What other packages add: metrics, tokenizers, file formats, data sets, encoders, commands.
 
 A package declares them as entry points. The name of an entry point is what people type:
 
@@ -9,6 +9,8 @@ A package declares them as entry points. The name of an entry point is what peop
 | `cidery.formats`    | a function from a file's bytes to records; the name is the file's suffix   |
 | `cidery.datasets`   | a function from a path to a data set of judgments                          |
 | `cidery.encoders`   | an Encoder class, an Encoder object or a function from captions to vectors |
+| `cidery.commands`   | a Typer app: a subcommand of `cidery`                                      |
+| `cidery.diagnostics` | a function without arguments that yields `cidery.doctor.Finding`          |
 
 Names of cidery's own come first and are never looked up here. Installed packages are searched only
 when a name is not one of cidery's, or when all names are listed.
@@ -29,7 +31,9 @@ from cidery.errors import PluginError
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-Kind: TypeAlias = Literal["metric", "tokenizer", "format", "dataset", "encoder"]
+Kind: TypeAlias = Literal[
+    "metric", "tokenizer", "format", "dataset", "encoder", "command", "diagnostic"
+]
 
 GROUPS = MappingProxyType(
     {
@@ -38,6 +42,8 @@ GROUPS = MappingProxyType(
         "format": "cidery.formats",
         "dataset": "cidery.datasets",
         "encoder": "cidery.encoders",
+        "command": "cidery.commands",
+        "diagnostic": "cidery.diagnostics",
     }
 )
 """kind -> the group of its entry points"""

@@ -21,11 +21,11 @@ from typer.main import get_command
 
 import cidery
 from cidery import statistics
-from cidery.captions import bundled
-from cidery.captions.formats import read_candidates, read_references
 from cidery.cli import COMMANDS, app, main, parsing
 from cidery.cli.progress import BIG_FILE
 from cidery.cli.rendering import draw_bar
+from cidery.corpus import bundled
+from cidery.files import read_candidates, read_references
 
 ROOT = Path(__file__).parents[2]
 CIDERY = Path(sys.executable).parent / "cidery"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import cidery
-from cidery.captions import bundled
 from cidery.cli import main
+from cidery.corpus import bundled
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from cidery.captions import bundled
 from cidery.cli import main
+from cidery.corpus import bundled
 
 A_SCORE = ("score", "system_a.json", "references.json", "-m", "rouge-l", "--no-intervals")
 A_COMPARISON = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "rouge-l")

@@ -20,7 +20,7 @@ from cidery.engines.ray import RayEngine
 from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.rewards import RewardPool
-from cidery.store.processes import count_sharing, share_work
+from cidery.runtime.processes import count_sharing, share_work
 from support import clusters
 from support.example import Example
 from support.streams import (

@@ -483,7 +483,7 @@ def test_command_line(
 
 
 def test_progress_says_how_fast_and_how_long(tmp_path: Path, sides: tuple[str, str]) -> None:
-    from cidery.store import report_to
+    from cidery.runtime.progress import report_to
 
     told: list[str] = []
     with report_to(lambda what, _: told.append(what)):

@@ -14,8 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
-from cidery.captions.corpus import Corpus
-from cidery.captions.workspace import Workspace
 from cidery.coco import (
     COCO,
     Bleu,
@@ -28,9 +26,11 @@ from cidery.coco import (
     Rouge,
     Spice,
 )
+from cidery.corpus.corpus import Corpus
 from cidery.diversity import MEASURES, SelfCider
 from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import TokenizedCandidates
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import tokenize_references
 from support.available import skip_unless_available
 from support.captions import at_most

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.captions.languages import LANGUAGES
-from cidery.captions.segmenters import SEGMENTERS
 from cidery.errors import InputError, LanguageWarning
+from cidery.text.languages import LANGUAGES
+from cidery.text.segmenters import SEGMENTERS
 
 ROOT = Path(__file__).parents[2]
 METRICS = ["bleu", "rouge", "cider", "cider-d", "cider-r"]

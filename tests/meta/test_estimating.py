@@ -15,7 +15,7 @@ import pytest
 from cidery import meta
 from cidery.cli import main
 from cidery.errors import InputError, SettingError
-from cidery.meta.estimating.items import guess_scale
+from cidery.meta.estimation.items import guess_scale
 from support import judged as made
 from support.example import Example
 

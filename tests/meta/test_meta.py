@@ -20,7 +20,7 @@ from cidery.cli import main
 from cidery.diversity import EncoderKernel, SelfCider
 from cidery.errors import CideryError, DataWarning, FormatError, InputError, SettingError
 from cidery.meta.cache import ResultCache, open_cache
-from cidery.meta.judging.base import count_hits
+from cidery.meta.protocols.base import count_hits
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Undecided
 from support import judged as made
@@ -814,7 +814,7 @@ def test_refused_folders(tmp_path: Path, example: Example) -> None:
 def test_pictures(
     pairs: meta.Pairs, ratings: meta.Ratings, sets: meta.Sets, tmp_path: Path
 ) -> None:
-    from cidery.reports.plots import plot_correlations, plot_references, save_figures
+    from cidery.plots import plot_correlations, plot_references, save_figures
 
     curve = meta.evaluate(pairs, WORDS, protocol="references", reference_counts=[1, 2, 4], draws=2)
     figure = plot_references({"one": curve, "two": curve})

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from cidery import Cider, CiderD, meta
-from cidery.captions.tokenizers import Tokenizer
 from cidery.cli import main
 from cidery.diversity import SelfCider
 from cidery.errors import SettingError
 from cidery.meta.cache import make_key
 from cidery.meta.settings import Settings
 from cidery.metrics import METRICS
+from cidery.text.tokenizers import Tokenizer
 from support import judged as made
 from support.example import Example
 

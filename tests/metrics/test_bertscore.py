@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery import BertScore, store
+from cidery import BertScore, storage
 from cidery.errors import DataError, SettingError
 from cidery.metrics import METRICS
 from support.example import Example
@@ -42,7 +42,7 @@ def corpus(example: Example) -> Any:
 def package_scores(corpus: Any) -> Any:
     """A function that gives precision, recall and F of the package, float64[captions, 3]."""
     bert_score = pytest.importorskip("bert_score", reason="bert_score is not installed")
-    folder = str(store.find_model("minilm"))
+    folder = str(storage.find_model("minilm"))
 
     def score(layer: Any, idf: Any, corpus: Any = corpus, **options: Any) -> Any:
         candidates, references = corpus
@@ -77,7 +77,7 @@ def test_equal_to_the_package(corpus: Any, package_scores: Any, layer: Any, idf:
 def test_alone_the_package_does_not_pad() -> None:
     """In company it counts a similarity below 0 as 0; so its score depends on other captions."""
     bert_score = pytest.importorskip("bert_score", reason="bert_score is not installed")
-    folder = str(store.find_model("minilm"))
+    folder = str(storage.find_model("minilm"))
     pair = "A teenager slides down a handrail.", "Two donkeys wear straw hats."
     long = " ".join(["a very long caption of a dog"] * 8)
 

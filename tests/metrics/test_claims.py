@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cidery.encoders import get_encoder
 from cidery.metrics.claims.claim import MANY, Claim
 from cidery.metrics.claims.faults import (
     Faults,
@@ -26,7 +27,6 @@ from cidery.metrics.claims.reading import (
     parse_sentences,
 )
 from cidery.metrics.claims.rules import RULES, Stated, states
-from cidery.metrics.contextual.encoders import get_encoder
 
 
 def same(one: str, other: str) -> bool:

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.captions.image_files import match_names
+from cidery.encoders.clip import open_clip
 from cidery.errors import DataError, InputError, SettingError, UnreliableWarning
+from cidery.files.image_files import match_names
 from cidery.metrics import METRICS
-from cidery.metrics.contextual.encoders.clip import open_clip
 from support.tiny_models import make_clip, make_pictures
 
 CANDIDATES = {"a.jpg": "a dog runs", "b.jpg": "two cats", "c.jpg": ""}

@@ -16,15 +16,15 @@ from hypothesis import strategies as st
 
 import cidery
 from cidery import Consensus
-from cidery.captions import bundled
-from cidery.captions.formats import read_references
+from cidery.corpus import bundled
+from cidery.encoders import Encoder, TokenStates, find_lens, get_encoder
+from cidery.encoders.lens import FOLDER
 from cidery.errors import SettingError
+from cidery.files import read_references
 from cidery.meta import evaluate, read_dataset
 from cidery.metrics.contextual.consensus import PARTS, measure_agreement, measure_cone
-from cidery.metrics.contextual.encoders import Encoder, TokenStates, find_lens, get_encoder
-from cidery.metrics.contextual.encoders.lens import FOLDER
 from cidery.metrics.contextual.wording import Wording, find_rarity, inform, is_odd
-from cidery.store import MODELS
+from cidery.storage import MODELS
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 DOG = ["a dog is sleeping on a sofa", "the dog naps", "a brown dog asleep on the couch"]

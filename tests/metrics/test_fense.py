@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cidery
+from cidery.encoders import Encoder
 from cidery.errors import SettingError
-from cidery.metrics.contextual.encoders import Encoder
 from cidery.metrics.fluency import is_broken, share_repeated
 
 REFERENCES = {"a": ["a dog barks and birds sing", "a dog is barking"], "b": ["a man speaks"]}

@@ -17,7 +17,7 @@ from cidery.cli import main
 from cidery.compat.huggingface import CaptionMetrics
 from cidery.errors import InputError, SettingError
 from cidery.metrics import FunctionMetric, get_metrics
-from cidery.store import report_to
+from cidery.runtime.progress import report_to
 from support.example import Example
 
 CANDIDATES = {"a": ["A Dog  runs!", "A Dog  runs!", "a cat"], "b": "A Dog  runs!"}

@@ -12,9 +12,9 @@ import pytest
 
 import cidery
 from cidery import Irv, IrvUnigram, meta
+from cidery.encoders import Encoder, choose_beta, get_encoder
 from cidery.errors import SettingError
 from cidery.meta.scoring import CaptionScorer
-from cidery.metrics.contextual.encoders import Encoder, choose_beta, get_encoder
 from cidery.metrics.contextual.irv import TokenTable, combine, matched_recall
 from support.example import Example
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import cidery
-from cidery.captions.languages import LANGUAGES, get_language
-from cidery.captions.tokenizers import STOP_WORDS
 from cidery.diversity import Lsa
 from cidery.errors import SettingError
 from cidery.metrics import Consensus, Irv, IrvUnigram, get_metrics
+from cidery.text.languages import LANGUAGES, get_language
+from cidery.text.tokenizers import STOP_WORDS
 
 CAPTIONS = {
     "german": "Zwei Hunde rennen mit einem roten Ball über die Wiese",

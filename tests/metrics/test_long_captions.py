@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import cidery
+from cidery.encoders import Encoder, get_encoder
+from cidery.encoders.long_text import find_middle
 from cidery.errors import UnreliableWarning
-from cidery.metrics.contextual.encoders import Encoder, get_encoder
-from cidery.metrics.contextual.encoders.long_text import find_middle
 from support.tiny_models import KINDS, make_model
 
 SHORT = "a dog runs on the sofa"

@@ -16,15 +16,15 @@ import pytest
 
 import cidery
 from cidery import _native
-from cidery.captions.formats import read_candidates, read_references
-from cidery.captions.tokenizers import get_stemmer, get_tokenizer
-from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError
+from cidery.files import read_candidates, read_references
 from cidery.metrics import get_metrics
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.meteor_languages import METEOR_LANGUAGES
-from cidery.store import load
-from cidery.store.meteor_table import JAR, METEOR, PARAPHRASES, write_table
+from cidery.runtime.workspace import Workspace
+from cidery.storage import load
+from cidery.storage.meteor_table import JAR, METEOR, PARAPHRASES, write_table
+from cidery.text.tokenizers import get_stemmer, get_tokenizer
 from support import meteor_jar, reference_tools
 from support.example import Example
 from support.meteor_segments import Paraphrase, SegmentMaker, sample_paraphrases

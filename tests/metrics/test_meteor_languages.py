@@ -15,7 +15,7 @@ from cidery.cli import main
 from cidery.errors import DataError, LanguageWarning, MissingExtraError, SettingError
 from cidery.metrics import get_metrics
 from cidery.metrics.meteor_languages import METEOR_LANGUAGES, get_meteor_language
-from cidery.store import meteor_table, write_meteor_table
+from cidery.storage import meteor_table, write_meteor_table
 from support.meteor_phrases import PHRASES
 from support.meteor_runs import Run, compare, measure
 

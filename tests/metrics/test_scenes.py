@@ -24,8 +24,8 @@ from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
 from cidery.metrics.spice.pipeline import SHARE, Parser, find_graphs, load_parser, split_words
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
-from cidery.store import processes
-from cidery.store.disk_cache import DiskCache
+from cidery.runtime import processes
+from cidery.storage.disk_cache import DiskCache
 from support.shared_work import save_fifty
 
 RULES = {
@@ -662,7 +662,7 @@ def test_another_process_parses_the_same(parser: Parser) -> None:
 
 def test_pictures(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from cidery.reports.plots import plot_scene, save_figures
+    from cidery.plots import plot_scene, save_figures
 
     graph = SceneGraph(
         ("dog", "cat", "grass"),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.captions.formats import read_candidates, read_references
+from cidery.files import read_candidates, read_references
 from support import reference_tools
 from support.example import Example
 

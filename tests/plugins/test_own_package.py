@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cidery
-from cidery.captions import bundled
+from cidery.corpus import bundled
 
 PAGE = Path(__file__).parents[2] / "docs" / "write-your-own-metric.md"
 CIDERY = Path(sys.executable).parent / "cidery"
@@ -110,7 +110,7 @@ def test_every_function_takes_it(installed: Installed) -> None:
 import json
 import cidery
 from cidery import meta
-from cidery.captions.formats import read_candidates, read_references
+from cidery.files import read_candidates, read_references
 a, b = read_candidates("system_a.json"), read_candidates("system_b.json")
 references = read_references("references.json")
 names = ["length-ratio", "same-length"]

@@ -14,14 +14,14 @@ import pytest
 
 import cidery
 from cidery import meta
-from cidery.captions.formats import read_candidates, read_references
-from cidery.captions.tokenizers import get_tokenizer
 from cidery.cli import main
 from cidery.compat.huggingface import CaptionMetrics
+from cidery.encoders import get_encoder
 from cidery.errors import FormatError, PluginError, SettingError
+from cidery.files import read_candidates, read_references
 from cidery.metrics import METRICS, FunctionMetric, get_metrics, list_metrics
-from cidery.metrics.contextual.encoders import get_encoder
 from cidery.plugins import find_package, list_plugins, load_plugin
+from cidery.text.tokenizers import get_tokenizer
 from support.packages import Install, make_installer
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
@@ -249,7 +249,7 @@ def refuse(*arguments, **settings):
 metadata.entry_points = metadata.distribution = refuse
 import cidery
 from cidery.cli import main
-from cidery.metrics.contextual.encoders import name_encoder
+from cidery.encoders import name_encoder
 assert main(["--version"]) == 0
 candidates, references = {"a": "a dog", "b": "cats"}, {"a": ["a dog runs"], "b": ["a cat"]}
 table = cidery.score(candidates, references, ["bleu", "rouge-l", "cider-d:sigma=4"],
@@ -331,7 +331,7 @@ def read_nothing(path):
 def test_an_encoder(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = """
 import numpy as np
-from cidery.metrics.contextual.encoders.functions import FunctionEncoder
+from cidery.encoders.functions import FunctionEncoder
 def spell(captions):
     return [(c.split(), np.array([[w.count(x) for x in "adgost"] for w in c.split()])
              .reshape(len(c.split()), 6)) for c in captions]

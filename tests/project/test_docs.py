@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from cidery.captions import bundled
+from cidery.corpus import bundled
 from support.available import skip_unless_available
 from support.commands import Finished, preload_models, run_cidery
 

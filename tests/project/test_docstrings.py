@@ -28,8 +28,8 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.captions.formats import read_candidates, read_references
 from cidery.errors import DataError, MissingExtraError
+from cidery.files import read_candidates, read_references
 from support.example import BUNDLED
 from support.judged import write_pairs, write_ratings
 
@@ -41,20 +41,19 @@ PUBLIC = (
         "diversity",
         "meta",
         "metrics",
-        "reports.plots",
-        "reports.plots.diversity",
+        "plots",
+        "plots.diversity",
         "scoring",
-        "captions.formats",
+        "files",
     ),
-    *("coco", "metrics.contextual.encoders"),
+    *("coco", "encoders"),
 )
 """Packages whose names an example may use as if it had imported them."""
 NEEDS = {
     "aac_metrics": "model",
     "chair/open": "model",
-    "cidery/lab/": "model",
+    "cidery_lab/": "model",
     "claims": "model",
-    "app/": "app",
     "contextual": "model",
     "ledger": "model",
     "minilm": "model",
@@ -66,12 +65,12 @@ NEEDS = {
 BY_ITSELF = {"install"}
 """Examples that change what others import."""
 LEFT_OUT = {
-    "app.challenges.client.Client": "needs a server that has this challenge",
+    "client.Client": "needs a server that has this challenge",
     "meta.overview.Overview": "reads the published data sets",
     "meta.overview.evaluate_all": "reads the published data sets",
     "meta.reproduce.reproduce": "reads the published data sets",
-    "reports.plots.overview.plot_overview": "reads the published data sets",
-    "store": "downloads a model",
+    "plots.overview.plot_overview": "reads the published data sets",
+    "storage": "downloads a model",
 }
 
 
@@ -158,7 +157,7 @@ def prepare(folder: Path) -> dict[str, Any]:
 def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
     """Return the names that an example uses."""
     known = prepare(folder)
-    if example.module.startswith("cidery.reports.plots"):
+    if example.module.startswith("cidery.plots"):
         from cidery.diversity import measure_diversity
         from cidery.meta import read_dataset
 
@@ -168,7 +167,7 @@ def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
         tables = {"ours": ours, "humans": ours}
         known |= tables | {"tables": tables, "metrics": ["cider-d", "bleu-4"]}
         known["dataset"] = read_dataset("judgments", folder / file)
-    if example.module.startswith("cidery.lab"):
+    if example.module.startswith("cidery_lab"):
         known |= train_captioner()
     if example.owner == "Credit":
         known["reward"] = cidery.Reward({"a": ["a dog is running"]}, frequencies="coco-val2014")
@@ -187,7 +186,7 @@ def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
 def train_captioner() -> dict[str, Any]:
     """Return what examples of the lab take for granted: a captioner that has learned nothing."""
     pytest.importorskip("torch", reason="the extra `train` is not installed")
-    from cidery import lab
+    import cidery_lab as lab
 
     data = lab.invented_scenes(12, 4, 4)
     card = lab.ModelCard("fc", len(data.vocabulary), data.width, hidden=4)

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 INTERNAL = {
-    "cidery.app",
+    "cidery_server",
     "cidery.cli",
     "cidery.meta.datasets",
-    "cidery.meta.judging",
-    "cidery.store",
+    "cidery.meta.protocols",
+    "cidery.storage",
 }
 """Packages whose names are for cidery itself; `cidery.meta` has what is public of its two."""
 NEVER_LOADED = re.compile(

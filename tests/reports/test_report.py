@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 import cidery
-from cidery.captions.image_files import match_files
 from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
+from cidery.files.image_files import match_files
 from cidery.reports import citing, writing
 from cidery.reports.colours import colour
 from cidery.reports.page import escape_json

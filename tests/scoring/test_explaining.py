@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.captions.workspace import Workspace
 from cidery.errors import InputError, LanguageWarning, MismatchError, SettingError
 from cidery.markup import html_page, html_table, mark_text
 from cidery.metrics import FunctionMetric
 from cidery.metrics.base import Metric, Prepared, TokenizedReferences
 from cidery.metrics.explanations import Shares, Span
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.explaining import choose_metrics
 from cidery.scoring.scorer import Scorer
 from support.example import Example

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import cidery
-from cidery.captions.segmenters import SEGMENTERS
 from cidery.errors import SettingError
+from cidery.text.segmenters import SEGMENTERS
 
 # Whole words favour the first system, letters the second.
 REFERENCES = {image: ["a b cccccccc"] for image in range(4)}

@@ -21,7 +21,7 @@ def what_is_missing(extra: str | None) -> str:
 
             load_parser()
         if extra in ("claims", "contextual"):
-            from cidery.metrics.contextual.encoders import get_encoder
+            from cidery.encoders import get_encoder
 
             get_encoder("minilm")
     except (DataError, MissingExtraError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 import cidery
 
-BUNDLED = Path(cidery.__file__).parent / "captions" / "bundled"
+BUNDLED = Path(cidery.__file__).parent / "corpus" / "bundled"
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
 

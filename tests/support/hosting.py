@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from django.test import Client
 
-    from cidery.app.challenges.models import Challenge
-    from cidery.app.web.models import Account
+    from cidery_server.challenges.models import Challenge
+    from cidery_server.web.models import Account
 
 WORDS = ["dog", "cat", "bird", "horse", "sheep", "cow", "bear", "zebra", "fox", "deer"]
 
@@ -72,7 +72,7 @@ class Host:
         if name not in self.people:
             from django.test import Client
 
-            from cidery.app.web.models import Account
+            from cidery_server.web.models import Account
 
             account = Account.objects.sign_up(name, None, **fields)
             browser = Client()
@@ -99,7 +99,7 @@ class Host:
         **fields: Any,
     ) -> Challenge:
         """Make a challenge with the rules of new ones."""
-        from cidery.app.challenges.creation import create_challenge
+        from cidery_server.challenges.creation import create_challenge
 
         given = {"slug": slug, "title": slug.title(), "metrics": ["rouge-l", "bleu-1"]} | fields
         return create_challenge(given, sets, named)
@@ -119,8 +119,8 @@ class Host:
         return number
 
     def score(self, number: int) -> None:
-        from cidery.app.challenges.scoring import score_submission
-        from cidery.app.challenges.tasks import SCORERS
+        from cidery_server.challenges.scoring import score_submission
+        from cidery_server.challenges.tasks import SCORERS
 
         score_submission(number, SCORERS)
 
@@ -131,8 +131,8 @@ class Host:
         return str(answer.json()["errors"]["file"][0])
 
     def close(self) -> None:
-        from cidery.app.challenges.models import Challenge
-        from cidery.app.web.models import Account
+        from cidery_server.challenges.models import Challenge
+        from cidery_server.web.models import Account
 
         Challenge.objects.all().delete()
         Account.objects.filter(name__in=self.people).delete()

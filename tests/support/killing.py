@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cidery.captions import bundled
+from cidery.corpus import bundled
 from support.serving import Installation, Visitor, wait_until
 
 CHALLENGE: dict[str, Any] = {
@@ -168,7 +168,7 @@ def find_workers(app: Installation) -> list[int]:
 
 def _is_worker(process: int) -> bool:
     with suppress(OSError):
-        return b"cidery.app.web.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
+        return b"cidery_server.web.worker" in Path(f"/proc/{process}/cmdline").read_bytes()
     return False
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cidery.metrics.contextual.encoders import get_encoder
+from cidery.encoders import get_encoder
 from cidery.metrics.spice.pipeline import load_parser
 
 load_parser()

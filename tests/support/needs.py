@@ -79,7 +79,7 @@ def names_in(item: pytest.Item) -> set[str]:
 def mark_needs(item: pytest.Item) -> None:
     """Add the markers that follow from a test's fixtures, helpers and folder."""
     found = {NAMES[name] for name in names_in(item) & set(NAMES)}
-    if item.config.rootpath / "tests" / "app" in item.path.parents:
+    if item.config.rootpath / "server" in item.path.parents:
         found.add("app")
     if set(extras_of(item)) & set(MODELS):
         found.add("model")

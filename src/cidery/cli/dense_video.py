@@ -54,8 +54,8 @@ def dense_video(
 ) -> None:
     """Score captions of events in videos: ActivityNet's protocol, SODA-c, and paragraphs."""
     import cidery
-    from cidery.captions.formats.events import read_events
-    from cidery.scoring.dense_video import TIOUS
+    from cidery.dense_video import TIOUS
+    from cidery.files.events import read_events
 
     with progress(2, results, *references) as step:
         step("reading events")

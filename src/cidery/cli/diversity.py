@@ -145,13 +145,13 @@ def diversity(
     address: parsing.Address = None,
 ) -> None:
     """Measure how varied an image's captions are, and how accurate."""
-    from cidery.captions.formats import (
+    from cidery.diversity import compare_diversity
+    from cidery.files import (
         check_rows_file,
         read_candidates,
         read_references,
         write_rows,
     )
-    from cidery.diversity import compare_diversity
 
     files = _name_systems(results, system or [])
     if images:
@@ -215,7 +215,7 @@ def _name_systems(results: str, others: list[str]) -> dict[str, str]:
 
 def _draw(comparison: DiversityComparison, plot: str) -> str:
     """Draw what there are data for, and return the names of the files."""
-    from cidery.reports.plots import plot_diversity, save_figures
+    from cidery.plots import plot_diversity, save_figures
 
     return ", ".join(map(str, save_figures(plot_diversity(comparison), plot)))
 

@@ -88,8 +88,8 @@ def build(
     threads: parsing.Threads = 0,
 ) -> None:
     """Count in how many images of a file each n-gram occurs."""
-    from cidery.captions.formats import read_references
-    from cidery.captions.formats.chunks import must_stream
+    from cidery.files import read_references
+    from cidery.files.chunks import must_stream
     from cidery.frequencies import DocumentFrequencies
 
     parsing.check_output(output, references)

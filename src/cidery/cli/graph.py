@@ -87,7 +87,7 @@ def graph(
 
 
 def _draw(found: SceneGraph, picture: str) -> None:
-    from cidery.reports.plots import plot_scene, save_figures
+    from cidery.plots import plot_scene, save_figures
 
     save_figures(plot_scene(found), picture)
 

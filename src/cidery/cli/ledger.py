@@ -21,7 +21,7 @@ from cidery.cli.rendering import (
 
 if TYPE_CHECKING:
     from cidery import Ledger
-    from cidery.scoring.ledger import LedgerEntry
+    from cidery.hallucination.ledger import LedgerEntry
 
 app = parsing.new_app()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 app = parsing.new_app()
 
 OTHERS = ("reproduce", "all", "estimate", "plan", "next", "sweep")
-"""Commands of their own, in `cidery.cli.judging`."""
+"""Commands of their own, in `cidery.cli.meta_commands`."""
 DATASETS = (
     "pascal-50s, abstract-50s, flickr8k-expert, flickr8k-cf, composite, coco-2015, "
     "cider-r-triplets, pracegover-triplets, thumb, polaris, nebula, audiocaps-eval, clotho-eval, "
@@ -51,7 +51,7 @@ class _MetaCommand(TyperCommand):
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
     ) -> Any:
         if args and args[0] in OTHERS:
-            from cidery.cli.judging import list_commands
+            from cidery.cli.meta_commands import list_commands
 
             command = list_commands().commands[args[0]]
             return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
@@ -133,7 +133,7 @@ def meta(
 
 
 def _draw(agreement: Agreement, plot: str) -> str:
-    from cidery.reports.plots import plot_correlations, plot_references, plot_wins, save_figures
+    from cidery.plots import plot_correlations, plot_references, plot_wins, save_figures
 
     draw: Mapping[str, Callable[[Agreement], Figure]]
     draw = {"references": plot_references, "wins": plot_wins}

@@ -58,7 +58,7 @@ def objects(
     from dataclasses import replace
 
     import cidery
-    from cidery.captions.formats import read_candidates, read_references
+    from cidery.files import read_candidates, read_references
 
     with progress(3, results, references) as step:
         step("reading captions")

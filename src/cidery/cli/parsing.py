@@ -95,9 +95,9 @@ def complete_shipped(incomplete: str) -> list[str]:
 
 
 def _complete_tokenizers(incomplete: str) -> list[str]:
-    from cidery.captions.segmenters import SEGMENTERS
-    from cidery.captions.tokenizers import TOKENIZERS
     from cidery.plugins import list_names
+    from cidery.text.segmenters import SEGMENTERS
+    from cidery.text.tokenizers import TOKENIZERS
 
     names = list_names("tokenizer", (*TOKENIZERS, *SEGMENTERS))
     return [name for name in names if name.startswith(incomplete)]
@@ -109,7 +109,7 @@ def read_segmenters(given: str | None) -> Any:
 
 
 def _complete_languages(incomplete: str) -> list[str]:
-    from cidery.captions.languages import LANGUAGES
+    from cidery.text.languages import LANGUAGES
 
     return [code for code in sorted(LANGUAGES) if code.startswith(incomplete)]
 
@@ -137,8 +137,8 @@ def read_systems(
     by: str | None,
 ) -> ReadSystems:
     """Read a file of references and several of captions; `step` is told what is read."""
-    from cidery.captions.formats import read_candidates, read_references
-    from cidery.captions.slices import find_slices
+    from cidery.files import read_candidates, read_references
+    from cidery.files.slices import find_slices
 
     named_by = reference_id_field or id_field
     step("reading references")
@@ -213,7 +213,7 @@ def check_plot(plot: str | None, by: str | None, *inputs: str) -> None:
     from importlib.util import find_spec
 
     from cidery.errors import MissingExtraError
-    from cidery.reports.plots.figures import check_figure_file
+    from cidery.plots.figures import check_figure_file
 
     if find_spec("matplotlib") is None:
         raise MissingExtraError.to("draw", package="matplotlib", extra="plots")

@@ -68,7 +68,7 @@ def rank(
 ) -> None:
     """Rank each image's references by agreement with its other references."""
     import cidery
-    from cidery.captions.formats import read_references
+    from cidery.files import read_references
 
     name = _take_one(metric)
     with progress(2, references) as step:

@@ -18,7 +18,7 @@ from cidery.cli.rendering import (
 )
 
 if TYPE_CHECKING:
-    from cidery.lab.redteam import RedTeam
+    from cidery.rewards.redteam import RedTeam
 
 app = parsing.new_app()
 INTERRUPTED = 130
@@ -137,9 +137,9 @@ def redteam(
 
     Ctrl-C ends the search and shows what was found.
     """
-    from cidery.captions.formats import read_references
-    from cidery.lab.redteam import ATTACKS, red_team
-    from cidery.reports.plots.figures import check_figure_file
+    from cidery.files import read_references
+    from cidery.plots.figures import check_figure_file
+    from cidery.rewards.redteam import ATTACKS, red_team
 
     for file, option in ((page, "--page"), (plot, "--plot")):
         if file is not None:
@@ -173,7 +173,7 @@ def redteam(
         found.write_page(page)
         notes.append(f"written: {page}")
     if plot is not None:
-        from cidery.reports.plots import plot_hackability, save_figures
+        from cidery.plots import plot_hackability, save_figures
 
         notes += [
             f"drawn: {file}" for file in save_figures(plot_hackability(found.records()), plot)

@@ -130,13 +130,13 @@ def score(
         return
     parsing.check_no_engine(engine, address, work)
     import cidery
-    from cidery.captions.formats import (
+    from cidery.files import (
         check_rows_file,
         read_candidates,
         read_references,
         write_rows,
     )
-    from cidery.captions.slices import find_slices
+    from cidery.files.slices import find_slices
 
     parsing.check_plot(plot, by, results, references)
     if captions:
@@ -176,7 +176,7 @@ def score(
         step("resampling")
         shown = _Shown.draw(table, *drawing) if drawing else _Shown(table)
         if plot:
-            from cidery.reports.plots import plot_slices, save_figures
+            from cidery.plots import plot_slices, save_figures
 
             figure = plot_slices(
                 table, confidence=confidence or 0.95, seed=seed, resamples=resamples
@@ -194,7 +194,7 @@ def _is_stream(wanted: bool | None, engine: str, results: str, references: str) 
         return wanted
     if engine != "local":
         return True
-    from cidery.captions.formats.chunks import must_stream
+    from cidery.files.chunks import must_stream
 
     return must_stream(results, references)
 

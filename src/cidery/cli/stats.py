@@ -21,7 +21,7 @@ from cidery.cli.rendering import (
 )
 
 if TYPE_CHECKING:
-    from cidery.captions.description import Bin, Description
+    from cidery.corpus.description import Bin, Description
 
 app = parsing.new_app()
 
@@ -94,12 +94,12 @@ def stats(
 ) -> None:
     """Describe references and say which metric fits them."""
     import cidery
-    from cidery.captions.formats import check_rows_file, read_references, write_rows
+    from cidery.files import check_rows_file, read_references, write_rows
 
     if len(set(references)) < len(references):
         raise typer.BadParameter("the same file is given twice", param_hint="REFERENCES")
     if plot:
-        from cidery.reports.plots.figures import check_figure_file
+        from cidery.plots.figures import check_figure_file
 
         parsing.check_output(plot, *references, option="--plot")
         check_figure_file(plot)
@@ -135,7 +135,7 @@ def stats(
     drawn = _draw(found, plot) if plot else ""
     first = found[references[0]]
     if format == "json":
-        from cidery.captions.kinds import compare_kinds
+        from cidery.corpus.length_mismatch import compare_kinds
 
         several: dict[str, Any] = {"files": {file: d.to_dict() for file, d in found.items()}}
         if len(found) > 1:
@@ -151,15 +151,15 @@ def stats(
 
 
 def _draw(found: Mapping[str, Description], plot: str) -> str:
-    from cidery.reports.plots import plot_lengths, save_figures
+    from cidery.plots import plot_lengths, save_figures
 
     return ", ".join(map(str, save_figures(plot_lengths(found), plot)))
 
 
 def _show_several(found: Mapping[str, Description]) -> None:
     """Print a line per file, then lengths side by side, then advice."""
-    from cidery.captions.description import share_bins
-    from cidery.captions.kinds import compare_kinds
+    from cidery.corpus.description import share_bins
+    from cidery.corpus.length_mismatch import compare_kinds
 
     show_table(
         ["file", "images", "captions", "per image", "words", "sd", "vocabulary", "script"],

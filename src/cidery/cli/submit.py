@@ -52,7 +52,7 @@ def submit(
     ] = "table",
 ) -> None:
     """Submit captions to a challenge and print their scores."""
-    from cidery.app.challenges.client import Client
+    from cidery.client import Client
 
     client = Client(url, token)
     with progress(2 if wait else 1) as step:

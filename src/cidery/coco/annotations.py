@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
-from cidery.captions.formats.sources import read_bytes, shorten
 from cidery.errors import FormatError, InputError, MismatchError
+from cidery.files.sources import read_bytes, shorten
 
 Annotation: TypeAlias = dict[str, Any]
 

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from cidery import metrics
-from cidery.captions.workspace import Workspace
 from cidery.coco.matching import (
     SPLIT,
     TokenizedCorpus,
@@ -18,6 +17,7 @@ from cidery.coco.matching import (
     match_rows,
 )
 from cidery.errors import InputError, SettingError
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 Option: TypeAlias = Literal["closest", "shortest", "average"]

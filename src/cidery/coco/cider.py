@@ -16,8 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from cidery import metrics
-from cidery.captions.tokenizers import Tokenizer
-from cidery.captions.workspace import Workspace
 from cidery.coco.matching import (
     SPLIT,
     TokenizedCorpus,
@@ -28,7 +26,9 @@ from cidery.coco.matching import (
 )
 from cidery.errors import FrequenciesError, InputError, SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, DocumentFrequencies
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import Tokenizer
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 CiderScores: TypeAlias = tuple[np.float64, Floats]

@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from cidery.captions.corpus import Corpus
-from cidery.captions.formats.sources import collector_paused
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
-from cidery.captions.workspace import Workspace
 from cidery.coco.bleu import Bleu
 from cidery.coco.cider import Cider, CiderD, CiderR, PlainCider
 from cidery.coco.matching import TokenizedCorpus, match_rows
 from cidery.coco.optional import Meteor, Spice
 from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
+from cidery.corpus.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, SettingError
+from cidery.files.sources import collector_paused
+from cidery.runtime.workspace import Workspace
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 ScorerAndNames: TypeAlias = tuple[Any, str | list[str]]
 """An object with `compute_score` and `method`, and the name or names of its scores."""

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus
-from cidery.captions.tokenizers import Tokenizer, get_tokenizer
-from cidery.captions.workspace import Workspace
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Corpus
 from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import Tokenizer, get_tokenizer
 
 _EXAMPLES = 3
 

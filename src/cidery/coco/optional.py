@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from cidery import metrics
-from cidery.captions.workspace import Workspace
 from cidery.coco.matching import SPLIT, TokenizedCorpus, match_captions
 from cidery.metrics.spice.graph import Category
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

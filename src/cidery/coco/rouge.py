@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cidery import metrics
-from cidery.captions.workspace import Workspace
 from cidery.coco.matching import (
     SPLIT_BLANKS,
     TokenizedCorpus,
@@ -18,6 +17,7 @@ from cidery.coco.matching import (
     match_rows,
     only_caption,
 )
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

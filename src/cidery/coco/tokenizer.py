@@ -7,9 +7,9 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, SettingError
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 PUNCTUATIONS = (
     *("''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"),

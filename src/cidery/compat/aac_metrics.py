@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
-from cidery.captions.languages import choose_tokenizer
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.scoring.evaluation import score
+from cidery.text.languages import choose_tokenizer
 
 try:
     import torch

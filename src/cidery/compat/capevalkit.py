@@ -18,13 +18,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cidery._version import __version__
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import CideryError, FormatError, InputError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
-from cidery.store.files import write_atomically
+from cidery.storage.atomic import write_atomically
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 BAD_INPUT = 2
 _MANIFEST = """[metric]

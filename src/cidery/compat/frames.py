@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError, SettingError
 from cidery.metrics import MetricsLike
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
+from cidery.text.tokenizers import TokenizerLike
 
 Frame = TypeVar("Frame")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import InputError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
 """For each prediction its references, or its only one."""

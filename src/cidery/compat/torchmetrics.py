@@ -6,13 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from cidery.captions.corpus import ImageId
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.corpus.corpus import ImageId
 from cidery.errors import InputError, MissingExtraError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 try:
     import torch

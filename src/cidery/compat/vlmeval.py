@@ -21,12 +21,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
 from cidery.errors import FormatError, MissingExtraError
 from cidery.metrics import get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 METRICS = ("bleu", "rouge-l", "cider-d")
 PERCENT = 100

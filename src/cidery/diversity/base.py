@@ -6,10 +6,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from cidery.captions.workspace import Workspace
 from cidery.diversity.sets import TokenizedSets
 from cidery.metrics import Metric
 from cidery.metrics.base import format_setting
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

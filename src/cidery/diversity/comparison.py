@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from cidery.captions.corpus import ImageId, Missing, References
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike
+from cidery.corpus.corpus import ImageId, Missing, References
 from cidery.diversity.accuracy import match_references
 from cidery.diversity.base import Measure
 from cidery.diversity.by_count import diversity_by_count
@@ -26,6 +24,8 @@ from cidery.markup import html_table
 from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.tables import ScoreTable
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import Tokenizer, TokenizerLike
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def compare_diversity(
         references: add accuracy and F; and the references of the first system's images are measured
             as a system called `humans`, each reference scored against the others of its image.
         training: as in `measure_diversity`.
-        details: also compute what `cidery.reports.plots.plot_diversity` draws besides the tables.
+        details: also compute what `cidery.plots.plot_diversity` draws besides the tables.
         progress: called with the name of each step before it begins.
         settings: as in `measure_diversity`.
 

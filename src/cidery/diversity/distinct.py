@@ -9,11 +9,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.captions.workspace import Workspace
 from cidery.diversity.base import Measure
 from cidery.diversity.sets import TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import require
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

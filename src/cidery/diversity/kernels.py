@@ -14,18 +14,18 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from cidery import _native
-from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions, Tokenizer
-from cidery.captions.workspace import Workspace
 from cidery.diversity.sets import TokenizedSets
+from cidery.encoders import Encoder, EncoderLike, get_encoder, name_encoder
 from cidery.errors import InputError, SettingError
 from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import index_ngrams
-from cidery.metrics.contextual.encoders import Encoder, EncoderLike, get_encoder, name_encoder
 from cidery.metrics.ngram.cider import Cider, CiderD, CiderR, PreparedCider
 from cidery.plugins import list_names, load_plugin
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.statistics import Floats
-from cidery.store import MODELS
+from cidery.storage import MODELS
+from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions, Tokenizer
 
 CiderKernel: TypeAlias = Cider | CiderD | CiderR
 KernelFunction: TypeAlias = Callable[[list[str]], Any]

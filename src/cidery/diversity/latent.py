@@ -7,10 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cidery.captions.corpus import ImageId
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike
-from cidery.captions.workspace import Workspace
+from cidery.corpus.corpus import ImageId
 from cidery.diversity.kernels import (
     Kernel,
     choose_frequencies,
@@ -20,8 +17,11 @@ from cidery.diversity.kernels import (
 from cidery.diversity.sets import CaptionSets, SetsLike, TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 COMPONENTS = 5
 """How many topics the paper shows."""

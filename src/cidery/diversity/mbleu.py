@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from cidery import _native
-from cidery.captions.workspace import Workspace
 from cidery.diversity.base import Measure
 from cidery.diversity.sets import TokenizedSets
 from cidery.metrics.base import GroupedCaptions, require
 from cidery.metrics.ngram.overlap import make_overlap
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

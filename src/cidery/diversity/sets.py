@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.captions.corpus import Corpus, ImageId, Missing, References
-from cidery.captions.tokenizers import Tokenizer
+from cidery.corpus.corpus import Corpus, ImageId, Missing, References
 from cidery.errors import InputError, SettingError
 from cidery.metrics.base import TokenizedReferences
+from cidery.text.tokenizers import Tokenizer
 
 SetsLike: TypeAlias = (
     Mapping[Any, Sequence[str]] | Sequence[Sequence[str]] | Sequence[tuple[ImageId, str]]

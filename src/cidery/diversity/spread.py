@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from cidery.captions.tokenizers import STOP_WORDS
-from cidery.captions.workspace import Workspace
 from cidery.diversity.base import Measure
 from cidery.diversity.kernels import (
     Directions,
@@ -20,7 +18,9 @@ from cidery.diversity.sets import TokenizedSets
 from cidery.diversity.spectrum import measure_spread
 from cidery.metrics import Metric
 from cidery.metrics.base import require, require_choice
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import STOP_WORDS
 
 
 @dataclass(frozen=True)

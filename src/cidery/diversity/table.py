@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _version
-from cidery.captions.corpus import Corpus, Missing
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike
-from cidery.captions.workspace import Workspace
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Corpus, Missing
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
     AccuracyReferences,
@@ -38,9 +34,13 @@ from cidery.errors import SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import MetricLike
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 
 def measure_diversity(

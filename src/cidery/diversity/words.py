@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
 from cidery.diversity.sets import CaptionSets, SetsLike
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,16 +10,16 @@ from typing import Any
 
 import numpy as np
 
-from cidery.captions.corpus import Missing
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike, stem_form
+from cidery.corpus.corpus import Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.plan import WORK, Input, Plan, Progress, locked
 from cidery.engines.spill import Split, gather
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
 from cidery.frequencies.counted import Part, assemble, merge_shard, merge_words, write_part
-from cidery.store import write_atomically
+from cidery.storage import write_atomically
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import Tokenizer, TokenizerLike, stem_form
 
 SHARD_CAPTIONS = 400_000
 """References per shard: some six million n-grams, which are merged in memory."""

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cidery._version import __version__
-from cidery.captions.formats.chunks import cut_file, describe_file, find_files, measure_file
-from cidery.captions.formats.fields import Side
 from cidery.engines.base import Engine
 from cidery.engines.spill import GROUP_BITS, Split, split_piece
 from cidery.errors import InputError, MismatchError, SettingError
-from cidery.store import current_report, write_atomically
+from cidery.files.chunks import cut_file, describe_file, find_files, measure_file
+from cidery.files.fields import Side
+from cidery.runtime.progress import current_report
+from cidery.storage import write_atomically
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery._native import hash_texts, hash_words
-from cidery.captions.columns import TextColumn
-from cidery.captions.formats.chunks import Captions, Piece, read_piece
-from cidery.captions.formats.containers import import_pyarrow
-from cidery.captions.formats.fields import Side
-from cidery.captions.formats.sources import collector_paused
-from cidery.captions.ids import spell_integers
-from cidery.store import write_atomically
+from cidery.corpus.ids import spell_integers
+from cidery.files.chunks import Captions, Piece, read_piece
+from cidery.files.containers import import_pyarrow
+from cidery.files.fields import Side
+from cidery.files.sources import collector_paused
+from cidery.storage import write_atomically
+from cidery.text.columns import TextColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,12 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus, Missing
-from cidery.captions.formats.containers import import_pyarrow
-from cidery.captions.formats.fields import Side
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Corpus, Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.counting import (
     SHARD_CAPTIONS,
@@ -41,6 +36,8 @@ from cidery.engines.plan import MANIFEST, Input, Plan, Progress, check_ids, lock
 from cidery.engines.results import StreamResult
 from cidery.engines.spill import GROUP_BITS, Origins, Partition, Split, gather, replacing
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
+from cidery.files.containers import import_pyarrow
+from cidery.files.fields import Side
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import (
@@ -61,7 +58,10 @@ from cidery.scoring.scorer import (
 )
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import ExactSums, Floats, sum_by_group
-from cidery.store import write_atomically
+from cidery.storage import write_atomically
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 ENOUGH = 2
 """N-grams of fewer images weigh as much as those of none: log max(1, df). They are not kept."""

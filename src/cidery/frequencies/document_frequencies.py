@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery._native import FrequencyTrie, NgramIndex
-from cidery.captions.corpus import Corpus, References
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike, stem_form
+from cidery.corpus.corpus import Corpus, References
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import files
 from cidery.frequencies.levels import Level, add_levels, build_levels, sort_levels
-from cidery.store import write_atomically
+from cidery.storage import write_atomically
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike, stem_form
 
 if TYPE_CHECKING:
-    from cidery.captions.formats import Readable
+    from cidery.files import Readable
 
 SHIPPED = ("coco-val2014", "coco-train2014")
 """Sets that come with the package, each plain and with English stems."""
@@ -136,7 +136,7 @@ class DocumentFrequencies:
             tokenizer: what cut the captions into words, if you know.
             name: of the set, and what messages call the pickle; by default the file's name.
         """
-        from cidery.captions.formats import read_frequency_pickle
+        from cidery.files import read_frequency_pickle
 
         imported = read_frequency_pickle(source, name=name, image_count=image_count)
         images = math.exp(imported.log_image_count)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from typing_extensions import Buffer
 
-    from cidery.captions.formats import Readable
+    from cidery.files import Readable
 
 _MAGIC = b"CIDERYDF"
 _VERSION = 1
@@ -123,7 +123,7 @@ def decode(source: Readable, name: str | None = None) -> Payload:
         name = name or os.fspath(source)
         data = _map(Path(source))
     else:
-        from cidery.captions.formats.sources import read_bytes
+        from cidery.files.sources import read_bytes
 
         name, content = read_bytes(source, name=name, default="the content")
         data = np.frombuffer(content, np.uint8)

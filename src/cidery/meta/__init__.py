@@ -14,38 +14,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from cidery.meta.agreement import Agreement
     from cidery.meta.datasets import DATASETS, read_dataset
-    from cidery.meta.estimating import Estimates, Plan, choose_next, estimate, plan
+    from cidery.meta.estimation import Estimates, Plan, choose_next, estimate, plan
     from cidery.meta.evaluation import evaluate
-    from cidery.meta.judging import PROTOCOLS
-    from cidery.meta.judging.gaming import SPOILINGS, spoil
     from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings, Sets, Systems
     from cidery.meta.overview import Overview, evaluate_all
+    from cidery.meta.protocols import PROTOCOLS
+    from cidery.meta.protocols.gaming import SPOILINGS, spoil
     from cidery.meta.settings import Settings
     from cidery.meta.sweeping import Sweep, sweep
 
 _MODULES = {
     "DATASETS": "datasets",
-    "PROTOCOLS": "judging",
-    "SPOILINGS": "judging.gaming",
+    "PROTOCOLS": "protocols",
+    "SPOILINGS": "protocols.gaming",
     "Agreement": "agreement",
     "Dataset": "judgments",
-    "Estimates": "estimating",
+    "Estimates": "estimation",
     "JudgedCaptions": "judgments",
     "Overview": "overview",
     "Pairs": "judgments",
-    "Plan": "estimating",
+    "Plan": "estimation",
     "Ratings": "judgments",
     "Sets": "judgments",
     "Settings": "settings",
     "Sweep": "sweeping",
     "Systems": "judgments",
-    "choose_next": "estimating",
-    "estimate": "estimating",
+    "choose_next": "estimation",
+    "estimate": "estimation",
     "evaluate": "evaluation",
     "evaluate_all": "overview",
-    "plan": "estimating",
+    "plan": "estimation",
     "read_dataset": "datasets",
-    "spoil": "judging.gaming",
+    "spoil": "protocols.gaming",
     "sweep": "sweeping",
 }
 """The module of each name; it is imported when the name is first used, as help needs only one."""

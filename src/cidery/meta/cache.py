@@ -16,16 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from cidery._version import __version__
-from cidery.captions.languages import choose_tokenizer, get_language
-from cidery.captions.segmenters import SEGMENTERS
-from cidery.captions.tokenizers import TOKENIZERS
 from cidery.diversity import Measure
 from cidery.frequencies import SHIPPED
 from cidery.meta.judgments import Dataset
 from cidery.meta.score_cache import ScoreCache, can_be_named
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
-from cidery.store import cache_directory, write_atomically
+from cidery.storage import cache_directory, write_atomically
+from cidery.text.languages import choose_tokenizer, get_language
+from cidery.text.segmenters import SEGMENTERS
+from cidery.text.tokenizers import TOKENIZERS
 
 STATISTICS = 2
 """Which statistics protocols give; another number after a change, so that none are mixed."""

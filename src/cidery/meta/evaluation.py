@@ -11,15 +11,15 @@ from typing import Any
 from cidery.errors import UnreliableWarning
 from cidery.meta.agreement import Agreement
 from cidery.meta.cache import KeptResult, ResultCache, open_cache, open_score_cache
-from cidery.meta.judging import PROTOCOLS, choose_protocol
-from cidery.meta.judging.base import HUMAN, Verdict
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics, label_for
+from cidery.meta.protocols import PROTOCOLS, choose_protocol
+from cidery.meta.protocols.base import HUMAN, Verdict
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.selection import select_judgments
 from cidery.meta.settings import Settings
 from cidery.meta.significance import compare_verdicts
-from cidery.store import Report, no_report
+from cidery.runtime.progress import Report, no_report
 
 WITH_PEOPLE = ("triplets", "preference", "human", "liked", "wins", "ratings")
 """Protocols that may say what people themselves reach."""

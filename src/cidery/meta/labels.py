@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from cidery.diversity import Measure, get_measures
 from cidery.errors import SettingError
-from cidery.meta.judging.base import HUMAN
 from cidery.meta.judgments import Dataset, Sets, Systems
+from cidery.meta.protocols.base import HUMAN
 from cidery.metrics import MetricLike, get_metrics
 
 AnyMetric: TypeAlias = MetricLike | Measure | Callable[[list[str]], float]

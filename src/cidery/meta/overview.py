@@ -18,13 +18,13 @@ from cidery.meta.cache import open_score_cache
 from cidery.meta.datasets import read_dataset
 from cidery.meta.datasets.files import NotHereError
 from cidery.meta.evaluation import judge_dataset
-from cidery.meta.judging import choose_protocol
-from cidery.meta.judging.base import HUMAN, Verdict
 from cidery.meta.labels import AnyMetrics, label_for
+from cidery.meta.protocols import choose_protocol
+from cidery.meta.protocols.base import HUMAN, Verdict
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
+from cidery.runtime.progress import Report, no_report
 from cidery.statistics import rank_metrics
-from cidery.store import Report, no_report
 from cidery.text_tables import latex_table, markdown_table
 
 

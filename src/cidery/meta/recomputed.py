@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus
+from cidery.corpus.corpus import Corpus
 from cidery.errors import CideryError, UnreliableWarning
 from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate
-from cidery.meta.judging.base import HUMAN
 from cidery.meta.judgments import Pairs
+from cidery.meta.protocols.base import HUMAN
 from cidery.meta.published import FIRST_48, Line
 from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import METRICS, get_metrics

@@ -14,8 +14,8 @@ from typing import Any
 from cidery.errors import CideryError, SettingError
 from cidery.meta.datasets import read_dataset
 from cidery.meta.evaluation import evaluate
-from cidery.meta.judging.base import HUMAN
 from cidery.meta.judgments import Dataset
+from cidery.meta.protocols.base import HUMAN
 from cidery.meta.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
 from cidery.meta.recomputed import (
     compare_changes,
@@ -26,7 +26,7 @@ from cidery.meta.recomputed import (
     rank_sentences,
 )
 from cidery.metrics import METRICS
-from cidery.store import Report, no_report
+from cidery.runtime.progress import Report, no_report
 from cidery.text_tables import latex_table, markdown_table
 
 

@@ -22,7 +22,7 @@ from cidery.diversity import Measure
 from cidery.meta.judgments import JudgedCaptions
 from cidery.metrics import Metric, is_built_in
 from cidery.statistics import Floats
-from cidery.store import write_atomically
+from cidery.storage import write_atomically
 
 
 def can_be_named(metric: Metric | Measure) -> bool:

@@ -8,17 +8,15 @@ from itertools import chain
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import Tokenizer, get_tokenizer
-from cidery.captions.workspace import Workspace
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Corpus
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.score_cache import ScoreCache
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
+from cidery.runtime.progress import Report, no_report, report_to
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import (
     FrequenciesLike,
     Scorer,
@@ -28,7 +26,9 @@ from cidery.scoring.scorer import (
     tokenize_references,
 )
 from cidery.statistics import Floats
-from cidery.store import Report, no_report, report_to
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import Tokenizer, get_tokenizer
 
 
 @dataclass(frozen=True, eq=False)

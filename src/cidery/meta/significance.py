@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import permutations
 
-from cidery.meta.judging.base import Verdict
+from cidery.meta.protocols.base import Verdict
 from cidery.meta.settings import Settings
 from cidery.statistics import paired_test, williams_test
 

@@ -16,7 +16,7 @@ from cidery.meta.evaluation import evaluate
 from cidery.meta.judgments import Dataset
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, MetricLike, get_metrics
-from cidery.store import Report, no_report
+from cidery.runtime.progress import Report, no_report
 from cidery.text_tables import latex_table, markdown_table
 
 SETTING = "repetition"

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from cidery._native import Captions, FrequencyTrie, NgramIndex
-from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
-from cidery.captions.workspace import Workspace
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import (
     MAX_ORDER,
@@ -31,14 +29,16 @@ from cidery.frequencies import (
     DocumentFrequencies,
     load_shipped,
 )
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats, sum_exactly
+from cidery.text.tokenizers import TokenizedCaptions, Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cidery.captions.ids import ImageId
-    from cidery.captions.languages import Language
+    from cidery.corpus.ids import ImageId
     from cidery.metrics.explanations import Shares
+    from cidery.text.languages import Language
 
 Faithful: TypeAlias = Literal["coco", "paper"]
 Images: TypeAlias = "NDArray[np.uint32]"

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, TypeAlias
 
-from cidery.captions.languages import Language, get_language
 from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
 from cidery.metrics.builtin import FAMILIES, METRICS, find_members
 from cidery.metrics.function import CaptionFunction, FunctionMetric
 from cidery.metrics.presets import get_preset
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
+from cidery.text.languages import Language, get_language
 
 MetricLike: TypeAlias = str | Metric | CaptionFunction
 MetricsLike: TypeAlias = "MetricLike | Iterable[MetricLike] | Mapping[str, MetricLike] | None"

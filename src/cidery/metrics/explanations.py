@@ -11,7 +11,7 @@ from cidery.markup import escape, mark_text
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
-    from cidery.captions.locating import Place
+    from cidery.text.token_spans import Place
 
 
 @dataclass(frozen=True, slots=True, init=False)

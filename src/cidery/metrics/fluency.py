@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences, require_between
 from cidery.metrics.contextual.wording import OPENING_WORDS
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import TokenizedCaptions
 
 FREE = OPENING_WORDS | {"it", "they", "there", "other", "then", "followed", "background", "before"}
 """Words that may be said again."""

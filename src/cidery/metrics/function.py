@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.errors import InputError
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.runtime.progress import current_report
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.store import current_report
 
 CaptionFunction: TypeAlias = Callable[[str, list[str]], float]
 """`f(candidate, references) -> score`, higher is better."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cidery.captions.locating import Place, locate_captions
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
 from cidery.metrics.explanations import Span, make_spans
+from cidery.runtime.workspace import Workspace
+from cidery.text.token_spans import Place, locate_captions
 
 
 @dataclass(frozen=True, eq=False)

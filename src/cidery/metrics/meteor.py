@@ -13,10 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, cast
 import numpy as np
 
 from cidery import _native
-from cidery.captions.languages import Language, choose_tokenizer
-from cidery.captions.locating import locate_words
-from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike
-from cidery.captions.workspace import Workspace
 from cidery.errors import DataError, SettingError
 from cidery.metrics.base import (
     Faithful,
@@ -34,15 +30,19 @@ from cidery.metrics.meteor_languages import (
     MeteorLanguage,
     get_meteor_language,
 )
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.store import Resource, load
-from cidery.store.meteor_table import (
+from cidery.storage import Resource, load
+from cidery.storage.meteor_table import (
     METEOR,
     METEOR_WORDS,
     FunctionWords,
     open_language_table,
     open_own_table,
 )
+from cidery.text.languages import Language, choose_tokenizer
+from cidery.text.token_spans import locate_words
+from cidery.text.tokenizers import TokenizedCaptions, TokenizerLike
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:

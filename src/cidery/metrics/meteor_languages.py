@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from cidery.captions.languages import get_language
-from cidery.captions.tokenizers import get_stemmer
 from cidery.errors import SettingError
+from cidery.text.languages import get_language
+from cidery.text.tokenizers import get_stemmer
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus, ImageId
+from cidery.corpus.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import name_kinds
 from cidery.reports.colours import Values, colour, find_step, list_values
 from cidery.reports.words import contrast_words, gather_references

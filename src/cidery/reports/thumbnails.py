@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from cidery.captions.ids import ImageId
-from cidery.captions.image_files import list_images, match_files
+from cidery.corpus.ids import ImageId
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
-from cidery.store import current_report
+from cidery.files.image_files import list_images, match_files
+from cidery.runtime.progress import current_report
 
 WIDTH = 200
 """Pixels of the longer side of a picture inside the page."""

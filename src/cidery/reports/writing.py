@@ -13,26 +13,27 @@ from types import MappingProxyType
 from typing import Any
 
 from cidery import _version
-from cidery.captions.corpus import Candidates, Corpus, Missing, References
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.slices import SlicesLike
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike
+from cidery.auditing import audit_files
+from cidery.corpus.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
+from cidery.files.slices import SlicesLike
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful, Metric
 from cidery.reports import content as contents
-from cidery.reports.auditing import audit_files
 from cidery.reports.citing import cite
 from cidery.reports.page import find_plotly, make_page
 from cidery.reports.sentences import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
+from cidery.runtime.progress import current_report
 from cidery.scoring.comparison import Comparison, Tests, common_corpora, compare
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
 from cidery.scoring.slices import SliceMode
 from cidery.scoring.tables import ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, Interval
-from cidery.store import current_report, write_atomically
+from cidery.storage import write_atomically
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 LAYOUT = 1
 """Version of the JSON in a page."""

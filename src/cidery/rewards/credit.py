@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import TokenizedCandidates
 from cidery.metrics.explanations import settle_values
 from cidery.metrics.ngram.cider import PreparedCider
+from cidery.runtime.workspace import Workspace
 
 
 @dataclass(frozen=True)

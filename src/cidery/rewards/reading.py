@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cidery._native import Captions
-from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer
 from cidery.errors import InputError, SettingError
 from cidery.rewards.tokens import (
     EndingTokenizer,
@@ -16,6 +15,7 @@ from cidery.rewards.tokens import (
     as_integers,
     is_array,
 )
+from cidery.text.tokenizers import TokenizedCaptions, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)

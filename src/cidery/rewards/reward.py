@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus, ImageId, References
-from cidery.captions.ids import index_ids
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
-from cidery.captions.workspace import Workspace
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Corpus, ImageId, References
+from cidery.corpus.ids import index_ids
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, MetricLike, get_metrics
@@ -31,6 +27,7 @@ from cidery.rewards.tokens import (
     find_end_word,
     is_array,
 )
+from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import (
     FrequenciesLike,
     find_english,
@@ -41,6 +38,9 @@ from cidery.scoring.scorer import (
     warn_few_images,
 )
 from cidery.statistics import Floats
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import TokenizerLike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

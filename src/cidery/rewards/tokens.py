@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery._native import Captions, TokenReader, Vocabulary, with_last_word
-from cidery.captions.corpus import References
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizedCaptions, Tokenizer, TokenizerLike
+from cidery.corpus.corpus import References
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizedCaptions, Tokenizer, TokenizerLike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,10 +9,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cidery.captions.corpus import Candidates, Corpus, Missing, References
-from cidery.captions.slices import ALL, SlicesLike
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.corpus.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import MismatchError, SettingError
+from cidery.files.slices import ALL, SlicesLike
 from cidery.markup import html_table
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
@@ -28,6 +27,7 @@ from cidery.scoring.segmentation import (
 from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
+from cidery.text.tokenizers import TokenizerLike
 from cidery.text_tables import latex_table, markdown_table
 
 Tests: TypeAlias = Mapping[str, Mapping[tuple[str, str], PairedTest]]

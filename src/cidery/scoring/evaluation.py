@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cidery.captions.corpus import Candidates, Corpus, Missing, References
-from cidery.captions.slices import SlicesLike
-from cidery.captions.tokenizers import TokenizerLike
+from cidery.corpus.corpus import Candidates, Corpus, Missing, References
+from cidery.files.slices import SlicesLike
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.preparation import prepare_scorers, warn_swapped
@@ -14,6 +13,7 @@ from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.segmentation import SegmentersLike, check_segmenters, score_segmenters
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
+from cidery.text.tokenizers import TokenizerLike
 
 
 def score(

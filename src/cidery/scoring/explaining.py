@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cidery.captions.corpus import Candidates, Corpus, ImageId, Missing, References
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.errors import DataError, InputError, MismatchError, MissingExtraError, SettingError
 from cidery.markup import fold_lines
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.metrics.explanations import Explanation
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import TokenizerLike
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +215,8 @@ def choose_metrics(
 
 
 def _has_meteor() -> bool:
-    from cidery.store import METEOR
-    from cidery.store.meteor_table import find_sources
+    from cidery.storage import METEOR
+    from cidery.storage.meteor_table import find_sources
 
     try:
         return METEOR.path.is_file() or bool(find_sources())

@@ -8,14 +8,14 @@ from functools import partial
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus
-from cidery.captions.kinds import SURVIVORS, may_differ, measure_gap
-from cidery.captions.languages import choose_tokenizer
-from cidery.captions.tokenizers import TokenizerLike
-from cidery.captions.writing import warn_of_writing
+from cidery.corpus.corpus import Corpus
+from cidery.corpus.length_mismatch import SURVIVORS, may_differ, measure_gap
 from cidery.errors import UnreliableWarning
 from cidery.metrics import Metric
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text.tokenizers import TokenizerLike
 
 
 def prepare_scorers(

@@ -8,12 +8,12 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cidery.captions.corpus import Corpus
-from cidery.captions.languages import choose_tokenizer, get_language
-from cidery.captions.segmenters import SEGMENTERS
-from cidery.captions.tokenizers import Tokenizer, TokenizerLike
+from cidery.corpus.corpus import Corpus
 from cidery.errors import DataError, SettingError, UnreliableWarning
 from cidery.scoring.scorer import Scorer
+from cidery.text.languages import choose_tokenizer, get_language
+from cidery.text.segmenters import SEGMENTERS
+from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 SegmentersLike: TypeAlias = Literal["all"] | Sequence[TokenizerLike]
 BySegmenter: TypeAlias = Mapping[str, Mapping[str, float]]

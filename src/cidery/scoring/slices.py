@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.captions.corpus import FEW_IMAGES, Corpus
-from cidery.captions.slices import ALL, Described, Slices, SlicesLike, slice_images
+from cidery.corpus.corpus import FEW_IMAGES, Corpus
 from cidery.errors import SettingError, SliceWarning, UnreliableWarning
+from cidery.files.slices import ALL, Described, Slices, SlicesLike, slice_images
 from cidery.metrics.base import TokenizedReferences
 from cidery.scoring.scorer import Scorer, sign_metrics
 from cidery.scoring.tables import Resampling, ScoreTable

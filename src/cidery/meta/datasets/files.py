@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cidery.captions.formats.sources import read_json_objects, read_text, shorten
 from cidery.errors import FormatError
+from cidery.files.sources import read_json_objects, read_text, shorten
 from cidery.text_tables import unguard_cell
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cidery.captions.formats.sources import shorten
 from cidery.errors import FormatError
+from cidery.files.sources import shorten
 from cidery.meta.datasets.files import locate, read_json
 from cidery.meta.judgments import JudgedCaptions, Pairs
 

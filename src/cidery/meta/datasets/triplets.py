@@ -6,8 +6,8 @@ import os
 
 import numpy as np
 
-from cidery.captions.formats import read_candidates, read_references
 from cidery.errors import FormatError
+from cidery.files import read_candidates, read_references
 from cidery.meta.datasets.files import locate
 from cidery.meta.judgments import JudgedCaptions, Pairs
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.errors import SettingError
 from cidery.metrics.base import (
     Metric,
@@ -21,6 +20,7 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.chair.instances import Instances, read_instances
 from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_kinds
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Prepared,
     TokenizedCandidates,
@@ -17,6 +16,7 @@ from cidery.metrics.base import (
 )
 from cidery.metrics.chair.metric import COLUMNS, CountedObjects
 from cidery.metrics.spice.metric import Spice
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from cidery.captions.tokenizers import STOP_WORDS
 from cidery.frequencies import load_shipped
 from cidery.metrics.claims.reading import PLAIN_COLOURS, Sentence
 from cidery.metrics.claims.words import NUMERALS
 from cidery.metrics.contextual.wording import COUNTED_ON, EXPECTED, Wording
+from cidery.text.tokenizers import STOP_WORDS
 
 AGAIN, AGAIN_LATER = 4, 6
 """So many words in a row are said again: those of the same sentence, those of an earlier one."""

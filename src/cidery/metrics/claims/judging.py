@@ -12,13 +12,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cidery.captions.tokenizers import STOP_WORDS
 from cidery.metrics.claims.claim import Claim
 from cidery.metrics.claims.faults import Faults, find_faults, read_wording
 from cidery.metrics.claims.reading import Description, Statement
 from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states, to_number
 from cidery.metrics.contextual.consensus import group_texts, measure_cone
 from cidery.statistics import Floats
+from cidery.text.tokenizers import STOP_WORDS
 
 Usual: TypeAlias = Callable[[str, str], float]
 """The share of a noun's mentions in many captions that have some word right before it."""

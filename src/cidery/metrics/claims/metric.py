@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
-from cidery.captions.workspace import Workspace
+from cidery.encoders import Encoder, find_lens
 from cidery.frequencies import load_shipped
 from cidery.metrics.base import (
     Prepared,
@@ -36,11 +35,12 @@ from cidery.metrics.claims.reading import (
 from cidery.metrics.claims.rules import Same
 from cidery.metrics.claims.words import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder, find_lens
 from cidery.metrics.explanations import Shares
+from cidery.runtime.processes import count_cores
+from cidery.runtime.progress import current_report
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.store import current_report
-from cidery.store.processes import count_cores
+from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser

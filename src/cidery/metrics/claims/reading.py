@@ -11,7 +11,6 @@ from itertools import chain
 from sys import intern
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from cidery.captions.locating import Place
 from cidery.metrics.claims.claim import MANY, Claim, Kind
 from cidery.metrics.claims.words import (
     EMPTY_MODIFIERS,
@@ -26,8 +25,9 @@ from cidery.metrics.claims.words import (
 from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
 from cidery.metrics.spice.words import COLOURS, GROUPS, PEOPLE
-from cidery.store import current_report
-from cidery.store.processes import share_work
+from cidery.runtime.processes import share_work
+from cidery.runtime.progress import current_report
+from cidery.text.token_spans import Place
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.captions.workspace import Workspace
-from cidery.metrics.base import Images, Metric
-from cidery.metrics.contextual.encoders import (
+from cidery.encoders import (
     Encoder,
     EncoderLike,
     TokenStates,
@@ -20,7 +17,10 @@ from cidery.metrics.contextual.encoders import (
     get_encoder,
     name_encoder,
 )
+from cidery.metrics.base import Images, Metric
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import TokenizedCaptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

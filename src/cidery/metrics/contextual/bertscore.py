@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
+from cidery.encoders import Encoder, TokenStates
 from cidery.errors import DataError
 from cidery.metrics.base import (
     Prepared,
@@ -19,9 +19,9 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder, TokenStates
 from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
 from cidery.metrics.explanations import Shares, share, share_lack
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from cidery.captions.ids import ImageId
-from cidery.captions.image_files import list_images, match_files
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.captions.workspace import Workspace
+from cidery.corpus.ids import ImageId
+from cidery.encoders.clip import ClipModel, open_clip
+from cidery.encoders.features import ImageFeatures
 from cidery.errors import DataError, SettingError
+from cidery.files.image_files import list_images, match_files
 from cidery.metrics.base import (
     Metric,
     Prepared,
@@ -24,9 +24,9 @@ from cidery.metrics.base import (
     TokenizedReferences,
     require,
 )
-from cidery.metrics.contextual.encoders.clip import ClipModel, open_clip
-from cidery.metrics.contextual.features import ImageFeatures
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import TokenizedCaptions
 
 PARTS = ("image", "reference")
 """The columns of the rows after the score: the cosines with the image and the best reference."""

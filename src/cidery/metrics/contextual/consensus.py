@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cidery.captions.languages import Language
-from cidery.captions.locating import locate_words
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.captions.workspace import Workspace
+from cidery.encoders import (
+    Encoder,
+    Lens,
+    TokenStates,
+    choose_word_layer,
+    find_lens,
+)
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
     Prepared,
@@ -22,17 +25,14 @@ from cidery.metrics.base import (
     require_between,
 )
 from cidery.metrics.contextual.base import ByToken, encode, rows_by_image
-from cidery.metrics.contextual.encoders import (
-    Encoder,
-    Lens,
-    TokenStates,
-    choose_word_layer,
-    find_lens,
-)
 from cidery.metrics.contextual.wording import Faults, Wording, find_repeated, weigh
 from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
 from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.languages import Language
+from cidery.text.token_spans import locate_words
+from cidery.text.tokenizers import TokenizedCaptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,13 +8,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.captions.workspace import Workspace
+from cidery.encoders import Encoder, Lens, find_lens
 from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import Contextual, rows_by_image
-from cidery.metrics.contextual.encoders import Encoder, Lens, find_lens
 from cidery.metrics.fluency import RULES, check_weights, find_faults, forgive_faults, weigh_faults
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import TokenizedCaptions
 
 PARTS = ("cosine", "broken", "repeated")
 """The columns of the rows after the score."""

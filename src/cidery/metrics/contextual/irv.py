@@ -14,10 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.captions.languages import Language
-from cidery.captions.locating import Place, locate_words
-from cidery.captions.tokenizers import STOP_WORDS, TokenizedCaptions
-from cidery.captions.workspace import Workspace
+from cidery.encoders import TokenStates, choose_beta
 from cidery.metrics.base import (
     Metric,
     Prepared,
@@ -27,10 +24,13 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
-from cidery.metrics.contextual.encoders import TokenStates, choose_beta
 from cidery.metrics.contextual.words import CaptionWords
 from cidery.metrics.explanations import Shares, Span, make_spans, share_lack
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.languages import Language
+from cidery.text.token_spans import Place, locate_words
+from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

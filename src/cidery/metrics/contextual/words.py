@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cidery.captions.locating import Place
-from cidery.captions.tokenizers import STOP_WORDS
-from cidery.metrics.contextual.encoders import BETAS, Encoder, TokenStates, choose_beta
-from cidery.metrics.contextual.encoders.base import Token
+from cidery.encoders import BETAS, Encoder, TokenStates, choose_beta
+from cidery.encoders.base import Token
 from cidery.metrics.explanations import Span, make_spans
 from cidery.statistics import Floats
+from cidery.text.token_spans import Place
+from cidery.text.tokenizers import STOP_WORDS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
     Metric,
@@ -22,6 +21,7 @@ from cidery.metrics.base import (
     require_order,
 )
 from cidery.metrics.ngram.overlap import prepare_overlap
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

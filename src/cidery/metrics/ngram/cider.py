@@ -7,8 +7,6 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from cidery import _native
-from cidery.captions.tokenizers import TokenizedCaptions, name_stemmer, stem_form
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
     GroupedCaptions,
@@ -25,7 +23,9 @@ from cidery.metrics.base import (
     require_order,
 )
 from cidery.metrics.ngram.overlap import translate
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import TokenizedCaptions, name_stemmer, stem_form
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from cidery import _native
-from cidery.captions.tokenizers import TokenizedCaptions
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     GroupedCaptions,
     Prepared,
@@ -16,7 +14,9 @@ from cidery.metrics.base import (
     TokenizedReferences,
     index_ngrams,
 )
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text.tokenizers import TokenizedCaptions
 
 
 @dataclass(frozen=True, eq=False)

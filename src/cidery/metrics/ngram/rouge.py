@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import (
     Faithful,
     Metric,
@@ -25,6 +24,7 @@ from cidery.metrics.base import (
     require_order,
 )
 from cidery.metrics.ngram.overlap import PreparedOverlap, prepare_overlap
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from cidery.captions.workspace import Workspace
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.fluency import RULES, check_weights, find_faults, forgive_faults, weigh_faults
 from cidery.metrics.spice.metric import Spider
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from cidery.metrics.spice.graph import SceneGraph
-from cidery.store.disk_cache import DiskCache
+from cidery.storage.disk_cache import DiskCache
 
 GRAPHS = DiskCache("scene-graphs")
 

@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from cidery import _native
-from cidery.captions.tokenizers import TokenizedCaptions, TokenizerLike, tokenize
-from cidery.captions.workspace import Workspace
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
     Faithful,
@@ -30,9 +28,11 @@ from cidery.metrics.ngram.cider import CiderD
 from cidery.metrics.spice.explaining import ExplainedScene, WordFinder
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
+from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.store import load
-from cidery.store.meteor_table import METEOR_WORDS
+from cidery.storage import load
+from cidery.storage.meteor_table import METEOR_WORDS
+from cidery.text.tokenizers import TokenizedCaptions, TokenizerLike, tokenize
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser

@@ -18,8 +18,8 @@ from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
-from cidery.store import current_report
-from cidery.store.processes import count_cores, count_sharing, is_own_process, share_work
+from cidery.runtime.processes import count_cores, count_sharing, is_own_process, share_work
+from cidery.runtime.progress import current_report
 
 if TYPE_CHECKING:
     from spacy.language import Language

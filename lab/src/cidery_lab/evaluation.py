@@ -1,0 +1,88 @@
+"""Captions of a split's images, and what they score."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from cidery.corpus.corpus import FEW_IMAGES
+from cidery.errors import UnreliableWarning
+from cidery.scoring.evaluation import score
+from cidery_lab.data import LabData, Split
+from cidery_lab.decoding import search_beams, write
+from cidery_lab.models.base import Captioner
+
+AT_ONCE = 250
+"""Images that are described at once."""
+
+
+def choose_device(name: str | None = None) -> torch.device:
+    """Return the device of that name; by default a GPU where there is one."""
+    if name is None:
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.device(name)
+
+
+def map_images(
+    model: Captioner, split: Split, call: Callable[[Tensor, int], Tensor]
+) -> list[Tensor]:
+    """Call a function with the features of some images at once and the place of the first."""
+    device = next(model.parameters()).device
+    was_training = model.training
+    model.eval()
+    found = []
+    for place in range(0, len(split), AT_ONCE):
+        images = torch.from_numpy(split.features[place : place + AT_ONCE]).to(device)
+        found.extend(call(images, place).cpu())
+    model.train(was_training)
+    return found
+
+
+def describe_images(
+    model: Captioner, data: LabData, split: Split, *, most_words: int = 20, beams: int = 1
+) -> dict[str, str]:
+    """Return one caption for each image: the likeliest words one by one, or the best beam.
+
+    ```python
+    describe_images(run.model, data, data.test, beams=3)
+    ```
+    """
+
+    def describe(images: Tensor, _: int) -> Tensor:
+        if beams == 1:
+            return write(model, images, most_words)
+        return search_beams(model, images, most_words, beams)[:, 0]
+
+    rows = map_images(model, split, describe)
+    words = (data.vocabulary.decode(row.tolist()) for row in rows)
+    return dict(zip(split.images, words, strict=True))
+
+
+def score_captions(
+    captions: Mapping[str, str], split: Split, metrics: Sequence[str], data: LabData
+) -> dict[str, float]:
+    """Return corpus scores.
+
+    Document frequencies are those of the split's references, as in published tables; where these
+    are too few to be reliable, those of the training captions.
+    """
+    with warnings.catch_warnings():
+        # A model that has learned little writes captions of any length; that is known here.
+        warnings.simplefilter("ignore", UnreliableWarning)
+        table = score(
+            dict(captions),
+            {image: split.references[image] for image in captions},
+            list(metrics),
+            tokenizer="whitespace",
+            frequencies="references" if len(captions) >= FEW_IMAGES else data.frequencies,
+        )
+    return {name: float(value) for name, value in table.corpus.items()}
+
+
+def score_greedy(model: Captioner, data: LabData, split: Split, most_words: int) -> float:
+    """Return the CIDEr-D of greedy captions."""
+    captions = describe_images(model, data, split, most_words=most_words)
+    return score_captions(captions, split, ["cider-d"], data)["cider-d"]

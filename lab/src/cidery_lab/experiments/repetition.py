@@ -1,0 +1,73 @@
+"""CIDEr-D against CIDEr-R as the reward: Santos, Colombini, Avila 2021, Table 2, figures 1, 4."""
+
+from __future__ import annotations
+
+from cidery_lab.experiments.base import Findings, Lab, show_captions
+from cidery_lab.experiments.drawing import draw_bars
+from cidery_lab.stages import Losses
+
+ABOUT = "CIDEr-D against CIDEr-R as reward: repetition, length, scores (Santos et al. 2021)"
+SOURCE = "Santos, Colombini, Avila 2021"
+
+
+def run(lab: Lab) -> Findings:
+    """Train with cross-entropy, then with either reward, from the same weights."""
+    findings = Findings()
+    shown = {}
+    for seed in lab.seeds:
+        start = lab.begin(seed).model
+        systems = {"cross-entropy": start}
+        for metric in ("cider-d", "cider-r"):
+            systems[metric] = lab.reward(metric, seed, Losses(0, {metric: 1.0}), start).model
+        for name, model in systems.items():
+            figures, captions = lab.measure_system(model, seed)
+            findings.rows.append({"system": name, "seed": seed, **figures})
+            if seed == lab.seeds[0]:
+                shown[name] = captions
+    findings.captions = show_captions(lab, shown)
+    findings.expect_more(
+        "Optimising CIDEr-D makes captions more repetitive than cross-entropy",
+        f"{SOURCE}, section 5",
+        "repetition",
+        "cider-d",
+        "cross-entropy",
+    )
+    findings.expect_more(
+        "Optimising CIDEr-R makes captions less repetitive than CIDEr-D",
+        f"{SOURCE}, section 6.2",
+        "repetition",
+        "cider-d",
+        "cider-r",
+    )
+    findings.expect_more(
+        "Optimising CIDEr-R makes captions shorter than CIDEr-D",
+        f"{SOURCE}, section 5",
+        "words",
+        "cider-d",
+        "cider-r",
+    )
+    findings.expect_more(
+        "Optimising CIDEr-D gives a higher CIDEr-D than optimising CIDEr-R",
+        f"{SOURCE}, Table 2",
+        "cider-d",
+        "cider-d",
+        "cider-r",
+    )
+    findings.expect_more(
+        "Optimising CIDEr-R gives a higher CIDEr-R than optimising CIDEr-D",
+        f"{SOURCE}, Table 2",
+        "cider-r",
+        "cider-r",
+        "cider-d",
+    )
+    findings.expect_more(
+        "Optimising CIDEr-D raises CIDEr-D above cross-entropy",
+        "Rennie et al. 2017",
+        "cider-d",
+        "cider-d",
+        "cross-entropy",
+    )
+    findings.plots["figures"] = draw_bars(
+        findings, ["repetition", "words", "cider-d", "cider-r", "self-cider"]
+    )
+    return findings

@@ -1,0 +1,223 @@
+"""Run an experiment, or train one captioner, and write what was found: JSON, plots, a page."""
+
+from __future__ import annotations
+
+import base64
+import json
+import platform
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cidery._version import __version__
+from cidery.markup import escape, html_table
+from cidery.storage import write_atomically
+from cidery_lab.experiments import get_experiment
+from cidery_lab.experiments.base import SCORES, Findings, Lab, mean_by_system
+
+if TYPE_CHECKING:
+    from cidery_lab.data import LabData
+    from cidery_lab.models.base import Captioner, ModelCard
+    from cidery_lab.stages import Stage
+
+RESULTS, PAGE = "results.json", "index.html"
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;"
+    "color:#222;background:#fff}table{border-collapse:collapse;margin:1rem 0}"
+    "td,th{padding:.2rem .6rem;border-bottom:1px solid #ddd}img{max-width:100%}"
+    ".outcome{font-weight:600}pre{background:#f5f5f5;padding:.6rem;overflow:auto}"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A finished experiment and the folder of its files."""
+
+    name: str
+    findings: Findings
+    folder: Path
+    results: Mapping[str, Any]
+
+    def lines(self) -> list[str]:
+        """Return the verdicts as lines of text."""
+        return [f"{v.outcome:>13}: {v.claim}\n{'':15}{v.evidence}" for v in self.findings.verdicts]
+
+
+def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
+    """Run an experiment; a run that was killed goes on where its last checkpoint was.
+
+    `folder` gets `results.json`, `index.html`, the plots as SVG, and `runs/` with checkpoints,
+    unless the lab has a folder of its own for these.
+
+    ```python
+    scale = Scale(hidden=4, epochs=1, reward_epochs=1, most_words=5, set_size=2)
+    run_experiment("kr", Lab(data, seeds=(0,), scale=scale, options={"weights": (0.8,)}), "out")
+    ```
+    """
+    target = Path(folder)
+    module = get_experiment(name)
+    target.mkdir(parents=True, exist_ok=True)
+    begun, commit = time.perf_counter(), _find_commit()
+    findings: Findings = module.run(lab)
+    results = {
+        "experiment": name,
+        "about": module.ABOUT,
+        **_describe_program(commit),
+        "seconds": round(time.perf_counter() - begun, 1),
+        "data": lab.data.describe(),
+        "model": lab.model,
+        "scale": asdict(lab.scale),
+        "seeds": list(lab.seeds),
+        "options": {key: value for key, value in lab.options.items() if value},
+        "rows": findings.rows,
+        "verdicts": [asdict(verdict) for verdict in findings.verdicts],
+        "notes": findings.notes,
+        "captions": findings.captions,
+    }
+    pictures = _save_plots(findings, target)
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(target / RESULTS, text.encode())
+    write_atomically(target / PAGE, make_page(results, findings, pictures).encode())
+    return Experiment(name, findings, target, results)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedStage:
+    """A captioner after a stage, its folder, and what its captions of the test images score."""
+
+    model: Captioner
+    folder: Path
+    results: Mapping[str, Any]
+
+    def lines(self) -> list[str]:
+        """Return the scores as lines of text."""
+        return [
+            f"{self.results['stage']['name']}, test, {way}: "
+            + "  ".join(f"{name} {value:.4f}" for name, value in scores.items())
+            for way, scores in self.results["test"].items()
+        ]
+
+
+def train_stage(
+    card: ModelCard,
+    data: LabData,
+    stage: Stage,
+    folder: str | Path,
+    *,
+    start: Captioner | None = None,
+    device: str | None = None,
+    watch: Callable[[dict[str, Any]], None] | None = None,
+) -> TrainedStage:
+    """Train one stage and score its captions of the test images, greedy and with three beams.
+
+    `folder` gets the checkpoint, the log and `results.json`: settings, log, scores, the commit.
+
+    ```python
+    card = ModelCard("fc", len(data.vocabulary), data.width, hidden=4)
+    train_stage(card, data, Stage("xe", epochs=1, most_words=5), "runs/xe").results["test"]
+    ```
+    """
+    from cidery_lab.evaluation import describe_images, score_captions
+    from cidery_lab.training import train
+
+    target = Path(folder)
+    commit = _find_commit()
+    run = train(card, data, [stage], folder=target, start=start, device=device, watch=watch)
+    found = {}
+    for beams, way in ((1, "greedy"), (3, "3 beams")):
+        captions = describe_images(
+            run.model, data, data.test, most_words=stage.most_words, beams=beams
+        )
+        found[way] = score_captions(captions, data.test, SCORES, data)
+    results = {
+        **_describe_program(commit),
+        "data": data.describe(),
+        "card": card.as_dict(),
+        "stage": stage.as_dict(),
+        "log": list(run.rows),
+        "test": found,
+    }
+    text = json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    write_atomically(target / RESULTS, text.encode())
+    return TrainedStage(run.model, target, results)
+
+
+def _describe_program(commit: str | None) -> dict[str, Any]:
+    return {
+        "cidery": __version__,
+        "commit": commit,
+        "machine": f"{platform.machine()}, Python {platform.python_version()}",
+    }
+
+
+def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence[Path]) -> str:
+    """Return the page: verdicts, figures, plots, captions side by side, settings."""
+    systems, names = findings.systems(), findings.figures()
+    means = {name: mean_by_system(findings, name) for name in names}
+    cells = [
+        [system, *(f"{means[n][system]:.4f}" if system in means[n] else "" for n in names)]
+        for system in systems
+    ]
+    verdicts = "".join(
+        f'<li><span class="outcome">{escape(v.outcome)}</span>: {escape(v.claim)} '
+        f"({escape(v.source)})<br><small>{escape(v.evidence)}</small></li>"
+        for v in findings.verdicts
+    )
+    images = "".join(
+        f'<p><img alt="{escape(file.stem)}" src="data:image/svg+xml;base64,'
+        f'{base64.b64encode(file.read_bytes()).decode()}"></p>'
+        for file in pictures
+    )
+    shown = "".join(_show_captions(entry) for entry in findings.captions)
+    settings = {key: results[key] for key in ("data", "model", "scale", "seeds", "options")}
+    notes = "".join(f"<p>{escape(note)}</p>" for note in findings.notes)
+    title = f"{results['experiment']}: {results['about']}"
+    made = f"cidery {results['cidery']}, commit {results['commit'] or 'not known'}"
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>{escape(title)}</h1><h2>Verdicts</h2><ul>{verdicts}</ul>{notes}"
+        f"<h2>Means over {len(results['seeds'])} seeds</h2>"
+        f"{html_table(['system', *names], cells)}{images}"
+        f"<h2>Captions</h2>{shown or '<p>None to compare.</p>'}<h2>Settings</h2>"
+        f"<pre>{escape(json.dumps(settings, indent=1, ensure_ascii=False))}</pre>"
+        f"<p>{escape(made)}; {results['seconds']} seconds, {escape(results['machine'])}</p>"
+        "</body></html>"
+    )
+
+
+def _show_captions(entry: Mapping[str, Any]) -> str:
+    rows = [["reference", text] for text in entry["references"]]
+    rows += [[system, caption] for system, caption in entry["captions"].items()]
+    return f"<h3>{escape(str(entry['image']))}</h3>{html_table(['', ''], rows, left=(0, 1))}"
+
+
+def _save_plots(findings: Findings, folder: Path) -> list[Path]:
+    from cidery.plots import save_figures
+
+    return [
+        path
+        for name, figure in findings.plots.items()
+        for path in save_figures(figure, folder / f"{name}.svg")
+    ]
+
+
+def _find_commit() -> str | None:
+    """Return the commit of these sources, where they are a checkout."""
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return found.stdout.strip()

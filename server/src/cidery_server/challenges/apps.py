@@ -1,0 +1,16 @@
+"""Names this app `challenges` and introduces it on the first page."""
+
+from django.apps import AppConfig
+from django.utils.translation import gettext_lazy
+
+
+class ChallengesConfig(AppConfig):
+    """Challenges, submissions and leaderboards."""
+
+    name = "cidery_server.challenges"
+    label = "challenges"
+    heading = gettext_lazy("Challenges")
+    summary = gettext_lazy(
+        "Submit captions, have them scored against hidden references, and see where you stand."
+    )
+    start = "challenges"

@@ -1,0 +1,505 @@
+"""What people send: challenges, settings and submissions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy
+from rest_framework import serializers
+
+from cidery.client import LARGEST_UPLOAD, MEGABYTE
+from cidery.errors import CideryError
+from cidery.frequencies import SHIPPED
+from cidery.metrics import get_metrics
+from cidery.text.languages import get_language
+from cidery_server.challenges.models import LONGEST_METRIC, LONGEST_SLICE, Challenge
+from cidery_server.challenges.wording import GROUPS, LABELS
+from cidery_server.web.metric_files import refuse_files
+from cidery_server.web.models import NAME_LENGTH
+from cidery_server.web.names import check_printable
+from cidery_server.web.pages import GroupedForm
+from cidery_server.web.translation import translate as _
+
+OF_MAIN = ("slug", "title", "entry", "probes_shown")
+"""Fields of a phase that are those of its main challenge."""
+LOCAL_TIME = "%Y-%m-%dT%H:%M"
+"""As browsers want it in a field; all times are UTC."""
+SET_NAME = RegexValidator(
+    r"\A[-\w]{1,30}\Z", gettext_lazy("A name has letters, digits, - and _ only.")
+)
+
+
+BETWEEN_METRICS = re.compile(r"\s+|,(?!\w+=)")
+"""Blanks and commas, but not those in `cider-d:n=3,sigma=4`."""
+
+
+class MetricNames(serializers.CharField):
+    """Names of metrics, a list or words; at least one."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return a list of names that there are."""
+        if isinstance(data, list) and all(isinstance(name, str) for name in data):
+            data = " ".join(data)
+        names = [name for name in BETWEEN_METRICS.split(super().to_internal_value(data)) if name]
+        try:
+            chosen = get_metrics(names)
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+        if not self.context.get("local"):
+            refuse_files(names)
+        lower = [label for label, metric in chosen.items() if metric.lower_is_better]
+        if lower:
+            raise serializers.ValidationError(
+                _(
+                    "leaderboards put the largest score first, and of {metrics} a lower score is "
+                    "better"
+                ).format(metrics=", ".join(lower))
+            )
+        long = next((label for label in chosen if len(label) > LONGEST_METRIC), None)
+        if long is not None:
+            raise serializers.ValidationError(
+                _(
+                    "{metric}… is longer than {longest} characters; leave out settings that are "
+                    "as by default"
+                ).format(metric=long[:40], longest=LONGEST_METRIC)
+            )
+        return names
+
+    def to_representation(self, value: Any) -> str:
+        """Return words."""
+        return " ".join(value)
+
+
+class LanguageCode(serializers.CharField):
+    """The code or the English name of a language."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        """Return the code of a language that there is."""
+        given = super().to_internal_value(data)
+        try:
+            return get_language(given).code if given else ""
+        except CideryError as error:
+            raise serializers.ValidationError(str(error)) from None
+
+
+class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
+    """What the owner may change while a challenge runs."""
+
+    groups = GROUPS
+    labels = LABELS
+
+    opens = serializers.DateTimeField(
+        required=False,
+        allow_null=True,
+        format=LOCAL_TIME,
+        help_text=gettext_lazy("UTC; empty: at once."),
+    )
+    closes = serializers.DateTimeField(
+        required=False,
+        allow_null=True,
+        format=LOCAL_TIME,
+        help_text=gettext_lazy("UTC; empty: never."),
+    )
+
+    class Meta:
+        """The fields in the order of the form."""
+
+        model = Challenge
+        fields: tuple[str, ...] = (
+            *("title", "description", "opens", "closes", "per_day", "in_all", "visibility"),
+            *("entry", "leaderboard_open", "scores_hidden", "exact_scores", "probes_shown"),
+            *("image_scores_open", "phase"),
+        )
+        extra_kwargs: Mapping[str, Any] = {  # as REST framework has it
+            "description": {
+                "help_text": gettext_lazy(
+                    "Markdown: paragraphs, lists, **bold**, [links](https://…), tables."
+                ),
+                "style": {"base_template": "textarea.html"},
+            },
+            "per_day": {
+                "label": gettext_lazy("Submissions per team and day"),
+                "initial": 5,
+                "min_value": 1,
+                "max_value": 10**6,
+            },
+            "in_all": {
+                "label": gettext_lazy("Submissions per team in all"),
+                "initial": 50,
+                "min_value": 1,
+                "max_value": 10**6,
+            },
+            "entry": {"label": gettext_lazy("Who may submit"), "initial": "approved"},
+            "leaderboard_open": {
+                "label": gettext_lazy("Everyone sees the leaderboard"),
+                "initial": True,
+            },
+            "scores_hidden": {
+                "label": gettext_lazy("Teams see no scores until the challenge closes")
+            },
+            "exact_scores": {
+                "label": gettext_lazy("Teams see all digits of scores"),
+                "help_text": gettext_lazy(
+                    "Otherwise those that are significant for so many images."
+                ),
+            },
+            "probes_shown": {
+                "label": gettext_lazy("Probes whose scores are shown, of all teams together"),
+                "initial": 2,
+                "max_value": 10**6,
+                "help_text": gettext_lazy(
+                    "Submissions that differ from another one on few images, or score "
+                    "nothing on most. The scores of further ones wait for you."
+                ),
+            },
+            "image_scores_open": {"label": gettext_lazy("Teams see the scores of single images")},
+            "phase": {
+                "label": gettext_lazy("Name of this phase"),
+                "help_text": gettext_lazy("Such as dev, where the challenge has several phases."),
+            },
+        }
+
+    def get_fields(self) -> dict[str, Any]:
+        """Return the fields; of a phase, without those that are its main challenge's."""
+        fields = super().get_fields()
+        if isinstance(self.instance, Challenge) and self.instance.phase_of_id:
+            for name in (*OF_MAIN, "phase"):
+                fields.pop(name, None)
+        return fields
+
+    def validate_phase(self, value: str) -> str:
+        """See that every one of several phases has a name of its own."""
+        if isinstance(self.instance, Challenge):
+            others = self.instance.family.exclude(pk=self.instance.pk)
+            if not value and others.exists():
+                raise serializers.ValidationError(
+                    _("A challenge with phases needs a name for this.")
+                )
+            if value and others.filter(phase=value).exists():
+                raise serializers.ValidationError(_("There is another phase of this name."))
+        return value
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """See that it closes after it opens, also where only one of the two is changed."""
+        opens, closes = (
+            attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
+        )
+        if opens is not None and closes is not None and closes <= opens:
+            raise serializers.ValidationError({"closes": [_("It must close after it opens.")]})
+        return attrs
+
+
+class ChallengeForm(SettingsForm):
+    """A new challenge, but for its references."""
+
+    metrics = MetricNames(
+        initial="cider-d bleu-4 rouge-l",
+        max_length=500,
+        help_text=gettext_lazy("Names separated by spaces; the first one ranks the leaderboard."),
+    )
+    language = LanguageCode(
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=gettext_lazy(
+            "The captions' language, such as zh or de, by which they are cut into words. "
+            "Empty: English."
+        ),
+    )
+    frequencies = serializers.ChoiceField(
+        choices=("references", *SHIPPED),
+        default="references",
+        help_text=gettext_lazy(
+            "Document frequencies for CIDEr's weights: of the references, or a shipped set."
+        ),
+    )
+
+    class Meta(SettingsForm.Meta):
+        """Also what cannot be changed later."""
+
+        fields = ("slug", *SettingsForm.Meta.fields, "metrics", "language", "frequencies")
+
+
+class PhaseForm(SettingsForm):
+    """A new phase, but for its references."""
+
+    metrics = MetricNames(
+        required=False,
+        max_length=500,
+        help_text=gettext_lazy("Empty: those of the challenge."),
+    )
+    frequencies = serializers.ChoiceField(
+        choices=("references", *SHIPPED),
+        required=False,
+        help_text=gettext_lazy("Empty: those of the challenge."),
+    )
+
+    class Meta(SettingsForm.Meta):
+        """Also what cannot be changed later."""
+
+        fields = (
+            "phase",
+            *(n for n in SettingsForm.Meta.fields if n not in (*OF_MAIN, "phase")),
+            *("metrics", "frequencies"),
+        )
+        extra_kwargs: Mapping[str, Any] = {
+            **SettingsForm.Meta.extra_kwargs,
+            "phase": {
+                "label": gettext_lazy("Name of the phase"),
+                "required": True,
+                "allow_blank": False,
+                "help_text": gettext_lazy("Such as test: the end of its address."),
+            },
+        }
+
+
+class ReferencesForm(serializers.Serializer[Any]):
+    """One or two files of references, and slices."""
+
+    references = serializers.FileField(help_text=gettext_lazy("In any format that cidery reads."))
+    references_name = serializers.CharField(
+        initial="references",
+        default="references",
+        validators=[SET_NAME],
+    )
+    more_references = serializers.FileField(
+        required=False,
+        help_text=gettext_lazy("A second set for the same images, for example forty for each."),
+    )
+    more_references_name = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        validators=[SET_NAME],
+    )
+
+    slices = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text=gettext_lazy(
+            "Groups of images to score apart too: a field of the references' file such as "
+            "domain, length, length:8,12, or a column of the file below. Empty: none."
+        ),
+    )
+    slices_file = serializers.FileField(
+        required=False,
+        help_text=gettext_lazy("Slices by image, if they are not in the references' file."),
+    )
+
+
+FILES = (
+    *("references", "references_name", "more_references", "more_references_name"),
+    *("slices", "slices_file"),
+)
+
+
+class NewChallengeForm(ReferencesForm, ChallengeForm):
+    """A new challenge with its references."""
+
+    class Meta(ChallengeForm.Meta):
+        """Also the files."""
+
+        fields = (*ChallengeForm.Meta.fields, *FILES)
+
+
+class NewPhaseForm(ReferencesForm, PhaseForm):
+    """A new phase with its references."""
+
+    class Meta(PhaseForm.Meta):
+        """Also the files."""
+
+        fields = (*PhaseForm.Meta.fields, *FILES)
+
+
+class SubmissionForm(serializers.Serializer[Any]):
+    """A file of results."""
+
+    title = serializers.CharField(
+        label=gettext_lazy("Title"),
+        max_length=120,
+        validators=[check_printable],
+        help_text=gettext_lazy("What distinguishes it from your other submissions."),
+    )
+    file = serializers.FileField(
+        label=gettext_lazy("File"),
+        max_length=200,
+        help_text=format_lazy(
+            gettext_lazy(
+                "COCO results, [{{image_id, caption}}, …]: JSON, or one JSON file in .gz or .zip, "
+                "up to {largest} MB."
+            ),
+            largest=LARGEST_UPLOAD // MEGABYTE,
+        ),
+        style={"accept": ".json,.gz,.zip"},
+    )
+    private = serializers.BooleanField(
+        default=False,
+        label=gettext_lazy("Private"),
+        help_text=gettext_lazy(
+            "Your team and the organisers see it; it is not on the leaderboard."
+        ),
+    )
+
+
+class StandingForm(serializers.Serializer[Any]):
+    """What becomes of a submission."""
+
+    action = serializers.ChoiceField(
+        label=gettext_lazy("Action"),
+        choices=[
+            ("choose", gettext_lazy("rank this one")),
+            ("best", gettext_lazy("rank my team's best one")),
+            ("hide", gettext_lazy("keep it private, off the leaderboard")),
+            ("publish", gettext_lazy("make it public again")),
+            ("withdraw", gettext_lazy("withdraw it for good")),
+        ],
+    )
+
+
+class AnnouncementForm(serializers.Serializer[Any]):
+    """News."""
+
+    title = serializers.CharField(
+        label=gettext_lazy("Title"), max_length=120, validators=[check_printable]
+    )
+    text = serializers.CharField(
+        label=gettext_lazy("Text"),
+        max_length=20_000,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=gettext_lazy("Markdown."),
+        style={"base_template": "textarea.html"},
+    )
+    mail = serializers.BooleanField(
+        default=False,
+        label=gettext_lazy("Mail it to the teams that take part"),
+        help_text=gettext_lazy("To contacts that are e-mail addresses."),
+    )
+
+
+class FileForm(serializers.Serializer[Any]):
+    """A file for teams."""
+
+    file = serializers.FileField(
+        label=gettext_lazy("File"), max_length=120, help_text=gettext_lazy("Up to 50 MB.")
+    )
+    name = serializers.CharField(
+        label=gettext_lazy("Name"),
+        max_length=120,
+        required=False,
+        allow_blank=True,
+        default="",
+        validators=[check_printable],
+        help_text=gettext_lazy("Empty: the file's own."),
+    )
+    about = serializers.CharField(
+        label=gettext_lazy("Description"),
+        max_length=300,
+        required=False,
+        allow_blank=True,
+        default="",
+        validators=[check_printable],
+        help_text=gettext_lazy("What it is, in a line."),
+    )
+    for_teams = serializers.BooleanField(
+        default=False, label=gettext_lazy("Only for teams that may submit")
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse names that are paths or steer a terminal."""
+        name = attrs["name"] or attrs["file"].name
+        if "/" in name or "\\" in name or not name.isprintable():
+            raise serializers.ValidationError({"name": [_("A name has no / and is printable.")]})
+        return attrs
+
+
+class TeamChange(serializers.Serializer[Any]):
+    """What to do with one's team."""
+
+    action = serializers.ChoiceField(choices=("invite", "leave", "remove", "allow", "forbid"))
+    member = serializers.CharField(
+        max_length=NAME_LENGTH,
+        required=False,
+        default="",
+        allow_blank=True,
+        help_text="Whom to remove, or to allow or forbid to submit.",
+    )
+
+
+class TeamDecision(serializers.Serializer[Any]):
+    """Which team may submit."""
+
+    team = serializers.CharField(max_length=NAME_LENGTH, label=gettext_lazy("Team name"))
+    action = serializers.ChoiceField(
+        label=gettext_lazy("Action"),
+        choices=[
+            ("approve", gettext_lazy("approve or invite")),
+            ("refuse", gettext_lazy("refuse")),
+        ],
+        default="approve",
+    )
+
+
+class ProbeDecision(serializers.Serializer[Any]):
+    """What becomes of the scores of a submission that looks like a probe."""
+
+    action = serializers.ChoiceField(
+        label=gettext_lazy("Action"),
+        choices=[
+            ("release", gettext_lazy("show its scores")),
+            ("keep", gettext_lazy("keep them hidden")),
+        ],
+    )
+
+
+class LeaderboardQuery(serializers.Serializer[Any]):
+    """How to sort a leaderboard."""
+
+    sort = serializers.CharField(
+        required=False, max_length=120, help_text="A column's key; by default the first."
+    )
+    order = serializers.ChoiceField(("desc", "asc"), default="desc")
+    slice = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=LONGEST_SLICE,
+        default="",
+        help_text="One of the challenge's slices; by default all images.",
+    )
+    by_slice = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=120,
+        default="",
+        help_text="A metric: its scores in all slices are then the columns, and slice is not used.",
+    )
+
+
+class ImagesQuery(serializers.Serializer[Any]):
+    """Which hundred images to show."""
+
+    page = serializers.IntegerField(default=1, min_value=1, max_value=10**9)
+
+
+class ExploreQuery(serializers.Serializer[Any]):
+    """Which other submission to show beside the one of the address."""
+
+    other = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+
+
+class ComparisonQuery(serializers.Serializer[Any]):
+    """Which two submissions to compare; without them, what there is to choose from."""
+
+    first = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+    second = serializers.IntegerField(required=False, min_value=1, max_value=2**62)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Want both or none, and two different ones."""
+        if len(attrs) == 1 or attrs.get("first", 1) == attrs.get("second", 2):
+            raise serializers.ValidationError(_("Choose two different submissions."))
+        return attrs

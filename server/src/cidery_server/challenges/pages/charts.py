@@ -1,0 +1,82 @@
+"""The leaderboard as a picture, drawn by matplotlib on the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse, HttpResponseBase
+from rest_framework.exceptions import NotFound
+from rest_framework.request import Request
+
+from cidery.errors import SettingError
+from cidery_server.challenges.pages.challenges import (
+    CHART_WIDTH,
+    MOST_CHARTED,
+    ChallengePage,
+    chart_height,
+    get_challenge,
+)
+from cidery_server.challenges.ranking import Leaderboard, rank
+from cidery_server.web.drawing import ACCENT, FAINT, new_chart, to_svg
+from cidery_server.web.roles import Role
+from cidery_server.web.translation import translate as _
+
+LONGEST_NAME = 28
+
+
+class Chart(ChallengePage):
+    """Draws the first column of a leaderboard as SVG; its JSON is that of the challenge's page."""
+
+    role = Role.ANYONE
+
+    def get(self, _request: Request, **_address: Any) -> HttpResponseBase:
+        """Return the picture to a browser, the numbers to a program."""
+        challenge = get_challenge(self)
+        if not self.is_html:
+            return self.render()
+        if not challenge.shows_leaderboard_to(self.request.user):
+            raise NotFound(_("The leaderboard is not open."))
+        try:
+            query = self.read_query()
+            board = rank(challenge, slice=query["slice"], account=self.request.user)
+        except SettingError as error:
+            raise NotFound(str(error)) from None
+        return HttpResponse(draw(board), content_type="image/svg+xml")
+
+
+def draw(leaderboard: Leaderboard) -> bytes:
+    """Draw scores and intervals of the best teams, the best on top."""
+    column = leaderboard.columns[0]
+    entries = leaderboard.entries[:MOST_CHARTED][::-1]
+    scores = [entry.cells[column] for entry in entries]
+    with new_chart(CHART_WIDTH, chart_height(len(entries))) as figure:
+        axes = figure.add_subplot()
+        axes.errorbar(
+            [score.value for score in scores],
+            range(len(scores)),
+            xerr=[
+                [score.value - score.low for score in scores],
+                [score.high - score.value for score in scores],
+            ],
+            fmt="o",
+            color=ACCENT,
+            ecolor=FAINT,
+            capsize=3,
+        )
+        names = [shorten(entry.submission.team.name) for entry in entries]
+        # Names are people's: a dollar sign does not start a formula.
+        axes.set_yticks(range(len(entries)), names, parse_math=False)
+        where = f", {leaderboard.slice}" if leaderboard.slice else ""
+        what = f"{column.reference_set} {column.metric}{where}"
+        label = _("{metric}, interval of 95 %").format(metric=what)
+        axes.set_xlabel(label, parse_math=False)
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        axes.tick_params(left=False)
+        axes.grid(axis="x")
+        return to_svg(figure)
+
+
+def shorten(name: str) -> str:
+    """Return a name of which the chart's other half is left for the scores."""
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"

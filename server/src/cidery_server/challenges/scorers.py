@@ -1,0 +1,80 @@
+"""References made ready for metrics, and a cache of them for the worker that uses them again."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import TypeAlias
+
+from cidery.corpus.corpus import Corpus, ImageId
+from cidery.errors import UnreliableWarning
+from cidery.metrics import Metric
+from cidery.scoring.scorer import Scorer
+from cidery.text.languages import choose_tokenizer
+from cidery_server.challenges.models import HiddenReferences
+
+Labelled: TypeAlias = tuple[tuple[str, Metric], ...]
+MOST_SCORERS = 32
+
+
+def build_scorer(
+    references: Mapping[ImageId, Sequence[str]],
+    metrics: Mapping[str, Metric],
+    frequencies: str,
+    language: str = "",
+) -> Scorer:
+    """Make references ready for metrics; a set too small for good weights is the owner's choice."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableWarning)
+        corpus = Corpus.from_references(references)
+        tokenizer = choose_tokenizer(None, language or None)
+        return Scorer.build(
+            corpus, metrics, tokenizer=tokenizer, frequencies=frequencies, threads=1
+        )
+
+
+@dataclass(frozen=True)
+class ScorerKey:
+    """Everything that a scorer is built from."""
+
+    references: bytes
+    """A digest of the images' ids and of the references themselves."""
+    metrics: Labelled
+    frequencies: str
+    language: str
+
+    @classmethod
+    def of(cls, references: HiddenReferences, metrics: Labelled) -> ScorerKey:
+        """Return the key for references as they are now, not as they were at the first use."""
+        challenge = references.challenge
+        stored = (challenge.packed_images, references.packed_references)
+        digests = b"".join(sha256(packed).digest() for packed in stored)
+        return cls(digests, metrics, challenge.frequencies, challenge.language)
+
+
+@dataclass
+class ScorerCache:
+    """The scorers that a worker used last; the next submission is likely to need them again."""
+
+    most: int = MOST_SCORERS
+    _scorers: OrderedDict[ScorerKey, Scorer] = field(default_factory=OrderedDict)
+
+    def __len__(self) -> int:
+        return len(self._scorers)
+
+    def get(self, references: HiddenReferences, metrics: Labelled) -> Scorer:
+        """Return the scorer of these references and metrics, built if it is not here."""
+        key = ScorerKey.of(references, metrics)
+        if key not in self._scorers:
+            challenge = references.challenge
+            by_image = dict(zip(challenge.images, references.references, strict=True))
+            self._scorers[key] = build_scorer(
+                by_image, dict(metrics), challenge.frequencies, challenge.language
+            )
+        self._scorers.move_to_end(key)
+        while len(self._scorers) > self.most:
+            self._scorers.popitem(last=False)
+        return self._scorers[key]

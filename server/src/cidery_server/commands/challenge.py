@@ -1,0 +1,209 @@
+"""`cidery challenge`: what the owner does with challenges."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.rendering import show_csv, show_json, show_table
+from cidery.text_tables import show_controls
+from cidery_server.commands.installation import Data, Database, make_installation, open_installation
+
+app = parsing.new_app(
+    no_args_is_help=True,
+    epilog=parsing.examples(
+        "cidery challenge create challenge.json",
+        "cidery challenge list",
+        "cidery challenge export captions-2026 --format csv",
+    ),
+)
+Slug: TypeAlias = Annotated[str, typer.Argument(help="The challenge's short name.", metavar="SLUG")]
+
+
+@app.callback()
+def _top() -> None:
+    """Make and run challenges, which `cidery serve` shows to teams."""
+
+
+@app.command(epilog=parsing.examples("cidery challenge create challenge.json --data /srv/cidery"))
+def create(
+    file: Annotated[
+        Path, typer.Argument(help="JSON or TOML file; paths in it are relative to it.")
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a challenge from a file.
+
+    The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
+    frequencies, opens, closes, per_day, in_all, visibility, entry, leaderboard_open, scores_hidden,
+    exact_scores, probes_shown, image_scores_open, slices (a file, FILE:COLUMN, a field of the
+    references, length), and phases, a list of tables with what is different in each.
+    """
+    make_installation(data, database)
+    from cidery_server.challenges.creation import create_from_file
+
+    for challenge in create_from_file(file):
+        typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+
+
+@app.command(
+    "add-phase", epilog=parsing.examples("cidery challenge add-phase captions-2026 test.json")
+)
+def add_phase(
+    slug: Slug,
+    file: Annotated[
+        Path, typer.Argument(help="JSON or TOML file; paths in it are relative to it.")
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Add a phase to a challenge: other references, dates and limits, the same teams.
+
+    The file has phase (its name) and references, and may have what a challenge's file may have, but
+    for slug, title, entry and probes_shown.
+    """
+    open_installation(data, database)
+    from cidery_server.challenges.creation import add_phase_from_file
+    from cidery_server.challenges.management import find_challenge
+
+    phase = add_phase_from_file(find_challenge(slug), file)
+    typer.echo(f"made {phase.slug}: {len(phase.images)} images")
+    for other in phase.sharing.order_by("pk"):
+        typer.echo(f"it shares references with {other.slug}: their submissions count together")
+
+
+@app.command(
+    "import",
+    epilog=parsing.examples(
+        "cidery challenge import my-challenge --dry-run",
+        "cidery challenge import my-challenge --slug captions-2026",
+    ),
+)
+def import_(
+    folder: Annotated[
+        Path, typer.Argument(help="EvalAI's folder, with challenge_config.yaml.", metavar="FOLDER")
+    ],
+    slug: Annotated[
+        str, typer.Option(help="The challenge's short name; by default made of its title.")
+    ] = "",
+    metrics: Annotated[
+        str, typer.Option(help="Names of metrics, instead of those of the leaderboard.")
+    ] = "",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be made, and what is lost.")
+    ] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a challenge from EvalAI's folder of it, and say line by line what does not map."""
+    from cidery_server.challenges.evalai import read_evalai
+
+    found = read_evalai(folder, slug, metrics.replace(",", " ").split())
+    for note in found.notes:
+        typer.echo(show_controls(note))
+    if dry_run:
+        for one in found.definitions:
+            images = len(next(iter(one.reference_sets.values())))
+            name = f", phase {one.fields['phase']}" if "phase" in one.fields else ""
+            typer.echo(f"would make {one.fields['slug']}{name}: {images} images")
+        return
+    make_installation(data, database)
+    from cidery_server.challenges.creation import create_from_definitions
+
+    for challenge in create_from_definitions(found.definitions, str(folder)):
+        typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+
+
+@app.command("list", epilog=parsing.examples("cidery challenge list --data /srv/cidery"))
+def list_(data: Data = None, database: Database = None) -> None:
+    """List all challenges."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import list_challenges
+
+    header = ("slug", "title", "open", "visibility", "teams", "submissions")
+    show_table(header, list_challenges(), left=(0, 1, 2, 3))
+
+
+@app.command(epilog=parsing.examples("cidery challenge close captions-2026"))
+def close(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """Close a challenge: accept no more submissions."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import close_challenge, find_challenge
+
+    close_challenge(find_challenge(slug))
+    typer.echo(f"closed {slug}")
+
+
+@app.command(epilog=parsing.examples("cidery challenge teams captions-2026"))
+def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """List the teams that take part in a challenge, or have asked to."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import find_challenge, list_teams
+
+    show_table(("team", "state", "submissions"), list_teams(find_challenge(slug)), left=(0, 1))
+
+
+@app.command(epilog=parsing.examples('cidery challenge approve captions-2026 "Cider makers"'))
+def approve(
+    slug: Slug,
+    team: Annotated[str, typer.Argument(help="The team's name.", metavar="TEAM")],
+    refuse: Annotated[bool, typer.Option("--refuse", help="Refuse the team instead.")] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Let a team submit to a challenge, whether it has asked or not."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import decide_on_team, find_challenge
+
+    decide_on_team(find_challenge(slug), team, approve=not refuse)
+    typer.echo(f"{team} may {'not ' if refuse else ''}submit to {slug}")
+
+
+@app.command("open-scores", epilog=parsing.examples("cidery challenge open-scores captions-2026"))
+def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """Let teams see their scores image by image."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import find_challenge, open_image_scores
+
+    challenge = find_challenge(slug)
+    open_image_scores(challenge)
+    if challenge.opens_images:
+        typer.echo(f"teams of {slug} see their scores image by image")
+    else:
+        typer.echo(f"opened, but a phase that shares references with {slug} has not opened its own")
+
+
+@app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
+def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
+    """Score every submission again; scores stand until new ones are there."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import find_challenge, rescore_challenge
+
+    typer.echo(f"queued {rescore_challenge(find_challenge(slug))} submissions")
+
+
+@app.command(
+    epilog=parsing.examples("cidery challenge export captions-2026 --format csv > board.csv")
+)
+def export(
+    slug: Slug,
+    data: Data = None,
+    database: Database = None,
+    format: Annotated[Literal["json", "csv"], typer.Option(help="How to print it.")] = "json",
+    slice: Annotated[
+        str, typer.Option(help="Scores of this slice alone.", metavar="NAME", show_default=False)
+    ] = "",
+) -> None:
+    """Print the leaderboard with all digits."""
+    open_installation(data, database)
+    from cidery_server.challenges.management import export_leaderboard, find_challenge
+
+    records = export_leaderboard(find_challenge(slug), slice)
+    if format == "csv" and records:
+        show_csv(records)
+    elif format == "json":
+        show_json(records)

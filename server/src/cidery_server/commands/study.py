@@ -1,0 +1,394 @@
+"""`cidery study`: make, watch, close and export studies with people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from cidery.cli import parsing
+from cidery.cli.rendering import (
+    on_terminal,
+    show_json,
+    show_notes,
+    show_pairs,
+    show_table,
+    show_title,
+)
+from cidery.text_tables import show_controls
+from cidery_server.commands.installation import Data, Database, make_installation, open_installation
+
+if TYPE_CHECKING:
+    from cidery.statistics import Interval
+
+app = parsing.new_app(no_args_is_help=True)
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        help="Name of the study, as in its address.", metavar="NAME", show_default=False
+    ),
+]
+
+
+@app.callback(
+    epilog=parsing.examples(
+        "cidery study create study.json",
+        "cidery study invite which-is-closer --personal 20",
+        "cidery study status which-is-closer",
+        "cidery study export which-is-closer -o judgments.jsonl",
+    )
+)
+def study() -> None:
+    """Make, watch and export studies with people, which `cidery serve` shows to judges."""
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study create study.json",
+        "cidery study create study.json --database postgresql://cidery@db/cidery",
+    )
+)
+def create(
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="JSON file that describes the study.", metavar="FILE", show_default=False
+        ),
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a study from a JSON file."""
+    address = make_installation(data, database).address
+    from cidery_server.studies.creation import create_study
+    from cidery_server.studies.definition import read_definition
+
+    made = create_study(read_definition(file))
+    typer.echo(
+        f"{made.name}: {made.item_count} items for {made.judges_each} judges each, "
+        f"{made.check_count} attention checks; {address}/studies/{made.name}"
+    )
+
+
+@app.command("list", epilog=parsing.examples("cidery study list --data /srv/cidery"))
+def list_studies(
+    format: parsing.TableOrJson = "table", data: Data = None, database: Database = None
+) -> None:
+    """List the studies."""
+    open_installation(data, database)
+    from cidery_server.studies.summaries import summarize_all
+
+    found = summarize_all()
+    if format == "json":
+        show_json([one.to_dict() for one in found])
+    elif not found:
+        typer.echo("there are no studies; make one with: cidery study create FILE")
+    else:
+        show_table(
+            ("study", "design", "state", "items", "judges each", "answered"),
+            [
+                (s.name, s.design, s.state, *map(str, (s.items, s.judges_each)), s.progress)
+                for s in found
+            ],
+            left=(0, 1, 2),
+        )
+
+
+@app.command(epilog=parsing.examples("cidery study status which-is-closer --format json"))
+def status(
+    name: Name,
+    format: parsing.TableOrJson = "table",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Show a study's progress, agreement, times, attention checks and judges."""
+    open_installation(data, database)
+    from cidery_server.studies.summaries import find_study, summarize
+
+    found = summarize(find_study(name))
+    if format == "json":
+        show_json(found.to_dict())
+        return
+    show_title(f"{found.name}: {found.title}")
+    facts = {
+        "state": found.state,
+        "answered": found.progress,
+        "Krippendorff's alpha": _show(found.alpha),
+        "Fleiss' kappa": _show(found.kappa),
+        "median time": "–" if found.median_seconds is None else f"{found.median_seconds:.1f} s",
+        "attention checks right": f"{found.checks_right} of {found.checks}",
+    }
+    for one in found.agreement:
+        facts[f"alpha, {one.question}"] = _show(one.alpha)
+    show_pairs(facts)
+    if found.judges:
+        show_table(
+            ("judge", "answers", "checks right", "codes", "counts"),
+            [
+                (
+                    one.worker,
+                    str(one.answers),
+                    f"{one.checks_right} of {one.checks}",
+                    ", ".join(one.codes),
+                    "no" if one.excluded else "yes",
+                )
+                for one in found.judges
+            ],
+            left=(0, 3, 4),
+        )
+
+
+def _show(interval: Interval | None) -> str:
+    return "–" if interval is None else str(interval)
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study results which-is-closer",
+        "cidery study results which-is-closer --metric rouge-l --format json",
+    )
+)
+def results(
+    name: Name,
+    metric: Annotated[
+        str,
+        typer.Option(
+            help="Whose scores of all captions help where there are references.", metavar="NAME"
+        ),
+    ] = "cider-d",
+    format: parsing.TableOrJson = "table",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Show how systems compare: who leads, how sure that is, how many more answers are worth it."""
+    open_installation(data, database)
+    from cidery_server.studies.standings import rank_systems
+    from cidery_server.studies.summaries import find_study
+
+    found = rank_systems(find_study(name), metric)
+    if format == "json":
+        show_json(
+            {
+                "study": name,
+                "problem": found.problem,
+                "standings": [one.to_dict() for one in found.standings],
+            }
+        )
+        return
+    for standings in found.standings:
+        show_title(standings.title)
+        show_table(standings.header(), standings.lines())
+        for sentence in standings.verdict():
+            typer.echo(sentence)
+    if found.problem:
+        show_notes(found.problem)
+
+
+@app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
+def open_study(name: Name, data: Data = None, database: Database = None) -> None:
+    """Open a study again: judges are given items."""
+    _set_state(name, "open", data, database)
+
+
+@app.command(epilog=parsing.examples("cidery study close which-is-closer"))
+def close(name: Name, data: Data = None, database: Database = None) -> None:
+    """Close a study: judges are given no more items."""
+    _set_state(name, "closed", data, database)
+
+
+def _set_state(
+    name: str, state: Literal["open", "closed"], data: Path | None, database: str | None
+) -> None:
+    open_installation(data, database)
+    from cidery_server.studies.models import Study
+    from cidery_server.studies.moderation import set_state
+    from cidery_server.studies.summaries import find_study
+
+    set_state(find_study(name), Study.State(state))
+    typer.echo(f"{name} is {state}")
+
+
+@app.command(epilog=parsing.examples("cidery study copy which-is-closer which-is-closer-2"))
+def copy(
+    name: Name,
+    new: Annotated[str, typer.Argument(help="Name of the copy.", metavar="NEW")],
+    title: Annotated[
+        str, typer.Option(help="Title of the copy; by default that of the study.", metavar="TEXT")
+    ] = "",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make another study with the same questions and items, and none of the answers."""
+    open_installation(data, database)
+    from cidery_server.studies.creation import check_fields
+    from cidery_server.studies.lifecycle import copy_study
+    from cidery_server.studies.summaries import find_study
+
+    found = find_study(name)
+    check_fields(new, title or found.title, found.design, found.judges_each)
+    made = copy_study(found, new, title or found.title)
+    typer.echo(f"{made.name}: {made.item_count} items for {made.judges_each} judges each")
+
+
+@app.command(epilog=parsing.examples("cidery study erase which-is-closer --yes"))
+def erase(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", help="Erase it without asking.")] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Remove a study with all its answers; nothing brings it back."""
+    open_installation(data, database)
+    from cidery_server.studies.lifecycle import erase_study
+    from cidery_server.studies.summaries import find_study
+
+    found = find_study(name)
+    if not yes:
+        typer.confirm(f"Erase {name} with all its answers, for good?", abort=True)
+    erase_study(found)
+    typer.echo(f"{name} is erased")
+
+
+@app.command(epilog=parsing.examples("cidery study forget which-is-closer W123 --yes"))
+def forget(
+    name: Name,
+    worker: Annotated[
+        str, typer.Argument(help="The judge, as exports name them.", metavar="JUDGE")
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Erase them without asking.")] = False,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Erase a person from a study, with all they have said; others are asked instead."""
+    open_installation(data, database)
+    from cidery_server.studies.leaving import find_judge, forget_judge
+    from cidery_server.studies.summaries import find_study
+
+    judge = find_judge(find_study(name), worker)
+    if not yes:
+        typer.confirm(f"Erase all answers of {worker} in {name}, for good?", abort=True)
+    forget_judge(judge.pk)
+    typer.echo(f"{worker} is erased from {name}")
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study export which-is-closer -o judgments.jsonl",
+        "cidery study export sentences --format coco -o annotations.json",
+    )
+)
+def export(
+    name: Name,
+    format: Annotated[
+        Literal["jsonl", "csv", "answers", "results", "codes", "consents", "coco"],
+        typer.Option(
+            "--format",
+            "-f",
+            help="Judgments as JSON lines or CSV; every answer, results by system, or every visit "
+            "with its completion code, or every consent, as CSV; sentences as COCO.",
+        ),
+    ] = "jsonl",
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", help="File to write; - is standard output.", metavar="FILE"),
+    ] = "-",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Write a study's answers, as `cidery meta judgments` reads them."""
+    open_installation(data, database)
+    from cidery_server.studies.exporting import export_study
+    from cidery_server.studies.summaries import find_study
+
+    text = export_study(find_study(name), format)
+    if output == "-":
+        sys.stdout.write(show_controls(text) if on_terminal() else text)
+    else:
+        Path(output).write_text(text, encoding="utf-8", newline="")
+
+
+@app.command(epilog=parsing.examples("cidery study references which-is-better references.json"))
+def references(
+    name: Name,
+    file: Annotated[
+        Path,
+        typer.Argument(help="Captions by people, in any format.", metavar="FILE"),
+    ],
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Add references to a study, so that metrics can be judged by its answers."""
+    open_installation(data, database)
+    from cidery_server.studies.creation import add_references
+    from cidery_server.studies.summaries import find_study
+
+    count = add_references(find_study(name), file)
+    typer.echo(f"{name}: {count} images have references now")
+
+
+@app.command(
+    "import",
+    epilog=parsing.examples("cidery study import judgments.jsonl --name old-study"),
+)
+def import_judgments(
+    file: Annotated[
+        str,
+        typer.Argument(help="Judgments, as JSON lines or CSV.", metavar="FILE", show_default=False),
+    ],
+    name: Annotated[str, typer.Option(help="Name of the new study.", metavar="NAME")],
+    title: Annotated[
+        str, typer.Option(help="Title of the new study; by default its name.", metavar="TEXT")
+    ] = "",
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Make a closed study from judgments that were collected elsewhere."""
+    make_installation(data, database)
+    from cidery_server.studies.creation import import_study
+
+    made = import_study(file, name, title)
+    typer.echo(f"{made.name}: {made.item_count} items, up to {made.judges_each} answers each")
+
+
+@app.command(
+    epilog=parsing.examples(
+        "cidery study invite which-is-closer --for prolific",
+        "cidery study invite which-is-closer --for student --personal 20",
+    )
+)
+def invite(
+    name: Name,
+    whom: Annotated[
+        str,
+        typer.Option(
+            "--for", help="A label for these people; only the owner sees it.", metavar="TEXT"
+        ),
+    ] = "judges",
+    personal: Annotated[
+        int,
+        typer.Option(
+            help="Number of personal links, each for one person; 0 makes one link for a "
+            "crowdsourcing site.",
+            metavar="COUNT",
+            min=0,
+            max=200,
+        ),
+    ] = 0,
+    url: Annotated[
+        str | None, typer.Option(help="The address at which people reach the app.", metavar="URL")
+    ] = None,
+    data: Data = None,
+    database: Database = None,
+) -> None:
+    """Print links that invite judges; they cannot be shown again."""
+    address = open_installation(data, database, url=url).address
+    from cidery_server.studies.invites import make_links
+    from cidery_server.studies.summaries import find_study
+
+    for link in make_links(find_study(name), whom, personal=personal):
+        typer.echo(f"{address}{link}")
+    if not personal:
+        show_notes("the site must add the worker to the link: ?worker=…&assignment=…")

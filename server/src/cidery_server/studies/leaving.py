@@ -1,0 +1,51 @@
+"""Judges who leave: they stop and keep their answers, or withdraw and everything is erased."""
+
+from __future__ import annotations
+
+from django.db.models import F
+from django.utils import timezone
+
+from cidery.errors import InputError
+from cidery_server.studies.models import Assignment, Judge, Study, Visit
+from cidery_server.studies.queries import lock_judge
+from cidery_server.studies.slots import vacate
+from cidery_server.web.translation import translate as _
+from cidery_server.web.turns import writing
+
+
+def stop_visit(judge_key: int) -> None:
+    """Give a judge nothing more in this visit; their answers stay, what is open goes to others."""
+    with writing():
+        judge = lock_judge(judge_key)
+        open_ones = judge.assignments.filter(state=Assignment.State.GIVEN)
+        vacate(open_ones.filter(slot__isnull=False).select_for_update())
+        open_ones.update(state=Assignment.State.RETURNED)
+        Visit.objects.filter(pk=judge.visit_id or 0).update(stopped=timezone.now())
+
+
+def go_on(judge_key: int) -> None:
+    """Take a stop back."""
+    with writing():
+        judge = lock_judge(judge_key)
+        Visit.objects.filter(pk=judge.visit_id or 0).update(stopped=None)
+
+
+def forget_judge(judge_key: int) -> None:
+    """Erase a judge with all they have said; others are asked in their place."""
+    with writing():
+        judge = lock_judge(judge_key)
+        vacate(judge.assignments.filter(slot__isnull=False).select_for_update())
+        Study.objects.filter(pk=judge.study_id).update(withdrawn=F("withdrawn") + 1)
+        Judge.objects.filter(pk=judge.pk).delete()
+
+
+def find_judge(study: Study, worker: str) -> Judge:
+    """Return a judge by the name that exports have, or say that there is none."""
+    found = study.judges.filter(worker=worker).first()
+    if found is None:
+        raise InputError(
+            _("{name} has no judge {worker!r}; its exports name all").format(
+                name=study.name, worker=worker
+            )
+        )
+    return found

@@ -1,0 +1,176 @@
+"""The results of a study: systems compared, winners of pairs, how metrics agree with people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponseBase
+from django.utils.translation import gettext_lazy
+from rest_framework import serializers, status
+from rest_framework.exceptions import NotFound
+
+from cidery.errors import CideryError
+from cidery_server.studies.counting import Count
+from cidery_server.studies.creation import add_references
+from cidery_server.studies.pages.creating import FILE_STYLE, StudySummary, blaming, check_file
+from cidery_server.studies.pages.managing import StandingsData, StudyOwnerPage
+from cidery_server.studies.standings import METRIC, rank_systems
+from cidery_server.web.metric_files import refuse_files
+from cidery_server.web.pages import FormPage
+from cidery_server.web.translation import translate as _
+
+SHOWN_WINNERS = 500
+NO_REFERENCES = gettext_lazy(
+    "The study has no references, which metrics compare with: add them, and metrics are judged."
+)
+
+
+class ResultsData(serializers.Serializer[Any]):
+    """Results by system."""
+
+    study = StudySummary()
+    metric = serializers.CharField(help_text="Whose scores were asked for.")
+    standings = StandingsData(
+        many=True, help_text="From answers alone (people), then with the metric's scores."
+    )
+    problem = serializers.CharField(help_text="Why something is missing, if it is.")
+
+
+class ResultsQuery(serializers.Serializer[Any]):
+    """Which metric's scores help."""
+
+    metric = serializers.CharField(
+        required=False, default=METRIC, max_length=200, validators=[refuse_files]
+    )
+
+
+class StudyResults(StudyOwnerPage):
+    """Shows how systems compare, with intervals that hold while one looks; `?metric=cider-d`."""
+
+    template_name = "studies/results.html"
+    shows = ResultsData
+    queries = ResultsQuery
+
+    def show(self) -> Any:
+        """Estimate everything from the answers that count."""
+        study, metric = self.study(), self.read_query()["metric"]
+        found = rank_systems(study, metric)
+        standings = [one.to_dict() for one in found.standings]
+        return {
+            "study": study,
+            "metric": metric,
+            "standings": standings,
+            "problem": found.problem,
+        }
+
+
+class WinnerData(serializers.Serializer[Any]):
+    """What people made of a pair."""
+
+    image = serializers.CharField()
+    first = serializers.CharField()
+    second = serializers.CharField()
+    votes = serializers.IntegerField()
+    winner = serializers.CharField()
+
+
+class AccuracyData(serializers.Serializer[Any]):
+    """How well metrics agree with the study."""
+
+    study = StudySummary()
+    question = serializers.CharField(help_text="Whose answers these are, if there are several.")
+    questions = serializers.ListField(child=serializers.CharField(), help_text="All of them.")
+    protocol = serializers.CharField()
+    header = serializers.ListField(child=serializers.CharField())
+    lines = serializers.ListField(child=serializers.ListField(child=serializers.CharField()))
+    signatures = serializers.DictField(child=serializers.CharField())
+    first_wins = serializers.IntegerField()
+    second_wins = serializers.IntegerField()
+    ties = serializers.IntegerField()
+    winners = WinnerData(many=True, help_text=f"At most {SHOWN_WINNERS}; the export has all.")
+    problem = serializers.CharField(help_text="Why there is no table, if there is none.")
+
+
+class AccuracyQuery(serializers.Serializer[Any]):
+    """Which metrics are judged, and by which question."""
+
+    metric = serializers.ListField(
+        child=serializers.CharField(max_length=200, validators=[refuse_files]), required=False
+    )
+    question = serializers.CharField(required=False, default="", allow_blank=True, max_length=40)
+
+
+class Accuracy(StudyOwnerPage):
+    """Shows who won each pair, and how often metrics agree; `?metric=cider-d` chooses metrics."""
+
+    template_name = "studies/accuracy.html"
+    shows = AccuracyData
+    queries = AccuracyQuery
+
+    def show(self) -> Any:
+        """Judge the metrics, as `cidery meta` does."""
+        study, query = self.study(), self.read_query()
+        names = [question["name"] for question in study.questions]
+        question = query["question"] or next(iter(names), "")
+        if question and question not in names:
+            raise NotFound(_("The study has no such question."))
+        count = Count(study, question)
+        shown: dict[str, Any] = {"study": count.study, "protocol": "", "header": [], "lines": []}
+        shown |= {"question": question, "questions": names}
+        shown |= {"signatures": {}, "problem": "", "winners": []}
+        shown |= {"first_wins": 0, "second_wins": 0, "ties": 0}
+        if not count.values:
+            return shown | {"problem": _("There are no answers to count yet.")}
+        winners = count.winners()
+        shown |= {
+            "first_wins": sum(one.votes > 0 for one in winners),
+            "second_wins": sum(one.votes < 0 for one in winners),
+            "ties": sum(one.votes == 0 for one in winners),
+            "winners": winners[:SHOWN_WINNERS],
+        }
+        if count.study.lacks_references:
+            return shown | {"problem": NO_REFERENCES}
+        try:
+            results = count.evaluate([one for one in query.get("metric", []) if one] or None)
+        except CideryError as error:
+            return shown | {"problem": str(error)}
+        return shown | {
+            "protocol": results.protocol,
+            "header": results.header(),
+            "lines": results.lines(),
+            "signatures": results.signatures,
+        }
+
+
+class ReferencesForm(serializers.Serializer[Any]):
+    """Captions by people."""
+
+    references = serializers.FileField(
+        label=gettext_lazy("File of references"),
+        validators=[check_file],
+        help_text=gettext_lazy("In any format that cidery reads."),
+        style=FILE_STYLE,
+    )
+
+
+class References(StudyOwnerPage, FormPage):
+    """Adds references to a study, so that metrics can be judged by its answers."""
+
+    template_name = "studies/references.html"
+    shows = StudySummary
+    form = ReferencesForm
+    accepts = StudySummary
+    accepted_status = status.HTTP_200_OK
+    has_files = True
+
+    def show(self) -> Any:
+        """Return the study."""
+        return self.study()
+
+    def accept(self, values: dict[str, Any]) -> HttpResponseBase:
+        """Read the file and keep what belongs to the study's images."""
+        study = self.study()
+        with blaming("references"):
+            count = add_references(study, values["references"])
+        message = _("{count} images have references now.").format(count=count)
+        return self.done("study-accuracy", study, message=message, name=study.name)

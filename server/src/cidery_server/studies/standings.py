@@ -1,0 +1,504 @@
+"""Results by system: who leads, how sure that is, and how many answers are still worth asking for.
+
+The estimates are those of `cidery meta estimate`: the share of pairs that a system wins, or the
+mean of its ratings, with intervals over images, corrected by a metric's scores of all captions
+where there are references. An owner looks while answers come in, so intervals hold at all times.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cidery.errors import CideryError, UnreliableWarning
+from cidery.meta import Pairs, Ratings, Settings
+from cidery.meta.datasets import build_judgments
+from cidery.meta.datasets.files import Record
+from cidery.meta.estimation.estimates import adjust_comparisons, estimate_quantity
+from cidery.meta.estimation.items import (
+    PEOPLE,
+    Items,
+    Quantity,
+    list_quantities,
+    predict,
+)
+from cidery.runtime.progress import no_report
+from cidery.scoring.comparison import format_p
+from cidery.statistics import Estimate, Floats, forecast_answers
+from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
+from cidery_server.studies.counting import Count
+from cidery_server.studies.items import Content
+from cidery_server.studies.models import Study
+from cidery_server.web.templatetags.words import written
+from cidery_server.web.translation import translate as _
+
+CONFIDENCE = 0.95
+METRIC = "cider-d"
+"""Whose scores help where an owner names no other metric."""
+UNNAMED = ("first", "second")
+"""What captions of a pair are called where no systems are named."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How one system does: its share of wins, or the mean of its ratings."""
+
+    system: str
+    value: float
+    low: float
+    high: float
+    fixed_low: float
+    """Of the interval for a number of answers that was fixed before anyone looked."""
+    fixed_high: float
+    judged: int
+    """Items with an answer."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """Two systems compared: the share of pairs that the first wins, or the difference of means."""
+
+    first: str
+    second: str
+    value: float
+    low: float
+    high: float
+    p: float
+    """Valid at all times, Holm-corrected for the comparisons made together."""
+    fixed_low: float
+    fixed_high: float
+    fixed_p: float
+    judged: int
+    decided: bool
+    ahead: str
+    """The system that looks better; empty: neither."""
+    needed: int | None
+    """Answers that would decide it if it goes on as it looks now; None: it is decided, or all that
+    there can be do not suffice."""
+    images: int
+    """With an answer to both systems."""
+
+
+@dataclass(frozen=True)
+class Standings:
+    """Results by system, from answers alone or with a metric's scores."""
+
+    question: str
+    kind: str
+    """`wins` or `mean`."""
+    metric: str
+    """Whose scores helped; `people`: none."""
+    systems: list[Standing]
+    """The best first."""
+    contests: list[Contest]
+    judged: int
+    items: int
+    saved: float
+    """The share of answers that the metric's scores replace, on average over comparisons."""
+    uncounted: int = 0
+    """Comparisons with answers on too few images."""
+    signature: str = ""
+    confidence: float = CONFIDENCE
+
+    @property
+    def leader(self) -> str:
+        """The system that looks best; empty where there is none, or several are level."""
+        if len(self.systems) < 2 or self.systems[0].value == self.systems[1].value:
+            return ""
+        return self.systems[0].system
+
+    @property
+    def open_contests(self) -> list[Contest]:
+        """The comparisons that are not decided."""
+        return [contest for contest in self.contests if not contest.decided]
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether every two systems are told apart."""
+        return bool(self.contests) and not self.open_contests and not self.uncounted
+
+    @property
+    def needed(self) -> int:
+        """About how many more answers are worth asking for."""
+        return sum(contest.needed or 0 for contest in self.open_contests)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return asdict(self) | {
+            "leader": self.leader,
+            "needed": self.needed,
+            "verdict": self.verdict(),
+        }
+
+    @property
+    def title(self) -> str:
+        """What a table of these standings is called."""
+        what = "share of pairs won" if self.kind == "wins" else "mean rating"
+        helped = "" if self.metric == PEOPLE else f", with scores of {self.metric}"
+        asked = f"{self.question}: " if self.question else ""
+        return f"{asked}{what}, {self.judged} of {self.items} judged{helped}"
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["system", "estimate", f"{100 * self.confidence:g} % interval", "p", "judged"]
+
+    def lines(self) -> list[list[str]]:
+        """Return systems, then comparisons, as text cells."""
+        rows: list[tuple[Standing | Contest, str, str]]
+        rows = [(one, one.system, "") for one in self.systems]
+        sign = "over" if self.kind == "wins" else "-"
+        rows += [(c, f"{c.first} {sign} {c.second}", format_p(c.p)) for c in self.contests]
+        return [
+            [name, f"{one.value:.3f}", f"[{one.low:.3f}, {one.high:.3f}]", p, str(one.judged)]
+            for one, name, p in rows
+        ]
+
+    def verdict(self) -> list[str]:
+        """Return in sentences who leads, how sure that is, and what more answers would bring."""
+        if not self.contests:
+            return []
+        return [self._tell_leader(), *self._tell_rest()]
+
+    def _tell_leader(self) -> str:
+        if not self.leader:
+            return _("No system is ahead.")
+        own = [c for c in self.contests if self.leader in (c.first, c.second)]
+        beaten = [c for c in own if c.decided and c.ahead == self.leader]
+        if len(beaten) == len(own):
+            worst = max(contest.p for contest in own)
+            if len(own) == 1:
+                other = own[0].second if own[0].first == self.leader else own[0].first
+                told = _("{leader} is better than {other} ({p}).")
+                return told.format(leader=self.leader, other=other, p=_show_p(worst))
+            told = _("{leader} is better than all {count} others ({p}).")
+            return told.format(leader=self.leader, count=len(own), p=_show_p(worst))
+        if beaten:
+            told = _(
+                "{leader} is ahead: better than {beaten} of {count} others, the rest is not "
+                "decided."
+            )
+            return told.format(leader=self.leader, beaten=len(beaten), count=len(own))
+        least = min(contest.p for contest in own)
+        told = _("{leader} looks best so far; no difference is found yet ({p}).")
+        return told.format(leader=self.leader, p=_show_p(least))
+
+    def _tell_rest(self) -> Iterator[str]:
+        if self.uncounted:
+            yield _("{count} comparisons have answers on fewer than {fewest} images.").format(
+                count=self.uncounted, fewest=FEWEST_GROUPS
+            )
+        elif self.is_decided:
+            yield _("Everything is decided: more answers are not worth asking for.")
+        if early := [c for c in self.open_contests if c.images < FEWEST_TO_DECIDE]:
+            yield _("{systems}: nothing is decided before {fewest} images have answers.").format(
+                systems=_name_contests(early), fewest=FEWEST_TO_DECIDE
+            )
+        hopeful = [contest for contest in self.open_contests if contest.needed is not None]
+        if hopeful:
+            yield _(
+                "About {count} more answers would decide {systems}, if the difference stays what "
+                "it is now."
+            ).format(count=self.needed, systems=_name_contests(hopeful))
+        late = [contest for contest in self.open_contests if contest not in early]
+        if hopeless := [contest for contest in late if contest.needed is None]:
+            yield _(
+                "{systems}: the difference is so small that all answers of this study would not "
+                "decide it; ask about more images, or stop."
+            ).format(systems=_name_contests(hopeless))
+
+
+def _show_p(p: float) -> str:
+    shown = written(format_p(p))
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def _name_contests(contests: Sequence[Contest]) -> str:
+    if len(contests) > 3:
+        return _("{count} comparisons").format(count=len(contests))
+    both = _("{first} and {second}")
+    return ", ".join(both.format(first=one.first, second=one.second) for one in contests)
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that is known of a study's systems."""
+
+    standings: list[Standings] = field(default_factory=list)
+    """For each question: from answers alone, then with the metric's scores."""
+    problem: str = ""
+    """Why there are none, or none with a metric."""
+
+    @property
+    def best(self) -> list[Standings]:
+        """The standings to read, of each question: with a metric's scores where there are."""
+        return list({one.question: one for one in self.standings}.values())
+
+
+def rank_systems(study: Study, metric: str = METRIC) -> Results:
+    """Estimate how the systems of a study compare, by answers alone and with a metric's scores."""
+    if study.is_collection:
+        return Results(problem=_("Sentences are collected here, not compared."))
+    names = [question["name"] for question in study.questions] or [""]
+    found = [_Ranking(Count(study, name), metric).rank() for name in names]
+    problem = next((one.problem for one in found if one.problem), "")
+    return Results([standings for one in found for standings in one.standings], problem)
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """What people are asked about, once: a pair with all its triplets, a caption or a set."""
+
+    content: Content
+    answers: list[float]
+    scatter: list[float]
+    """Squared distances of answers from the mean of their item, where several people answered."""
+    spare: int
+    """Answers beyond the first of each item."""
+
+
+class _Ranking:
+    def __init__(self, count: Count, metric: str) -> None:
+        self.count = count
+        self.study = count.study
+        self.metric = metric
+
+    def rank(self) -> Results:
+        if not self.count.values:
+            return Results(problem=_("There are no answers to count yet."))
+        people = self._estimate(PEOPLE, None)
+        if people is None:
+            few = _("An interval needs answers on at least {fewest} images.")
+            return Results(problem=few.format(fewest=FEWEST_GROUPS))
+        if not self._can_predict():
+            return Results([people])
+        try:
+            predicted, signature = self._predict()
+        except CideryError as error:
+            return Results([people], _("Without a metric's scores: {error}").format(error=error))
+        helped = self._estimate(self.metric, predicted, signature)
+        return Results([people, helped] if helped else [people])
+
+    @cached_property
+    def lines(self) -> list[_Line]:
+        if self.study.design == Study.Design.TRIPLET:
+            return list(self._join_triplets())
+        return [
+            self._read(content, [self.count.values.get(item, [])])
+            for item, content in self.count.items.items()
+        ]
+
+    def _join_triplets(self) -> Iterator[_Line]:
+        """Make one line of all triplets of a pair; the majority of each is one vote."""
+        grouped: dict[tuple[str, ...], list[tuple[Content, list[float]]]] = {}
+        for item, content in self.count.items.items():
+            key = (content["image"], *content["pair"])
+            grouped.setdefault(key, []).append((content, self.count.values.get(item, [])))
+        for group in grouped.values():
+            own = [content["reference"] for content, _ in group]
+            content = {k: v for k, v in group[0][0].items() if k != "reference"}
+            line = self._read(content | {"references": own}, [values for _, values in group])
+            votes = [float(np.sign(sum(values))) for _, values in group if values]
+            yield _Line(line.content, votes, line.scatter, line.spare)
+
+    @staticmethod
+    def _read(content: Content, groups: Iterable[list[float]]) -> _Line:
+        groups = [values for values in groups if values]
+        means = [sum(values) / len(values) for values in groups]
+        scatter = [
+            (value - mean) ** 2
+            for values, mean in zip(groups, means, strict=True)
+            for value in values
+        ]
+        spare = sum(len(values) - 1 for values in groups)
+        return _Line(content, [value for values in groups for value in values], scatter, spare)
+
+    @cached_property
+    def items(self) -> Items:
+        pairs = self.study.is_pairwise
+        lines = self.lines
+        images = np.unique([line.content["image"] for line in lines], return_inverse=True)[1]
+        systems: Any = [self._name(line.content) for line in lines]
+        if not pairs and not all(systems):
+            systems = []
+        spare = sum(line.spare for line in lines)
+        squares = sum(sum(line.scatter) for line in lines)
+        return Items(
+            np.asarray([_summarize(line.answers, pairs) for line in lines], np.float64),
+            images.astype(np.int64),
+            systems,
+            np.asarray([len(line.answers) for line in lines], np.int64),
+            math.sqrt(squares / spare) if spare else 0.0,
+            None if pairs else (self.study.scale[0], self.study.scale[-1]),
+        )
+
+    def _name(self, content: Content) -> Any:
+        if self.study.is_pairwise:
+            return tuple(content.get("systems") or UNNAMED)
+        return content.get("system", "")
+
+    def _can_predict(self) -> bool:
+        """Tell whether a metric can score every caption: there are references of every image."""
+        contents = [line.content for line in self.lines]
+        if any("captions" in content for content in contents):
+            return False
+        return all("references" in c or self.study.references.get(c["image"]) for c in contents)
+
+    def _predict(self) -> tuple[Floats, str]:
+        """Return the metric's predictions of all lines, and its signature."""
+        known = [
+            {"image": image, "references": references}
+            for image, references in self.study.references.items()
+            if self.study.design != Study.Design.TRIPLET
+        ]
+        lines = [*known, *(line.content for line in self.lines)]
+        records = (Record(line, f"{self.study.name}, line {n}") for n, line in enumerate(lines, 1))
+        dataset = build_judgments(records, self.study.name)
+        assert isinstance(dataset, Pairs | Ratings)
+        with warnings.catch_warnings():
+            # Poor scores do no harm here: the weight of a metric follows from how well it predicts.
+            warnings.simplefilter("ignore", UnreliableWarning)
+            predictions, signatures = predict(dataset, [self.metric], Settings(), 1, no_report)
+        ((label, predicted),) = predictions.items()
+        return predicted, signatures.get(label, "")
+
+    def _estimate(
+        self, metric: str, predicted: Floats | None, signature: str = ""
+    ) -> Standings | None:
+        items = self.items
+        quantities = list(list_quantities(items))
+        horizon = len(np.unique(items.images))
+        looked, fixed = (
+            adjust_comparisons(
+                {
+                    q.name: estimate_quantity(items, q, predicted, CONFIDENCE, end)
+                    for q in quantities
+                },
+                quantities,
+            )
+            for end in (horizon, None)
+        )
+        compared = [q for q in quantities if len(q.systems) == 2 and looked[q.name] is not None]
+        contests = [
+            self._compare(q, looked[q.name], fixed[q.name], horizon, len(compared))
+            for q in compared
+        ]
+        systems = [
+            _stand(q.systems[0] if q.systems else q.name, looked[q.name], fixed[q.name])
+            for q in quantities
+            if len(q.systems) < 2 and looked[q.name] is not None
+        ]
+        if self.study.is_pairwise and not systems and len(contests) == 1:
+            systems = _split(contests[0])
+        if not systems:
+            return None
+        saved = [e.saved for q in compared or quantities if (e := looked[q.name]) is not None]
+        return Standings(
+            question=self.count.question,
+            kind="wins" if self.study.is_pairwise else "mean",
+            metric=metric,
+            systems=sorted(systems, key=lambda one: -one.value),
+            contests=contests,
+            judged=int(np.count_nonzero(items.counts)),
+            items=len(items.counts),
+            saved=float(np.mean(saved)) if predicted is not None and saved else 0.0,
+            uncounted=sum(len(q.systems) == 2 for q in quantities) - len(compared),
+            signature=signature,
+        )
+
+    def _compare(
+        self,
+        quantity: Quantity,
+        looked: Estimate | None,
+        fixed: Estimate | None,
+        horizon: int,
+        comparisons: int,
+    ) -> Contest:
+        assert looked is not None
+        assert fixed is not None
+        first, second = quantity.systems
+        null = 0.5 if quantity.kind == "wins" else 0.0
+        decided = looked.is_decided
+        ahead = "" if looked.value == null else first if looked.value > null else second
+        return Contest(
+            first,
+            second,
+            looked.value,
+            looked.low,
+            looked.high,
+            looked.adjusted_p,
+            fixed.low,
+            fixed.high,
+            fixed.adjusted_p,
+            looked.judged,
+            decided,
+            ahead,
+            None if decided else self._forecast(quantity, looked, null, horizon, comparisons),
+            looked.images,
+        )
+
+    def _forecast(
+        self, quantity: Quantity, found: Estimate, null: float, horizon: int, comparisons: int
+    ) -> int | None:
+        items = self.items
+        places = np.concatenate([place for place, _ in quantity.parts])
+        judged = places[items.counts[places] > 0]
+        # A triplet's pair has as many items as it has references.
+        asked = sum(len(self.lines[place].content.get("references", [0])) for place in places)
+        return forecast_answers(
+            found,
+            answers=int(sum(len(self.lines[place].scatter) for place in judged)),
+            most=asked * self.study.judges_each,
+            items=asked,
+            judged_images=len(np.unique(items.images[judged])),
+            images=len(np.unique(items.images[places])),
+            # Votes of -1 and 1 are wins of 0 and 1.
+            scatter=items.spread / 2 if quantity.kind == "wins" else items.spread,
+            null=null,
+            horizon=horizon,
+            comparisons=comparisons,
+        )
+
+
+def _summarize(answers: Sequence[float], pairs: bool) -> float:
+    """Return an item's answer: the mean rating, or who wins by majority: 1, 0.5 or 0."""
+    if not answers:
+        return math.nan
+    return 0.5 + float(np.sign(sum(answers))) / 2 if pairs else sum(answers) / len(answers)
+
+
+def _stand(system: str, looked: Estimate | None, fixed: Estimate | None) -> Standing:
+    assert looked is not None
+    assert fixed is not None
+    return Standing(
+        system, looked.value, looked.low, looked.high, fixed.low, fixed.high, looked.judged
+    )
+
+
+def _split(contest: Contest) -> list[Standing]:
+    """Return how the only two systems do: what one wins the other loses."""
+    return [
+        Standing(
+            contest.first,
+            contest.value,
+            contest.low,
+            contest.high,
+            contest.fixed_low,
+            contest.fixed_high,
+            contest.judged,
+        ),
+        Standing(
+            contest.second,
+            1 - contest.value,
+            1 - contest.high,
+            1 - contest.low,
+            1 - contest.fixed_high,
+            1 - contest.fixed_low,
+            contest.judged,
+        ),
+    ]

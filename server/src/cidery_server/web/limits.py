@@ -1,0 +1,211 @@
+"""How often something may be tried (the rates are in `settings.RATES`), and how large it may be."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from hashlib import sha256
+from http import HTTPStatus
+from ipaddress import IPv4Address, ip_address, ip_network
+from typing import TYPE_CHECKING, Any
+
+from django.db import connection
+from django.http import HttpRequest, HttpResponse, UnreadablePostError
+from django.utils import timezone
+from rest_framework.exceptions import Throttled
+from rest_framework.permissions import SAFE_METHODS
+from rest_framework.throttling import (
+    ScopedRateThrottle,
+    SimpleRateThrottle,
+    UserRateThrottle,
+)
+
+from cidery_server.web.home import fail
+from cidery_server.web.models import Account, Attempts
+from cidery_server.web.translation import translate as _
+from cidery_server.web.turns import writing
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+    from rest_framework.views import APIView
+
+
+MOST_UPLOADS = 2
+"""Files of one account that are unpacked and parsed at once."""
+LONGEST_READING = 300
+"""Seconds after which a process that was to read a file has died."""
+LONGEST_WAIT = 60.0
+POLL_SECONDS = 0.1
+COUNTING = 0x63696465727901
+"""The lock of PostgreSQL under which requests are counted: any number that nobody else uses."""
+
+
+class StoredCounts:
+    """Keeps counts in the database until they expire: a cache that forgets none before."""
+
+    def get(self, key: str, default: Any) -> Any:
+        """Return the times of a key's attempts."""
+        found = Attempts.objects.filter(key=_fit(key), expires__gt=timezone.now()).first()
+        return default if found is None else found.times
+
+    def set(self, key: str, times: list[float], seconds: float) -> None:
+        """Keep the times of a key's attempts for some seconds."""
+        now = timezone.now()
+        Attempts.objects.filter(expires__lte=now).delete()
+        content = {"times": times, "expires": now + timedelta(seconds=seconds)}
+        Attempts.objects.update_or_create(key=_fit(key), defaults=content)
+
+
+def _fit(key: str) -> str:
+    """Return a key that the column can hold, whatever a proxy calls an address."""
+    return key if len(key) <= 100 and key.isprintable() else sha256(key.encode()).hexdigest()
+
+
+@contextmanager
+def counting() -> Iterator[None]:
+    """Let nobody else count; SQLite lets one transaction write at a time anyway."""
+    with writing():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COUNTING])
+        yield
+
+
+@contextmanager
+def reading_upload(account: Account, patience: float = LONGEST_WAIT) -> Iterator[None]:
+    """Wait for one of the few places of an account whose files are being read, and take it."""
+    key, counts, started = f"upload-{account.pk}", StoredCounts(), time.time()
+
+    def others() -> list[float]:
+        found = [one for one in counts.get(key, []) if started - one < LONGEST_READING]
+        return [one for one in found if one != started]
+
+    def take() -> bool:
+        with counting():
+            if len(others()) >= MOST_UPLOADS:
+                return False
+            counts.set(key, [started, *others()], LONGEST_READING)
+            return True
+
+    while not take():
+        if time.time() - started >= patience:
+            raise Throttled(
+                detail=_(
+                    "Your account is sending {most_uploads} files already; wait for them."
+                ).format(most_uploads=MOST_UPLOADS)
+            )
+        time.sleep(POLL_SECONDS)
+    try:
+        yield
+    finally:
+        with counting():
+            counts.set(key, others(), LONGEST_READING)
+
+
+class AtomicThrottle(SimpleRateThrottle):
+    """Counts requests one by one.
+
+    REST framework reads the count, then writes it: of a hundred requests at once all read the same,
+    and a hundred count as one.
+    """
+
+    cache = StoredCounts()  # type: ignore[assignment]  # it has what is called of a cache
+
+    def get_ident(self, request: Request) -> str:
+        """Return a stranger's address; of IPv6 the network, which is what one customer gets."""
+        address = str(super().get_ident(request))
+        try:
+            found = ip_address(address.strip().strip("[]"))
+        except ValueError:
+            return address
+        if isinstance(found, IPv4Address):
+            return str(found)
+        return str(found.ipv4_mapped or ip_network((found, 64), strict=False))
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Count within a transaction."""
+        with counting():
+            return super().allow_request(request, view)
+
+
+class WriteLimit(AtomicThrottle, ScopedRateThrottle):
+    """Counts what an account, or a stranger's address, sends to pages with a `throttle_scope`."""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Count what writes; reading is free."""
+        return request.method in SAFE_METHODS or super().allow_request(request, view)
+
+
+class AccountLimit(AtomicThrottle):
+    """Counts attempts to sign in to one account, from wherever they come."""
+
+    scope = "sign-in-account"
+    name = ""
+
+    def allow_request(self, request: Request, view: APIView) -> bool:
+        """Count attempts; the request is read before, so that nobody waits for a slow sender."""
+        if request.method in SAFE_METHODS or not isinstance(request.data, dict):
+            return True
+        self.name = str(request.data.get("name", ""))
+        return super().allow_request(request, view)
+
+    def get_cache_key(self, request: Request, view: APIView) -> str:  # noqa: ARG002
+        """Return a key for the name that was typed, however it was written."""
+        # Where databases compare without regard to capitals, a long s is an S, too.
+        name = unicodedata.normalize("NFKC", self.name).strip().upper()
+        return f"sign-in-{sha256(name.encode(errors='replace')).hexdigest()}"
+
+
+class CompareLimit(AtomicThrottle, UserRateThrottle):
+    """Counts the comparisons that an account, or a stranger's address, has workers do."""
+
+    scope = "compare"
+
+    def check(self, request: Request, view: APIView) -> None:
+        """Count one, or refuse it: most requests of the page cost nothing and are not counted."""
+        if not self.allow_request(request, view):
+            raise Throttled(self.wait())
+
+
+MEGABYTE = 1024 * 1024
+LARGEST_FILES = 55 * MEGABYTE
+LARGEST_BODY = 5 * MEGABYTE
+LARGEST_DISCARDED = 2 * LARGEST_FILES
+"""Bytes of a refused request that are read and discarded, at most."""
+
+
+class SizeLimit:
+    """Refuses what is too large before a byte of it is parsed or spooled.
+
+    The body of a refused request is read to its end before the response: gunicorn closes the
+    connection of a client that is still sending, which then never sees the reason.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        """Look at the length, without which nothing is read at all."""
+        has_files = request.content_type == "multipart/form-data"
+        largest = LARGEST_FILES if has_files else LARGEST_BODY
+        try:
+            length = int(request.headers.get("Content-Length") or 0)
+        except ValueError:
+            length = 0
+        if length > largest:
+            told = _("This is larger than {largest} MB.").format(largest=largest // MEGABYTE)
+            response = fail(request, 413, told)
+        else:
+            response = self.get_response(request)
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            _discard_body(request, min(length, LARGEST_DISCARDED))
+        return response
+
+
+def _discard_body(request: HttpRequest, length: int) -> None:
+    with suppress(UnreadablePostError):  # the sender went away
+        while length > 0 and (block := request.read(min(length, MEGABYTE))):
+            length -= len(block)

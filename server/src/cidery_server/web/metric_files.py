@@ -1,0 +1,37 @@
+"""Metrics that people name on the web may not open files of the server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rest_framework import serializers
+
+from cidery.errors import CideryError
+from cidery.metrics import get_metrics
+from cidery.metrics.choosing import split_settings
+from cidery_server.web.translation import translate as _
+
+PATHS = frozenset("/\\~")
+"""What only paths have; for settings of plug-ins, which may not say that they open files."""
+
+
+def refuse_files(given: str | Sequence[str]) -> None:
+    """Refuse settings of metrics that name files or folders.
+
+    Raises:
+        ValidationError: there is one. Metrics that do not exist are left to whoever computes them.
+    """
+    names = [given] if isinstance(given, str) else given
+    try:
+        found = [name for metric in get_metrics(names).values() for name in metric.named_files]
+        asked = [pair for name in names for pair in split_settings(name)[1].items()]
+    except CideryError:
+        return
+    found += [key for key, value in asked if PATHS & set(value)]
+    if found:
+        raise serializers.ValidationError(
+            _(
+                "{setting} names a file or a folder of the server, which a page cannot; whoever "
+                "runs the server can, on the command line"
+            ).format(setting=found[0])
+        )

@@ -1,0 +1,39 @@
+"""Who may open a page. Every page names its role; a test walks them all."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from rest_framework.permissions import SAFE_METHODS, BasePermission
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+    from cidery_server.web.pages import Page
+
+
+class Role(Enum):
+    """What a page asks of a visitor, before it looks at what is asked for."""
+
+    ANYONE = "anyone"
+    MEMBER = "member"
+    """Signed in: a team, or the owner."""
+    OWNER = "owner"
+
+    def admits(self, account: Any) -> bool:
+        """Tell whether an account (or nobody) plays this role."""
+        if self is Role.ANYONE:
+            return True
+        if not account.is_authenticated:
+            return False
+        return self is Role.MEMBER or bool(account.is_owner)
+
+
+class HasRole(BasePermission):
+    """Admits visitors who play the page's role."""
+
+    def has_permission(self, request: Request, view: Page) -> bool:  # type: ignore[override]
+        """Ask the role for reading, or the one for writing."""
+        role = view.role if request.method in SAFE_METHODS else view.role_to_write()
+        return role.admits(request.user)

@@ -1,0 +1,56 @@
+"""Files that describe challenges: what is wrong with them is said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cidery.corpus import bundled
+from cidery.errors import CideryError, MissingExtraError
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"references": {}}, '"references" must name files'),
+        ({"metrics": ["clairvoyance"]}, "metrics: "),
+        ({"metrics": []}, "metrics: "),
+        ({"slug": "../x"}, "slug: "),
+        ({"closes": "2020-01-01T00:00Z", "opens": "2021-01-01T00:00Z"}, "It must close after"),
+        ({"colour": "red"}, "unknown colour; there are slug"),
+        ({"references": {"a": "references.json", "b": "system_c.json"}}, "system_c.json"),
+        ({"references": {"a": "references.json", "b": "one.json"}}, "describe the same images"),
+    ],
+)
+def test_challenge_files_that_cannot_be(
+    local_app: None, tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    from cidery_server.challenges.creation import create_from_file
+
+    shutil.copy(bundled.path("references.json"), tmp_path)
+    (tmp_path / "one.json").write_text('{"1": ["a dog"]}')
+    path = tmp_path / "challenge.json"
+    good = {"slug": "orchard", "title": "Orchard", "metrics": ["rouge-l"]}
+    path.write_text(json.dumps(good | {"references": {"c5": "references.json"}} | change))
+    with pytest.raises((CideryError, FileNotFoundError), match=message):
+        create_from_file(path)
+
+
+def test_toml_is_read_by_tomli_on_python_3_10(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package tomli has the interface of the standard library's tomllib."""
+    from cidery_server.challenges import definition
+
+    text = 'slug = "orchard"\nper_day = 3\n'
+    expected = {"slug": "orchard", "per_day": 3}
+    assert definition.parse_toml(text) == expected
+    monkeypatch.setattr(sys, "version_info", (3, 10, 13))
+    monkeypatch.setitem(sys.modules, "tomli", None)
+    with pytest.raises(MissingExtraError, match=r"tomli is needed .* 'cidery\[server\]'"):
+        definition.parse_toml(text)
+    monkeypatch.setitem(sys.modules, "tomli", pytest.importorskip("tomllib"))
+    assert definition.parse_toml(text) == expected

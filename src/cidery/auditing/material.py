@@ -1,0 +1,277 @@
+"""What an audit works on: rows of candidates in the order of their file, and references."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cidery import _native
+from cidery.auditing.texts import Way
+from cidery.corpus.corpus import Candidates, Corpus, ImageId, References
+from cidery.corpus.inputs import group_references, list_candidates
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BLOCK = 50
+COMPLETE = 0.6
+"""Where fewer of the references' images have captions, a part of them was meant to be scored."""
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """Candidates, row by row as they were given, and references, matched by image id."""
+
+    images: tuple[ImageId, ...]
+    """All images of the references, in their order."""
+    references: list[str]
+    offsets: NDArray[np.int64]
+    """int64[images + 1]: image i has `references[offsets[i] : offsets[i + 1]]`."""
+    rows: list[str]
+    """The captions of all rows whose image has references, in the order of the file."""
+    row_images: NDArray[np.int64]
+    """int64[rows]: indexes into `images`."""
+    strangers: tuple[ImageId, ...]
+    """Ids of rows whose image has no references."""
+    candidates_name: str = "candidates"
+    references_name: str = "references"
+
+    @classmethod
+    def build(
+        cls,
+        candidates: Candidates,
+        references: References,
+        candidates_name: str = "candidates",
+        references_name: str = "references",
+    ) -> Material:
+        """Match rows with images and check both sides; what has no partner is kept in mind."""
+        corpus = Corpus.build(
+            candidates,
+            references,
+            missing="skip",
+            candidates_name=candidates_name,
+            references_name=references_name,
+        )
+        known = dict.fromkeys(corpus.candidate_ids)
+        ids, _ = list_candidates(candidates, candidates_name)
+        strangers = tuple(dict.fromkeys(image for image in ids if image not in known))
+        images, groups = group_references(references, references_name)
+        if len(corpus.images) == len(images):
+            return cls(
+                corpus.images,
+                corpus.references,
+                corpus.reference_offsets,
+                corpus.candidates,
+                corpus.candidate_images,
+                strangers,
+                candidates_name,
+                references_name,
+            )
+        whole = Corpus.from_references(
+            {image: group for image, group in zip(images, groups, strict=True) if group},
+            references_name=references_name,
+        )
+        place = {image: i for i, image in enumerate(whole.images)}
+        moved = np.asarray([place[image] for image in corpus.images], np.int64)
+        return cls(
+            whole.images,
+            whole.references,
+            whole.reference_offsets,
+            corpus.candidates,
+            moved[corpus.candidate_images],
+            strangers,
+            candidates_name,
+            references_name,
+        )
+
+    @cached_property
+    def rows_per_image(self) -> NDArray[np.int64]:
+        """How many rows each image has."""
+        return np.bincount(self.row_images, minlength=len(self.images))
+
+    @cached_property
+    def is_sampled(self) -> bool:
+        """Whether every image has several captions, as many each: they were sampled so."""
+        counts = self.rows_per_image[self.rows_per_image > 0]
+        return bool(counts.min() == counts.max() > 1)
+
+    @cached_property
+    def has_duplicates(self) -> bool:
+        """Whether some images have more captions than others."""
+        return not self.is_sampled and bool(self.rows_per_image.max() > 1)
+
+    @cached_property
+    def first_rows(self) -> NDArray[np.int64]:
+        """The rows to score: the first of each image, or all where captions were sampled."""
+        if not self.has_duplicates:
+            return np.arange(len(self.rows))
+        _, first = np.unique(self.row_images, return_index=True)
+        return np.sort(first)
+
+    @cached_property
+    def last_rows(self) -> NDArray[np.int64]:
+        """The last row of each image, where its first stands: as in a dictionary."""
+        last = {int(image): row for row, image in enumerate(self.row_images)}
+        return np.asarray([last[int(self.row_images[row])] for row in self.first_rows], np.int64)
+
+    @cached_property
+    def described(self) -> NDArray[np.int64]:
+        """The images that have captions, in the references' order."""
+        return np.flatnonzero(self.rows_per_image)
+
+    @property
+    def missing(self) -> NDArray[np.int64]:
+        """The images that have none."""
+        return np.flatnonzero(self.rows_per_image == 0)
+
+    @property
+    def is_part(self) -> bool:
+        """Whether the references are of many more images than are to be scored."""
+        return len(self.described) < COMPLETE * len(self.images)
+
+    @cached_property
+    def lacks_images(self) -> bool:
+        """Whether a few of the images have no caption."""
+        return not self.is_part and len(self.described) < len(self.images)
+
+    @cached_property
+    def reference_counts(self) -> NDArray[np.int64]:
+        """How many references each image has."""
+        return np.diff(self.offsets)
+
+    def sample(self, count: int) -> Material:
+        """Return about so many of the images, in blocks of neighbours, which stay neighbours."""
+        order = self.row_images[self.first_rows] if len(self.first_rows) else self.described
+        order = np.asarray(list(dict.fromkeys(order.tolist())), np.int64)
+        blocks = max(1, count // _BLOCK)
+        starts = np.linspace(0, max(0, len(order) - _BLOCK), blocks).astype(np.int64)
+        chosen = np.unique(starts[:, None] + np.arange(_BLOCK))
+        share = count / len(order)
+        missing = self.missing[: round(share * len(self.missing))]
+        kept = np.sort(np.concatenate([order[chosen[chosen < len(order)]], missing]))
+        place = np.full(len(self.images), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(place[self.row_images] >= 0)
+        texts = [self.references[self.offsets[i] : self.offsets[i + 1]] for i in kept.tolist()]
+        return replace(
+            self,
+            images=tuple(self.images[i] for i in kept.tolist()),
+            references=[text for group in texts for text in group],
+            offsets=np.concatenate([[0], np.cumsum([len(group) for group in texts])]),
+            rows=[self.rows[row] for row in rows.tolist()],
+            row_images=place[self.row_images[rows]],
+            strangers=(),
+        )
+
+    def right_input(self) -> tuple[list[tuple[ImageId, str]], dict[ImageId, list[str]]]:
+        """Return what is to be scored: one caption per image, and the references of those."""
+        candidates = [
+            (self.images[int(self.row_images[row])], self.rows[int(row)]) for row in self.first_rows
+        ]
+        references = {
+            self.images[i]: self.references[self.offsets[i] : self.offsets[i + 1]]
+            for i in self.described.tolist()
+        }
+        return candidates, references
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """Captions as numbers of words, all with one list of words."""
+
+    vocabulary: list[str]
+    words: NDArray[np.uint32]
+    offsets: NDArray[np.int64]
+    native_vocabulary: _native.Vocabulary
+
+    @classmethod
+    def cut(cls, texts: list[str], way: Way) -> Words:
+        """Cut texts into words."""
+        read = texts if way.read is None else way.read(texts)
+        captions = _native.tokenize(read, "whitespace", 1)
+        if way.cut is None:
+            return cls.of(captions)
+        pieces = way.cut(captions.vocabulary())
+        return cls.of(captions.expand(_native.Expansion(pieces)))
+
+    @classmethod
+    def of(cls, captions: _native.Captions) -> Words:
+        """Return native captions as arrays."""
+        vocabulary = captions.vocabulary()
+        offsets = captions.offsets().astype(np.int64)
+        return cls(vocabulary, captions.words(), offsets, _native.Vocabulary(vocabulary))
+
+    @classmethod
+    def join_lists(cls, first: Words, second: Words) -> Words:
+        """Return the captions of both, with one list of words."""
+        known = {word: number for number, word in enumerate(first.vocabulary)}
+        numbers = np.asarray(
+            [known.setdefault(word, len(known)) for word in second.vocabulary], np.uint32
+        )
+        vocabulary = list(known)
+        return cls(
+            vocabulary,
+            np.concatenate([first.words, numbers[second.words]]),
+            np.concatenate([first.offsets, second.offsets[1:] + first.offsets[-1]]),
+            _native.Vocabulary(vocabulary),
+        )
+
+    @property
+    def lengths(self) -> NDArray[np.int64]:
+        """How many words each caption has."""
+        return np.diff(self.offsets)
+
+    def take(self, captions: NDArray[np.integer[Any]]) -> Words:
+        """Return some of the captions, in that order."""
+        starts, lengths = self.offsets[:-1][captions], self.lengths[captions]
+        return replace(self, words=self.words[_ranges(starts, lengths)], offsets=_ends(lengths))
+
+    def join(self, groups: NDArray[np.int64]) -> Words:
+        """Return one caption for each group of captions that follow each other."""
+        return replace(self, offsets=self.offsets[groups])
+
+    def limit(self, most: int) -> Words:
+        """Return the first words of each caption."""
+        lengths = np.minimum(self.lengths, most)
+        words = self.words[_ranges(self.offsets[:-1], lengths)]
+        return replace(self, words=words, offsets=_ends(lengths))
+
+    def add_ends(self, first: str | None, last: str | None) -> Words:
+        """Return every caption with a word before and a word after it."""
+        added = [word for word in (first, last) if word is not None]
+        vocabulary = [*self.vocabulary, *added]
+        lengths = self.lengths + len(added)
+        offsets = _ends(lengths)
+        words = np.empty(int(offsets[-1]), np.uint32)
+        inner = _ranges(offsets[:-1] + (first is not None), self.lengths)
+        words[inner] = self.words
+        if first is not None:
+            words[offsets[:-1]] = len(self.vocabulary)
+        if last is not None:
+            words[offsets[1:] - 1] = len(vocabulary) - 1
+        return Words(vocabulary, words, offsets, _native.Vocabulary(vocabulary))
+
+    def native(self) -> _native.Captions:
+        """Return the captions for the native core."""
+        return _native.Captions.from_ids(
+            self.native_vocabulary,
+            np.ascontiguousarray(self.words, np.uint32),
+            np.ascontiguousarray(self.offsets, np.uint64),
+        )
+
+
+def _ranges(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of all ranges [start, start + length), one after another."""
+    total = int(lengths.sum())
+    before = np.cumsum(lengths) - lengths
+    places: NDArray[np.int64] = np.arange(total) + np.repeat(starts - before, lengths)
+    return places
+
+
+def _ends(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets

@@ -1,0 +1,191 @@
+"""Metrics as other programs define them: from the rows of cidery's metrics to their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from cidery.auditing.nltk_meteor import NltkMeteor
+from cidery.metrics import Bleu, Cider, CiderD, CiderR, Meteor, Metric, RougeL
+from cidery.statistics import Floats
+
+Finish: TypeAlias = "Callable[[Floats], Floats]"
+"""From rows, float64[captions, k], to scores, float64[captions]."""
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A metric and how its rows become one number."""
+
+    metric: Metric
+    mean: bool = False
+    """Whether the captions' scores are averaged where the metric pools their statistics."""
+    finish: Finish | None = None
+    """What turns rows into captions' scores, where it is not the metric; they are averaged."""
+    pool: Finish | None = None
+    """What turns summed rows into a score, where it is not the metric."""
+    references: Literal["together", "best", "mean"] = "together"
+    """Whether each reference is scored by itself, and the best or the mean counts."""
+
+    def each(self, rows: Floats) -> Floats:
+        """Return the captions' scores."""
+        return self.metric.each(rows) if self.finish is None else self.finish(rows)
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the number is the mean of the captions' scores."""
+        pooled = type(self.metric).pool is not Metric.pool
+        return self.mean or self.finish is not None or (not pooled and self.pool is None)
+
+    def reduce(self, rows: Floats) -> float:
+        """Return the number."""
+        if self.is_mean:
+            return float(self.each(rows).mean())
+        return float(self.pool_sums(rows.sum(axis=0)[None], np.asarray([float(len(rows))]))[0])
+
+    def pool_sums(self, sums: Floats, counts: Floats) -> Floats:
+        """Return scores of sums of rows, float64[parts, k]."""
+        return self.metric.pool(sums, counts) if self.pool is None else self.pool(sums)
+
+
+# Columns of BLEU's rows: length, reference length, matches of orders 1 to 4, n-grams of each.
+_MATCHES, _TOTALS = slice(2, 6), slice(6, 10)
+
+
+def _precision(rows: Floats, n: int) -> Floats:
+    """Return the precision of n-grams of one length alone."""
+    totals = rows[:, _TOTALS][:, n - 1]
+    return np.asarray(rows[:, _MATCHES][:, n - 1] / np.maximum(totals, 1), np.float64)
+
+
+def _mean_of_orders(rows: Floats) -> Floats:
+    """Return the mean of BLEU-1 to BLEU-4."""
+    return np.asarray(np.mean([Bleu(n)._score(rows) for n in range(1, 5)], axis=0), np.float64)
+
+
+def _smooth(rows: Floats, n: int, method: int) -> Floats:
+    """Return BLEU of sentences with a smoothing of Chen and Cherry 2014, as NLTK numbers them.
+
+    As in NLTK, a caption too short for n-grams of some length counts as one with none matched, and
+    a caption without a match of any word scores 0.
+    """
+    lengths = np.maximum(rows[:, 0], 1.0)
+    misses, logs = np.zeros(len(rows)), np.zeros(len(rows))
+    for order in range(n):
+        matches, totals = rows[:, _MATCHES][:, order], np.maximum(rows[:, _TOTALS][:, order], 1)
+        missed = matches == 0
+        misses += missed
+        if method == 2 and order:
+            precision = (matches + 1) / (totals + 1)
+        else:
+            stand_ins = {
+                1: np.full(len(rows), 0.1),
+                2: np.full(len(rows), 0.1),  # not reached: without a matched word the score is 0
+                3: 1 / 2**misses,
+                4: np.log(np.maximum(lengths, 2)) / (5 * 2**misses),
+            }
+            precision = np.where(missed, stand_ins[method], matches) / totals
+        logs += np.log(precision)
+    ratio = rows[:, 0] / np.maximum(rows[:, 1], 1)
+    with np.errstate(divide="ignore", over="ignore"):
+        penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
+    return np.where(rows[:, _MATCHES][:, 0] > 0, penalty * np.exp(logs / n), 0.0)
+
+
+def _bleu_variants(n: int) -> dict[str, Variant]:
+    return {
+        "right": Variant(Bleu(n)),
+        "sentences": Variant(Bleu(n), mean=True),
+        "sentences-plain": Variant(Bleu(n, faithful="paper"), mean=True),
+        **{
+            f"sentences-{smoothing}": Variant(Bleu(n), finish=partial(_smooth, n=n, method=method))
+            for method, smoothing in enumerate(
+                ("epsilon", "add-one", "exponential", "by-length"), 1
+            )
+        },
+        **{
+            smoothing: Variant(Bleu(n, "paper", smoothing=smoothing))
+            for smoothing in ("epsilon", "add-one", "exponential")
+        },
+        "no-brevity": Variant(Bleu(n, brevity=False)),
+        "shortest": Variant(Bleu(n, reference_length="shortest")),
+        "average": Variant(Bleu(n, reference_length="average")),
+        "precision": Variant(Bleu(n), pool=partial(_precision, n=n)),
+        "mean-of-orders": Variant(Bleu(4), pool=_mean_of_orders),
+        **{f"order-{other}": Variant(Bleu(other)) for other in range(1, 5) if other != n},
+    }
+
+
+def _f_of_pair(rows: Floats) -> Floats:
+    """RougeL's rows hold F already; with one reference that is the reference's own."""
+    return np.ascontiguousarray(rows[:, 0])
+
+
+_ROUGE = {
+    "right": Variant(RougeL()),
+    "beta-1": Variant(RougeL(beta=1.0)),
+    "beta-2": Variant(RougeL(beta=2.0)),
+    "recall": Variant(RougeL(beta=1e3)),
+    "precision": Variant(RougeL(beta=1e-3)),
+    "best-f": Variant(RougeL(beta=1.0), finish=_f_of_pair, references="best"),
+    "mean-f": Variant(RougeL(beta=1.0), finish=_f_of_pair, references="mean"),
+}
+
+
+def _old_meteor(rows: Floats, alpha: float, beta: float, gamma: float) -> Floats:
+    """Return METEOR without weights of matchers and of function words, as before version 1.3."""
+    length, reference_length, chunks = rows[:, 0], rows[:, 1], rows[:, 20]
+    matches, reference_matches = rows[:, 21], rows[:, 22]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision = np.where(length > 0, matches / length, 0.0)
+        recall = np.where(reference_length > 0, reference_matches / reference_length, 0.0)
+        mean = precision * recall / (alpha * precision + (1 - alpha) * recall)
+        # Perfect captions have no chunk in these rows, where they had one.
+        penalty = gamma * (np.maximum(chunks, 1) / matches) ** beta
+    return np.where(matches > 0, mean * (1 - penalty), 0.0)
+
+
+def _meteor_variants() -> dict[str, Variant]:
+    words = Meteor(paraphrases=False)
+    first = partial(_old_meteor, alpha=0.9, beta=3.0, gamma=0.5)
+    tuned = partial(_old_meteor, alpha=0.81, beta=0.83, gamma=0.28)
+    return {
+        "right": Variant(Meteor()),
+        "sentences": Variant(Meteor(), mean=True),
+        "words": Variant(words),
+        "2005": Variant(words, finish=first, references="best"),
+        "2007": Variant(words, finish=tuned, references="best"),
+        "nltk": Variant(NltkMeteor("synonyms")),
+        "nltk-stems": Variant(NltkMeteor("stems")),
+        "nltk-exact": Variant(NltkMeteor("exact")),
+        "2005-pooled": Variant(words, pool=first),
+        "2007-pooled": Variant(words, pool=tuned),
+    }
+
+
+_CIDER = {
+    "right": Variant(CiderD()),
+    "plain": Variant(Cider(faithful="coco")),
+    "paper": Variant(Cider()),
+    "r": Variant(CiderR()),
+    "d-paper": Variant(CiderD(faithful="paper")),
+    "best-reference": Variant(Cider(faithful="coco", over="max")),
+    "no-idf": Variant(Cider(faithful="coco", idf=False)),
+}
+
+
+VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
+    {
+        **{f"bleu-{n}": _bleu_variants(n) for n in range(1, 5)},
+        "rouge-l": _ROUGE,
+        "meteor": _meteor_variants(),
+        "cider-d": _CIDER,
+        "cider-r": _CIDER | {"right": Variant(CiderR()), "d": Variant(CiderD())},
+    }
+)
+"""What may be meant by a metric's name: metric -> variant -> how it is computed."""

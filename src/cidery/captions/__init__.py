@@ -1,1 +1,0 @@
-"""Captions: corpora, files, words, and what references are like."""

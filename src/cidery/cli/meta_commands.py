@@ -1,0 +1,452 @@
+"""`cidery meta reproduce`, `all`, `estimate`, `plan`, `next` and `sweep`: commands under `meta`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from cidery.cli import parsing
+from cidery.cli.options import list_given, with_settings
+from cidery.cli.progress import progress
+from cidery.cli.rendering import (
+    show_notes,
+    show_result,
+    show_signatures,
+    show_table,
+    show_title,
+)
+from cidery.meta.settings import Settings
+
+if TYPE_CHECKING:
+    from cidery.meta import Estimates, Overview, Plan, Sweep
+
+commands = parsing.new_app()
+
+CHOSEN = ("question", "kind", "system", "without_system")
+SCORED = ("references", *CHOSEN, "tokenizer", "language", "frequencies")
+SWEPT = ("references", "kind", "undecided", "seed", "tokenizer", "language", "frequencies")
+"""Settings of `cidery meta` that are options here too."""
+
+Data = Annotated[
+    str,
+    typer.Argument(
+        help="A data set, as in `cidery meta`: judgments for a file of your own.",
+        metavar="DATASET",
+        show_default=False,
+    ),
+]
+Source = Annotated[
+    str,
+    typer.Argument(
+        help="The data set's folder or file. Captions without ratings and pairs without votes "
+        "count as not judged yet.",
+        metavar="PATH",
+        show_default=False,
+    ),
+]
+Confidence = Annotated[
+    float,
+    typer.Option(
+        help="Confidence of the intervals.",
+        metavar="SHARE",
+        callback=parsing.check_confidence,
+    ),
+]
+Horizon = Annotated[
+    int | None,
+    typer.Option(
+        help="Make intervals that hold at all times, so that you may look after every answer and "
+        "stop when it is decided; they are narrowest at about this many judged images.",
+        metavar="IMAGES",
+        min=1,
+        show_default=False,
+    ),
+]
+Scale = Annotated[
+    tuple[float, float] | None,
+    typer.Option(
+        help="The least and the greatest rating that people could give. Default: of 0 1, 1 5, "
+        "0 10 and 0 100 the first that holds all ratings, or else their range.",
+        metavar="LOW HIGH",
+        show_default=False,
+    ),
+]
+
+
+NoCache = Annotated[
+    bool, typer.Option("--no-cache", help="Do not use scores of earlier runs, and keep none.")
+]
+
+
+def list_commands() -> TyperGroup:
+    """Return the commands of this module."""
+    group = get_command(commands)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+@commands.command(
+    epilog=parsing.examples(
+        "cidery meta estimate judgments mine.jsonl -m cider-d",
+        "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
+    )
+)
+@with_settings(Settings, SCORED, **parsing.SHARED)
+def estimate(
+    dataset: Data,
+    path: Source,
+    metric: parsing.Metrics = None,
+    confidence: Confidence = 0.95,
+    horizon: Horizon = None,
+    scale: Scale = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+    **settings: Any,
+) -> None:
+    """Estimate systems' mean ratings or wins from few judgments and a metric's scores of all.
+
+    What was judged must have been chosen at random, or by `cidery meta next`.
+    """
+    from cidery.meta import estimate as estimate_all
+    from cidery.meta import read_dataset
+
+    with progress(1) as step:
+        step("reading judgments")
+        found = estimate_all(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            confidence=confidence,
+            horizon=horizon,
+            scale=scale,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **list_given(settings),
+        )
+    _show(found, format, f"{found.dataset}: what people would say", found.signatures.values())
+
+
+@commands.command(
+    epilog=parsing.examples(
+        "cidery meta plan judgments pilot.jsonl --difference 0.2 -m cider-d",
+        "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
+    )
+)
+@with_settings(Settings, SCORED, **parsing.SHARED)
+def plan(
+    dataset: Data,
+    path: Source,
+    difference: Annotated[
+        float,
+        typer.Option(
+            help="The smallest difference to be found: of mean ratings, or of a share of wins "
+            "from a half, at most 0.5.",
+            metavar="NUMBER",
+            show_default=False,
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    power: Annotated[
+        float,
+        typer.Option(help="The chance to find it where it is there.", metavar="SHARE"),
+    ] = 0.8,
+    confidence: Confidence = 0.95,
+    answers: Annotated[
+        int | None,
+        typer.Option(
+            help="How many people rate each caption. Default: as many as in the data.",
+            metavar="COUNT",
+            show_default=False,
+        ),
+    ] = None,
+    images: Annotated[
+        int | None,
+        typer.Option(
+            help="How many images the metric can score. Default: those of the data set.",
+            metavar="COUNT",
+            min=1,
+            show_default=False,
+        ),
+    ] = None,
+    scale: Scale = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+    **settings: Any,
+) -> None:
+    """Say how many judgments find a difference, with a metric's scores and without."""
+    from cidery.meta import plan as plan_all
+    from cidery.meta import read_dataset
+
+    with progress(1) as step:
+        step("reading judgments")
+        found = plan_all(
+            read_dataset(dataset, path),
+            parsing.read_metrics(metric),
+            difference=difference,
+            power=power,
+            confidence=confidence,
+            answers=answers,
+            images=images,
+            scale=scale,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **list_given(settings),
+        )
+    _show(found, format, f"{found.dataset}: judgments needed")
+
+
+@commands.command(
+    "next",
+    epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
+)
+@with_settings(Settings, CHOSEN)
+def show_next(
+    dataset: Data,
+    path: Source,
+    metric: Annotated[
+        str,
+        typer.Option("--metric", "-m", help="What predicts people's answers.", metavar="NAME"),
+    ] = "cider-d",
+    count: Annotated[
+        int, typer.Option(help="How many items, at least.", metavar="COUNT", min=1)
+    ] = 10,
+    confidence: Confidence = 0.95,
+    horizon: Horizon = None,
+    scale: Scale = None,
+    seed: parsing.Seed = 0,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    **settings: Any,
+) -> None:
+    """Choose what to judge next: lines of a file of judgments, without the answers.
+
+    Images come in a drawn order that is even in the metric's scores; systems whose comparisons are
+    decided are left out. The same seed continues the same order. Add the lines with their answers
+    to the file: they take the place of those without.
+    """
+    from cidery.meta import choose_next, read_dataset
+
+    with progress(1) as step:
+        step("reading judgments")
+        items = choose_next(
+            read_dataset(dataset, path),
+            parsing.read_metric(metric),
+            count=count,
+            confidence=confidence,
+            horizon=horizon,
+            scale=scale,
+            seed=seed,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **list_given(settings),
+        )
+    for item in items:
+        typer.echo(json.dumps(item, ensure_ascii=False))
+    if not items:
+        typer.echo("nothing is left to judge: every comparison is decided or judged", err=True)
+
+
+@commands.command(
+    "all",
+    epilog=parsing.examples(
+        "cidery meta all data -m cider-d -m rouge-l --format markdown",
+        "cidery meta all data -m cider-d --set flickr8k-expert --set thumb --plot table.pdf",
+    ),
+)
+def show_all(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+        ),
+    ],
+    metric: parsing.Metrics = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Use only this data set; may be repeated. Default: all that are there.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None,
+    resamples: Annotated[
+        int,
+        typer.Option(
+            help="Bootstrap samples of images, for intervals and places.", metavar="COUNT", min=20
+        ),
+    ] = 500,
+    seed: parsing.Seed = 0,
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            help="Draw the table into this .pdf, .svg, .eps or .png file.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Judge metrics by all sets of judgments in a folder: one table, with who shares a place."""
+    from cidery.meta import evaluate_all
+
+    if plot:
+        parsing.check_output(plot, option="--plot")
+    with progress(1) as step:
+        step("reading judgments")
+        found = evaluate_all(
+            path,
+            parsing.read_metrics(metric),
+            sets=set_ or (),
+            resamples=resamples,
+            seed=seed,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+        )
+    if plot:
+        from cidery.plots import plot_overview, save_figures
+
+        save_figures(plot_overview(found), plot)
+    _show(found, format, "Metrics by sets of judgments", left=(0,))
+
+
+@commands.command(
+    "sweep",
+    epilog=parsing.examples(
+        "cidery meta sweep pracegover-triplets triplets.json",
+        "cidery meta sweep pascal-50s data --references 1 --values 0,0.5,1",
+        "cidery meta sweep flickr8k-expert data -m cider-d --setting sigma --values 3,6,12",
+    ),
+)
+@with_settings(Settings, SWEPT, **parsing.SHARED)
+def show_sweep(
+    dataset: Data,
+    path: Source,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", help="A metric.", metavar="NAME")
+    ] = "cider-r",
+    setting: Annotated[
+        str,
+        typer.Option(help="A setting of the metric, a number: repetition is k_r.", metavar="NAME"),
+    ] = "repetition",
+    values: Annotated[
+        str | None,
+        typer.Option(
+            help="Values to try, with commas between them. Default: drawn ones, from 0 to 1.",
+            metavar="NUMBERS",
+            show_default=False,
+        ),
+    ] = None,
+    draws: Annotated[
+        int, typer.Option(help="How many values to draw.", metavar="COUNT", min=1)
+    ] = 50,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+    **settings: Any,
+) -> None:
+    """Judge a metric at many values of a setting, such as CIDEr-R's k_r: a random search."""
+    from cidery.meta import read_dataset, sweep
+
+    with progress(1) as step:
+        step("reading judgments")
+        found = sweep(
+            read_dataset(dataset, path),
+            parsing.read_metric(metric),
+            setting,
+            values=_read_numbers(values),
+            draws=draws,
+            threads=threads,
+            cache=not no_cache,
+            progress=step.report,
+            **list_given(settings),
+        )
+    _show(found, format, f"{found.dataset}: {found.metric} by {found.setting}, in percent", left=())
+
+
+def _read_numbers(text: str | None) -> list[float] | None:
+    if text is None:
+        return None
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise typer.BadParameter(
+            f"expected numbers with commas between them, not {text!r}", param_hint="--values"
+        ) from None
+
+
+def _show(
+    found: Estimates | Plan | Overview | Sweep,
+    format: str,
+    title: str,
+    signatures: Any = (),
+    left: tuple[int, ...] = (0, 1),
+) -> None:
+    def show() -> None:
+        show_title(title)
+        show_table(found.header(), found.lines(), left=left)
+        show_notes(*found.notes())
+        if signatures:
+            show_signatures(signatures)
+
+    show_result(found, format, show)
+
+
+@commands.command(
+    "reproduce",
+    epilog=parsing.examples(
+        "cidery meta reproduce data --format markdown",
+        "cidery meta reproduce data --source CIDEr-R --source 'CIDEr, 7.2'",
+    ),
+)
+def show_reproduction(
+    path: Annotated[
+        str,
+        typer.Argument(
+            help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
+        ),
+    ],
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only what begins so in the column of sources, such as CIDEr-R; may be repeated. "
+            "Default: everything.",
+            metavar="TEXT",
+            show_default=False,
+        ),
+    ] = None,
+    no_cache: NoCache = False,
+    threads: parsing.Threads = 0,
+    format: parsing.Format = "table",
+) -> None:
+    """Compute the papers' numbers that the data allow, beside those printed, with a verdict."""
+    from cidery.meta.reproduce import reproduce
+
+    with progress(1) as step:
+        step("reading judgments")
+        found = reproduce(
+            path,
+            sources=source or (),
+            cache=not no_cache,
+            threads=threads,
+            progress=step.report,
+        )
+
+    def show() -> None:
+        show_table(found.header(), found.cells(), left=(0, 1, 2, 6))
+        show_notes(found.summary())
+        show_notes(*(f"{number}. {note}" for number, note in enumerate(found.notes(), start=1)))
+        show_notes(*(f"not computed: {source}: {reason}" for source, reason in found.absent))
+
+    show_result(found, format, show)

@@ -1,0 +1,1 @@
+"""Images with their candidates and references: matching, validation, slices, descriptions."""

@@ -1,0 +1,173 @@
+"""Corpus: images, their references and the candidates to score, matched and checked.
+
+All later steps work on flat lists and offsets and may trust them: every caption is text that UTF-8
+can hold, every image has a reference, every row has an image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain, repeat
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from cidery.corpus.ids import ImageId, match_ids
+from cidery.corpus.inputs import (
+    Candidates,
+    References,
+    Rows,
+    check_captions,
+    group_references,
+    list_candidates,
+)
+from cidery.corpus.mismatches import Sides
+from cidery.errors import InputError, SettingError
+
+if TYPE_CHECKING:  # it takes as long to import as the rest of this module
+    from numpy.typing import NDArray
+
+__all__ = ["FEW_IMAGES", "Candidates", "Corpus", "ImageId", "Missing", "References", "Rows"]
+
+Missing: TypeAlias = Literal["error", "skip"]
+
+FEW_IMAGES = 100
+"""Weights counted on fewer images are unreliable."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Corpus:
+    """Images with their references, and candidates, one per row.
+
+    ```python
+    corpus = Corpus.build({"kitchen": "a cat"}, {"kitchen": ["a black cat", "the cat"]})
+    ```
+    """
+
+    images: tuple[ImageId, ...]
+    """In the order of the references."""
+    references: list[str]
+    """Flat, image by image."""
+    reference_offsets: NDArray[np.int64]
+    """int64[images + 1], read-only: image i has `references[offsets[i] : offsets[i + 1]]`."""
+    candidates: list[str]
+    """One per row, in the order given."""
+    candidate_images: NDArray[np.int64]
+    """int64[rows], read-only: indexes into `images`."""
+    candidate_ids: list[ImageId]
+    """The id of each row, in the type that the candidates used."""
+
+    @classmethod
+    def build(
+        cls,
+        candidates: Candidates,
+        references: References,
+        *,
+        missing: Missing = "error",
+        candidates_name: str = "candidates",
+        references_name: str = "references",
+    ) -> Corpus:
+        """Match candidates to references and check both.
+
+        Lists match by position, everything else by id. Ids match exactly; where one side has only
+        integers and the other only strings that spell integers, 391895 matches "391895" (but not
+        "0391895").
+
+        Args:
+            candidates: id -> caption, id -> captions, a list of captions, a list of lists of
+                captions, or `(id, caption)` tuples.
+            references: id -> captions, or a list of lists of captions.
+            missing: What to do about images that lack candidates or references: raise
+                `MismatchError`, or leave them out.
+            candidates_name: What messages call the candidates, for instance their file.
+            references_name: What messages call the references.
+        """
+        if missing not in ("error", "skip"):
+            raise SettingError(f'missing is "error" or "skip", not {missing!r}')
+        sides = Sides(candidates_name, references_name)
+        images, groups = group_references(references, references_name)
+        ids, rows = list_candidates(candidates, candidates_name)
+        for side, name in ((images, references_name), (ids, candidates_name)):
+            if not side:
+                raise InputError(f"{name}: there are no captions")
+        sides.check_kinds(candidates, references)
+        if missing == "error":
+            sides.check_references(images, groups)
+
+        places = match_ids(ids, images)
+        complete = places.min() >= 0 and np.bincount(places, minlength=len(images)).all()
+        if missing == "error" and not complete:
+            raise sides.mismatch(ids, images, places)
+        if not complete or not all(groups):
+            images, groups, ids, rows, places = _leave_out(images, groups, ids, rows, places)
+            if not images:
+                raise sides.nothing_left()
+
+        flat, offsets = _flatten(images, groups, references_name)
+        check_captions(rows, ids, candidates_name)
+        places.setflags(write=False)
+        return cls(tuple(images), flat, offsets, rows, places, ids)
+
+    @classmethod
+    def from_references(
+        cls, references: References, *, references_name: str = "references"
+    ) -> Corpus:
+        """Check references alone; the corpus has no candidates."""
+        images, groups = group_references(references, references_name)
+        Sides("candidates", references_name).check_references(images, groups)
+        flat, offsets = _flatten(images, groups, references_name)
+        return cls(tuple(images), flat, offsets, [], np.zeros(0, np.int64), [])
+
+    def only(self, images: Collection[ImageId]) -> Corpus:
+        """Return the corpus of those of its images."""
+        kept = [i for i, image in enumerate(self.images) if image in images]
+        place = np.full(len(self.images), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        rows = np.flatnonzero(place[self.candidate_images] >= 0)
+        groups = [
+            self.references[self.reference_offsets[i] : self.reference_offsets[i + 1]] for i in kept
+        ]
+        flat, offsets = _flatten([self.images[i] for i in kept], groups, "references")
+        places = place[self.candidate_images[rows]]
+        places.setflags(write=False)
+        return Corpus(
+            tuple(self.images[i] for i in kept),
+            flat,
+            offsets,
+            [self.candidates[i] for i in rows],
+            places,
+            [self.candidate_ids[i] for i in rows],
+        )
+
+
+def _flatten(
+    images: list[ImageId], groups: Sequence[Sequence[str]], name: str
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Return all captions in a row, checked, and where each image's begin."""
+    flat = list(chain.from_iterable(groups))
+    check_captions(flat, chain.from_iterable(map(repeat, images, map(len, groups))), name)
+    offsets = np.zeros(len(groups) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)), out=offsets[1:])
+    offsets.setflags(write=False)
+    return flat, offsets
+
+
+def _leave_out(
+    images: list[ImageId],
+    groups: list[Sequence[str]],
+    ids: list[ImageId],
+    rows: list[str],
+    places: NDArray[np.int64],
+) -> tuple[list[ImageId], list[Sequence[str]], list[ImageId], list[str], NDArray[np.int64]]:
+    """Keep the images that have both candidates and references."""
+    kept = [place for place in np.unique(places[places >= 0]).tolist() if groups[place]]
+    kept_rows = np.flatnonzero(np.isin(places, kept))
+    selected = kept_rows.tolist()
+    return (
+        [images[place] for place in kept],
+        [groups[place] for place in kept],
+        [ids[row] for row in selected],
+        [rows[row] for row in selected],
+        np.searchsorted(kept, places[kept_rows]).astype(np.int64),
+    )

@@ -1,0 +1,74 @@
+"""filter_references(): the subsets of a data set by the length of its captions."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from cidery.corpus.corpus import Corpus, ImageId, References
+from cidery.errors import InputError, SettingError
+from cidery.text.languages import choose_tokenizer
+from cidery.text.tokenizers import TokenizerLike
+
+Single: TypeAlias = Literal["longest", "first"]
+
+
+def filter_references(
+    references: References,
+    *,
+    most_words: int | None = None,
+    outer_quartiles: bool = False,
+    single: Single | None = None,
+    tokenizer: TokenizerLike | None = None,
+    language: str | None = None,
+    references_name: str = "references",
+) -> dict[ImageId, list[str]]:
+    """Return the references of images whose longest caption has a certain length.
+
+    So are the subsets of Santos, Colombini, Avila 2021, section 6.2, made. The settings apply in
+    their order here.
+
+    Args:
+        references: id -> captions, or a list of lists.
+        most_words: keep images whose longest reference has at most so many words
+            (#PraCegoVer 10 Words, 20 Words).
+        outer_quartiles: leave out images whose longest reference is between the first and the
+            third quartile of such lengths, both included (MS COCO - Subset): lengths vary more.
+        single: keep one reference of each image: the longest, of equally long ones the first
+            (MS COCO - Subset, single reference), or the first.
+        tokenizer: what cuts captions into words, as for `score`.
+        language: as for `score`.
+        references_name: what messages call the references.
+
+    ```python
+    cidery.filter_references({"a": ["a dog", "a big dog runs"]}, single="longest")
+    ```
+    """
+    if most_words is not None and most_words < 1:
+        raise SettingError(f"most_words (--most-words) must be at least 1, not {most_words}")
+    if single not in (None, "longest", "first"):
+        raise SettingError(f"single (--single) must be 'longest' or 'first', not {single!r}")
+    corpus = Corpus.from_references(references, references_name=references_name)
+    cut = choose_tokenizer(tokenizer, language)
+    bounds = cut(corpus.references).form("split").offsets().astype(np.int64)
+    words = np.diff(bounds)
+    starts = corpus.reference_offsets[:-1]
+    longest = np.maximum.reduceat(words, starts)
+    kept = np.ones(len(corpus.images), bool)
+    if most_words is not None:
+        kept &= longest <= most_words
+    if outer_quartiles and kept.any():
+        low, high = np.quantile(longest[kept], (0.25, 0.75))
+        kept &= (longest < low) | (longest > high)
+    if not kept.any():
+        raise InputError(f"{references_name}: no image of {len(kept)} is left; ask for less")
+    ends = corpus.reference_offsets[1:]
+    found: dict[ImageId, list[str]] = {}
+    for place in np.flatnonzero(kept).tolist():
+        start, end = int(starts[place]), int(ends[place])
+        if single is not None:
+            start += int(words[start:end].argmax()) if single == "longest" else 0
+            end = start + 1
+        found[corpus.images[place]] = corpus.references[start:end]
+    return found

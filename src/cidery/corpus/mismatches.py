@@ -1,0 +1,107 @@
+"""What does not fit between candidates and references, and how messages say it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cidery.corpus.ids import ImageId
+from cidery.corpus.inputs import are_rows
+from cidery.errors import MismatchError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_EXAMPLES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The names of both sides, and the messages that need both."""
+
+    candidates: str
+    references: str
+
+    def check_kinds(self, candidates: Any, references: Any) -> None:
+        """Refuse lists of different length, and a list against ids."""
+        by_position = not isinstance(candidates, Mapping) and not are_rows(candidates)
+        if by_position and isinstance(references, Mapping):
+            raise MismatchError(
+                f"{self.candidates} are a list, which matches by position, but {self.references} "
+                "have ids; give both as lists or both by id"
+            )
+        if not by_position and not isinstance(references, Mapping):
+            raise MismatchError(
+                f"{self.candidates} have ids, but {self.references} are a list, which matches by "
+                "position; give both as lists or both by id"
+            )
+        if by_position and len(candidates) != len(references):
+            raise MismatchError(
+                f"lists match by position, but {self.candidates} have {len(candidates)} entries "
+                f"and {self.references} {len(references)}; pass dicts by image id to match by id"
+            )
+
+    def check_references(self, images: list[ImageId], groups: list[Sequence[str]]) -> None:
+        """Refuse images whose list of references is empty."""
+        if all(groups):
+            return
+        empty = [image for image, group in zip(images, groups, strict=True) if not group]
+        what = _count(empty, len(images), "an empty list of references")
+        raise MismatchError(f"{what} ({self.references}); {_advice(empty)}")
+
+    def mismatch(
+        self, ids: list[ImageId], images: list[ImageId], places: NDArray[np.int64]
+    ) -> MismatchError:
+        """Return the error for images on one side only."""
+        if places.max() < 0:
+            return self._nothing_matches(ids, images)
+        alone = list(dict.fromkeys(ids[row] for row in np.flatnonzero(places < 0)))
+        without = [images[place] for place in np.setdiff1d(np.arange(len(images)), places)]
+        parts = []
+        if alone:
+            what = _count(alone, len(set(ids)), "candidates but no references")
+            parts.append(f"{what} ({self.candidates}, row {int(places.argmin()) + 1})")
+        if without:
+            what = _count(without, len(images), "references but no candidates")
+            parts.append(f"{what} ({self.references})")
+        return MismatchError("; ".join((*parts, _advice(alone + without))))
+
+    def _nothing_matches(self, ids: list[ImageId], images: list[ImageId]) -> MismatchError:
+        return MismatchError(
+            f"no image is on both sides: {self.candidates} have {_describe(ids)}, "
+            f"{self.references} have {_describe(images)}; both sides must name the images alike"
+        )
+
+    def nothing_left(self) -> MismatchError:
+        """Return the error for a corpus from which everything was left out."""
+        return MismatchError(
+            f"nothing is left to score: no image has both candidates ({self.candidates}) and "
+            f"references ({self.references})"
+        )
+
+
+def _count(images: list[ImageId], total: int, what: str) -> str:
+    """Return who has what: `image 'a' has …` or `12 of 40 images have …: 'a', 'b', 'c', …`."""
+    if len(images) == 1:
+        return f"image {images[0]!r} has {what}"
+    return f"{len(images)} of {total} images have {what}: {_examples(images)}"
+
+
+def _examples(images: list[ImageId]) -> str:
+    shown = ", ".join(map(repr, images[:_EXAMPLES]))
+    return f"{shown}, …" if len(images) > _EXAMPLES else shown
+
+
+def _describe(images: list[ImageId]) -> str:
+    kinds = set(map(type, images))
+    noun = "integers" if kinds == {int} else "strings" if kinds == {str} else "ids"
+    return f"{noun} such as {_examples(images)}"
+
+
+def _advice(images: list[ImageId]) -> str:
+    return (
+        f'pass missing="skip" (--missing skip) to leave {"it" if len(images) == 1 else "them"} out'
+    )

@@ -1,0 +1,188 @@
+"""Encoders: language models that turn captions into vectors. Nothing is fetched at scoring time.
+
+| encoder     | what it is                                                                    |
+|-------------|-------------------------------------------------------------------------------|
+| `minilm`    | all-MiniLM-L6-v2, 6 layers of 384; `cidery data get minilm`                   |
+| `mpnet`     | all-mpnet-base-v2, 12 layers of 768; `cidery data get mpnet`                  |
+| a path      | the folder of a BERT, RoBERTa, XLM-R or MPNet model, as Hugging Face has them |
+| a function  | captions -> array [captions, width], or words and [words, width] for each     |
+| other names | those that other packages add (`cidery.plugins`)                              |
+
+```python
+encoder = get_encoder("minilm")
+encoder.embed(["a dog runs", "a puppy is running"])     # float32[2, 384], rows of length 1
+encoder.tokens(["a dog runs"], layer=5).states          # float32[5, 384]: [CLS] a dog runs [SEP]
+```
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from cidery.encoders.base import Encoder, Token, TokenStates
+from cidery.encoders.calibration import (
+    BETAS,
+    LAYERS,
+    choose_beta,
+    choose_layer,
+    choose_word_layer,
+)
+from cidery.encoders.lens import Lens, find_lens
+from cidery.encoders.sentencepiece import NAME as SENTENCEPIECE
+from cidery.encoders.weights import hash_file, hash_weights
+from cidery.errors import DataError, SettingError
+from cidery.plugins import LoadedPlugin, list_names, load_plugin
+from cidery.storage import MODELS, find_model
+
+EncoderLike: TypeAlias = str | os.PathLike[str] | Callable[[list[str]], Any] | Encoder
+"""A name, the folder of a model, a function from captions to vectors, or an encoder."""
+
+
+def get_encoder(
+    encoder: EncoderLike = "minilm", device: str = "cpu", keep: bool = False
+) -> Encoder:
+    """Return the encoder of that name, read the model folder, or wrap the function.
+
+    `device` is `cpu` (the native core), `torch` (torch, on a graphics card if it has one), or a
+    device that torch knows, such as `cuda:1`. `keep` keeps vectors in the user's cache directory.
+    """
+    opened = _get_encoder(encoder, device)
+    return _cache(opened) if keep else opened
+
+
+def _get_encoder(encoder: EncoderLike, device: str) -> Encoder:
+    if isinstance(encoder, Encoder):
+        return encoder
+    if isinstance(encoder, str) and encoder not in MODELS:
+        loaded = _load_foreign(encoder)
+        if loaded is not None:
+            return _read_foreign(loaded)
+    if isinstance(encoder, str | os.PathLike):
+        folder, name = _find_folder(encoder)
+        return _open(folder, _hash_files(folder), name, device)
+    if callable(encoder) and isinstance(encoder, Hashable):
+        from cidery.encoders.functions import FunctionEncoder
+
+        return FunctionEncoder(encoder)
+    raise SettingError(
+        f"an encoder is a name, a folder or a function that can be hashed, not {encoder!r}"
+    )
+
+
+def name_encoder(encoder: EncoderLike) -> str:
+    """Return what signatures call an encoder; no model is opened for it.
+
+    ```python
+    name_encoder("minilm"), name_encoder("models/my-bert")   # ("minilm", "folder:my-bert")
+    ```
+    """
+    if isinstance(encoder, str) and encoder in MODELS:
+        return encoder
+    if isinstance(encoder, str) and (loaded := _load_foreign(encoder)) is not None:
+        return f"{encoder}@{loaded.plugin.origin}"
+    if isinstance(encoder, str | os.PathLike):
+        return f"folder:{Path(encoder).resolve().name}"
+    return get_encoder(encoder).name
+
+
+def _load_foreign(name: str) -> LoadedPlugin | None:
+    """Return what another package adds; a path with a slash is always a folder."""
+    return load_plugin("encoder", name) if name and Path(name).name == name else None
+
+
+@lru_cache(maxsize=4)
+def _read_foreign(loaded: LoadedPlugin) -> Encoder:
+    from cidery.encoders.functions import FunctionEncoder
+
+    value, plugin = loaded.value, loaded.plugin
+    if isinstance(value, type) and issubclass(value, Encoder):
+        try:
+            return value()
+        except Exception as error:
+            raise plugin.fail(f"cannot be made: {type(error).__name__}: {error}") from error
+    if isinstance(value, Encoder):
+        return value
+    if callable(value):
+        return FunctionEncoder(value, f"{plugin.name}@{plugin.origin}")
+    raise plugin.fail(
+        f"is {type(value).__name__}, expected an Encoder class, an Encoder or a function"
+    )
+
+
+def _find_folder(encoder: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return a model's folder, and what signatures call it."""
+    if isinstance(encoder, str) and encoder in MODELS:
+        return _find_checked(encoder), encoder
+    folder = Path(encoder).resolve()
+    if not os.fspath(encoder) or not folder.is_dir():
+        raise SettingError(
+            f"no encoder {str(encoder)!r}: neither "
+            f"{' nor '.join(list_names('encoder', MODELS))} nor a folder"
+        )
+    return folder, f"folder:{folder.name}"
+
+
+def _find_checked(name: str) -> Path:
+    """Return the folder of a model that cidery knows; its weights must be those."""
+    folder, source = find_model(name), MODELS[name]
+    digest = hash_weights(folder)
+    if digest != source.sums["model.safetensors"]:
+        raise DataError(
+            f"the weights in {folder} are not those of {name}: their SHA-256 is {digest}; fetch "
+            f"them with: {source.command}"
+        )
+    return folder
+
+
+def _hash_files(folder: Path) -> tuple[str, ...]:
+    """Return the digests of all files that an encoder is made of, the weights' first."""
+    words = "tokenizer.json" if (folder / "tokenizer.json").is_file() else SENTENCEPIECE
+    others = (folder / name for name in ("config.json", words, "tokenizer_config.json"))
+    return (
+        hash_weights(folder),
+        *(hash_file(path) if path.is_file() else "none" for path in others),
+    )
+
+
+# Reading a model takes a second. The digests of its files, which are checked at every call, are
+# in the key.
+@lru_cache(maxsize=4)
+def _open(folder: Path, files: tuple[str, ...], name: str, device: str) -> Encoder:
+    from cidery.encoders.transformer import TransformerEncoder
+
+    return TransformerEncoder(folder, files, name, device)
+
+
+def _cache(encoder: Encoder) -> Encoder:
+    from cidery.encoders.transformer import TransformerEncoder
+    from cidery.encoders.vector_cache import CachedEncoder
+
+    if isinstance(encoder, CachedEncoder):
+        return encoder
+    if not isinstance(encoder, TransformerEncoder):
+        raise SettingError(
+            f"vectors of {encoder.name} cannot be kept: a function may change while its name stays "
+            "the same; leave keep out"
+        )
+    return CachedEncoder(encoder, encoder.files)
+
+
+__all__ = [
+    "BETAS",
+    "LAYERS",
+    "Encoder",
+    "EncoderLike",
+    "Lens",
+    "Token",
+    "TokenStates",
+    "choose_beta",
+    "choose_layer",
+    "choose_word_layer",
+    "find_lens",
+    "get_encoder",
+    "name_encoder",
+]

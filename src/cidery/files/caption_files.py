@@ -1,0 +1,283 @@
+"""Readers of captions and references.
+
+Nearly every caption file is a list of records, however it is wrapped: COCO annotations and results,
+Karpathy splits, JSON lines, CSV, Parquet. So one step unwraps a container into records, and one
+picks the id and the captions out of records; `{id: captions}` JSON is the one exception.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from cidery.corpus.corpus import ImageId, Rows
+from cidery.errors import SettingError
+from cidery.files.containers import (
+    FORMATS,
+    UNDERSTOOD,
+    Format,
+    parse_csv,
+    parse_json,
+    parse_json_lines,
+    read_arrow,
+    recognise,
+    recognise_json,
+    unwrap_records,
+)
+from cidery.files.fields import (
+    OPTIONS,
+    Chosen,
+    Fields,
+    Side,
+    explain_ambiguous,
+    find_fields,
+    find_rivals,
+    may_be_captions,
+    spell_fields,
+)
+from cidery.files.plugin_formats import has_format, read_foreign
+from cidery.files.sources import (
+    Readable,
+    Source,
+    collector_paused,
+    decode,
+    read_bytes,
+    shorten,
+)
+from cidery.plugins import list_names
+
+_Entries: TypeAlias = list[tuple[ImageId, str | list[str]]]
+
+
+def read_references(
+    source: Readable,
+    *,
+    name: str | None = None,
+    format: Format | str | None = None,
+    split: str | None = None,
+    caption_field: str | None = None,
+    id_field: str | None = None,
+) -> dict[ImageId, list[str]]:
+    """Read references in any format, in the order in which their images first come.
+
+    Args:
+        source: A path (`-` is standard input), bytes or an open file; plain or gzipped.
+        name: What messages call the source; by default the path or the open file's name.
+        format: One of `FORMATS`, or one that another package adds; by default it is recognised by
+            content and suffix.
+        split: Keep the records of this split only; `train+restval` keeps both.
+        caption_field: The field that has the references; by default a well-known one.
+        id_field: The field that names the image; by default a well-known one. `{id: captions}`
+            files have no fields: their keys are the ids.
+
+    ```python
+    read_references("references.json")
+    read_references("photos.jsonl", caption_field="human", id_field="photo")
+    read_references(b'{"kitchen": ["a cat", "the cat"]}', name="upload.json")
+    ```
+    """
+    reader = Reader("references", split, Chosen(id_field, caption_field))
+    references: defaultdict[ImageId, list[str]] = defaultdict(list)
+    with collector_paused():
+        for image, captions in reader.read(source, name, format):
+            if isinstance(captions, str):
+                references[image].append(captions)
+            # Files with a record per candidate repeat the image's references in each.
+            elif captions != references[image]:
+                references[image].extend(captions)
+    return dict(references)
+
+
+def read_candidates(
+    source: Readable,
+    *,
+    name: str | None = None,
+    format: Format | str | None = None,
+    split: str | None = None,
+    caption_field: str | None = None,
+    id_field: str | None = None,
+) -> Rows:
+    """Read candidates in any format, one `(id, caption)` per caption, in the order of the file.
+
+    The arguments are those of `read_references`; `caption_field` names the field of the captions
+    to score.
+
+    ```python
+    read_candidates("outputs.jsonl", caption_field="prediction")
+    ```
+    """
+    reader = Reader("candidates", split, Chosen(id_field, caption_field))
+    with collector_paused():
+        entries = reader.read(source, name, format)
+        if all(type(captions) is str for _, captions in entries):
+            return entries  # type: ignore[return-value]  # just checked
+        return [
+            (image, caption)
+            for image, captions in entries
+            for caption in ([captions] if isinstance(captions, str) else captions)
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What to take from a file: a side, a split, fields."""
+
+    side: Side
+    split: str | None
+    chosen: Chosen
+
+    def read(self, given: Readable, name: str | None, format: Format | str | None) -> _Entries:
+        """Return what a file holds for this side."""
+        if format is not None and format not in FORMATS and not has_format(format):
+            known = ", ".join(list_names("format", FORMATS))
+            raise SettingError(f"format {format!r} is unknown; there are {known}")
+        name, content = read_bytes(given, name=name, default=self.side)
+        source, rows = Source(name), Source(name, "row")
+        file = os.fspath(given) if isinstance(given, str | os.PathLike) else name
+        container = format or recognise(content, file, self.chosen.id, source)
+        if container in ("parquet", "arrow"):
+            return self.pick(read_arrow(content, container, self._columns(rows), rows), rows)
+        if container not in ("json", *FORMATS):
+            return self.pick(read_foreign(container, content, name), source)
+        text = decode(content, source)
+        if container in ("csv", "tsv"):
+            return self.pick(parse_csv(text, "\t" if container == "tsv" else None, rows), rows)
+        if container == "jsonl":
+            return self.pick(parse_json_lines(text, source), source)
+        document = parse_json(text, source)
+        shape = container
+        if container == "json":
+            named = (self.chosen.id, self.chosen.captions)
+            shape = recognise_json(document, named, source)
+        if shape == "mapping":
+            return self._pick_by_id(document, source)
+        return self.pick(unwrap_records(document, shape, source), source)
+
+    def _columns(self, source: Source) -> Any:
+        """Return the function that chooses the columns of a table."""
+
+        def choose(present: dict[str, bool]) -> list[str]:
+            fields = find_fields(present, self.side, self.chosen, source)
+            return [fields.id, *fields.captions, *(["split"] if "split" in present else [])]
+
+        return choose
+
+    def pick(self, records: list[Any], source: Source) -> _Entries:
+        """Pick ids and captions out of records; the first record decides where they are."""
+        if not records:
+            source.fail("there are no captions in it")
+        if set(map(type, records)) != {dict}:
+            index = next(i for i, record in enumerate(records) if type(record) is not dict)
+            source.fail(
+                f"expected an object with an id and captions, not {shorten(records[index])}",
+                index=index,
+            )
+        present = {name: may_be_captions(value) for name, value in records[0].items()}
+        fields = find_fields(present, self.side, self.chosen, source)
+        ids = _check_ids(_values(records, fields.id, source), source)
+        if fields.numbered:
+            # A table has as many columns as its best described image needs; others are blank.
+            cells = [[record.get(field) for field in fields.captions] for record in records]
+            values = [[cell for cell in row if cell not in (None, "")] for row in cells]
+        else:
+            values = _values(records, fields.captions[0], source)
+        self._check_rivals(records, fields, source)
+        entries = list(zip(ids, _texts(values, source), strict=True))
+        if self.split is None:
+            return entries
+        sizes = Counter(record.get("split") for record in records)
+        wanted = _check_split(self.split, sizes, source)
+        return [
+            entry
+            for entry, record in zip(entries, records, strict=True)
+            if record["split"] in wanted
+        ]
+
+    def _check_rivals(self, records: list[dict[str, Any]], fields: Fields, source: Source) -> None:
+        """Refuse fields that only later records have and that may hold the captions as well."""
+        if self.chosen.captions is not None:
+            return
+        others = list(set().union(*records).difference(records[0]))
+        for rival in find_rivals(others, self.side, fields):
+            for index, record in enumerate(records):
+                if rival in record and may_be_captions(record[rival]):
+                    names = (fields.captions[0], rival)
+                    source.fail(explain_ambiguous(names, self.side), index=index)
+
+    def _pick_by_id(self, document: Any, source: Source) -> _Entries:
+        if not isinstance(document, dict):
+            source.fail(f"expected an object that maps ids to captions; {UNDERSTOOD}")
+        if not document:
+            source.fail("there are no captions in it")
+        if self.chosen.captions is not None:
+            source.fail(
+                "the file maps ids to captions and has no fields; leave "
+                f"caption_field={self.chosen.captions!r} ({OPTIONS[self.side]}) out"
+            )
+        if self.split is not None:
+            _check_split(self.split, Counter(), source)
+        return list(zip(document, _texts(list(document.values()), source), strict=True))
+
+
+def _values(records: list[dict[str, Any]], field: str, source: Source) -> list[Any]:
+    try:
+        return [record[field] for record in records]
+    except KeyError:
+        index = next(index for index, record in enumerate(records) if field not in record)
+        source.fail(
+            f"there is no {field!r}, as the entries before have; found "
+            f"{spell_fields(records[index])}",
+            index=index,
+        )
+
+
+def _check_ids(ids: list[Any], source: Source) -> list[ImageId]:
+    if not set(map(type, ids)) <= {str, int}:
+        index = next(index for index, image in enumerate(ids) if type(image) not in (str, int))
+        source.fail(
+            f"the id is {shorten(ids[index])}, expected a string or an integer", index=index
+        )
+    return ids
+
+
+def _check_split(split: str, sizes: Counter[Any], source: Source) -> set[str]:
+    """Return the splits asked for, all of which must be there."""
+    present = {name: size for name, size in sizes.items() if isinstance(name, str)}
+    if not present:
+        raise SettingError(f"{source.name} has no splits; leave split={split!r} (--split) out")
+    wanted = set(split.split("+"))
+    unknown = sorted(wanted - set(present))
+    if unknown:
+        there = ", ".join(f"{name} ({size})" for name, size in sorted(present.items()))
+        raise SettingError(f"{source.name} has no split {unknown[0]!r}; it has {there}")
+    return wanted
+
+
+def _texts(values: list[Any], source: Source) -> list[str | list[str]]:
+    """Return captions as text or lists of text, one per record."""
+    if set(map(type, values)) == {str}:
+        return values
+    texts: list[str | list[str]] = []
+    for index, value in enumerate(values):
+        if isinstance(value, str):
+            texts.append(value)
+        elif not isinstance(value, list):
+            problem = f"the caption is {shorten(value)}, expected text or a list of texts"
+            source.fail(problem, index=index)
+        elif set(map(type, value)) <= {str}:
+            texts.append(value)
+        else:
+            texts.append([_sentence(sentence, index, source) for sentence in value])
+    return texts
+
+
+def _sentence(sentence: Any, index: int, source: Source) -> str:
+    """Return a sentence; it may be an object with `raw` (Karpathy) or `caption` (coco-caption)."""
+    text = sentence
+    if isinstance(sentence, dict):
+        text = sentence.get("raw", sentence.get("caption"))
+    if not isinstance(text, str):
+        source.fail(f"a caption is {shorten(sentence)}, expected text", index=index)
+    return text

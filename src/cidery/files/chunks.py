@@ -1,0 +1,585 @@
+"""Files read piece by piece: which files there are, where they can be cut, and what is in a piece.
+
+Parquet is cut between row groups, Arrow between record batches, Arrow streams between rows, JSON
+lines between lines. A piece is read by itself, in any order and by any process, and knows the
+numbers of its rows. A zipped file is one piece, which is read block by block.
+"""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, NoReturn
+
+import numpy as np
+
+from cidery.errors import FormatError, InputError, MissingExtraError
+from cidery.files.caption_files import Reader
+from cidery.files.containers import check_texts, describe_columns, import_pyarrow
+from cidery.files.fields import Chosen, Fields, Side, find_fields
+from cidery.files.sources import Source, decode, read_json_lines
+
+SUFFIXES = {
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "jsonl"),
+}
+"""What can be read piece by piece, by the end of the file's name."""
+PIECE_BYTES = 16_000_000
+"""How much of JSON lines is read at a time."""
+PIECE_ROWS = 200_000
+"""How many rows of small row groups are read together."""
+GZIP = b"\x1f\x8b"
+"""How zipped files begin, whatever they are called."""
+LARGEST = (1 << 63) - 1
+"""The largest integer that is a candidate's id, which its scores are written with."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file that is read at once."""
+
+    file: str
+    kind: str
+    begin: int
+    """The first row group, record batch, row (of an Arrow stream) or byte."""
+    end: int
+    first: int
+    """How many rows, or lines, are before it."""
+
+
+@dataclass(frozen=True)
+class Captions:
+    """What a piece, or a block of it, holds."""
+
+    ids: Any
+    """A pyarrow array of strings: ids as they are spelled."""
+    captions: Any
+    """A pyarrow array of lists of strings."""
+    listed: Any
+    """A pyarrow array: whether the captions came as a list."""
+    kind: str
+    """`int` or `str`: what the ids are."""
+    rows: Any
+    """A pyarrow array: the number of each row, or line, in its file, from 1."""
+
+
+def find_files(given: str) -> list[str]:
+    """Return the files that a path, a folder, a pattern or a URL means, in order of their names."""
+    if "://" in given:
+        found = _list_remote(given)
+    elif Path(given).is_dir():
+        found = [str(p) for p in sorted(Path(given).rglob("*")) if p.is_file() and _kind(str(p))]
+    elif any(sign in given for sign in "*?[") and not Path(given).exists():
+        import glob
+
+        found = [path for path in sorted(glob.glob(given, recursive=True)) if Path(path).is_file()]  # noqa: PTH207
+    else:
+        Path(given).stat()  # OSError says what is wrong
+        found = [given]
+    if not found:
+        raise InputError(
+            f"{given}: there is no file of captions here; streams are {', '.join(SUFFIXES)}"
+        )
+    for file in found:
+        if _kind(file) is None:
+            raise FormatError(
+                f"{file}: only files that can be read piece by piece are streamed "
+                f"({', '.join(SUFFIXES)}); write the captions as one of these"
+            )
+    return found
+
+
+def is_streamable(given: str) -> bool:
+    """Tell whether something can be read piece by piece, by its name."""
+    if "://" in given or Path(given).is_dir() or _kind(given) is not None:
+        return True
+    return any(sign in given for sign in "*?[") and not Path(given).exists()
+
+
+IN_MEMORY = 12
+"""How many times the size of its file a caption takes in memory, about."""
+
+
+def must_stream(*given: str) -> bool:
+    """Tell whether inputs are more than one file each, or would not fit in the free memory."""
+    if "-" in given:
+        return False
+    several = ["://" in each or not Path(each).is_file() for each in given]
+    if any(several):
+        return any(is_streamable(each) for each, many in zip(given, several, strict=True) if many)
+    size = sum(Path(each).stat().st_size for each in given)
+    return size > 50_000_000 and all(map(is_streamable, given)) and size * IN_MEMORY > _free()
+
+
+def _free() -> int:
+    """Return how many bytes of memory are free; where that cannot be told, all there are."""
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("MemAvail")) * 1024
+    except (OSError, StopIteration):
+        pass
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
+def _kind(file: str) -> str | None:
+    return next((kind for end, kind in SUFFIXES.items() if file.lower().endswith(end)), None)
+
+
+def _list_remote(url: str) -> list[str]:
+    with _reaching(url) as (system, path):
+        if any(sign in path for sign in "*?["):
+            found = system.glob(path)
+        elif system.isdir(path):
+            found = [p for p in system.find(path) if _kind(p)]
+        else:
+            found = [path]
+        return [system.unstrip_protocol(p) for p in sorted(found)]
+
+
+def import_fsspec() -> Any:
+    """Import the package that opens URLs, or say what to install."""
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError(
+            "fsspec is needed to read URLs such as s3://; install it with the package of the "
+            "storage: pip install fsspec s3fs (or gcsfs, adlfs)",
+            name="fsspec",
+        ) from None
+    return fsspec
+
+
+@contextmanager
+def _reaching(url: str) -> Iterator[tuple[Any, str]]:
+    """Yield the storage of a URL and the path there; what fails is an error that names the URL."""
+    fsspec = import_fsspec()
+    try:
+        yield fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{url}: {error}; fsspec opens such URLs with a package of their storage",
+            name=error.name or "fsspec",
+        ) from error
+    except Exception as error:  # each storage has its own
+        said = str(error) or type(error).__name__
+        raise InputError(f"{url} cannot be read: {said}") from error
+
+
+@contextmanager
+def open_file(file: str) -> Iterator[IO[bytes]]:
+    """Open a path or a URL for reading."""
+    if "://" in file:
+        with _reaching(file) as (system, path):
+            remote = system.open(path, "rb")
+        with remote as opened:
+            yield opened
+    else:
+        with Path(file).open("rb") as opened:
+            yield opened
+
+
+def describe_file(file: str) -> list[Any]:
+    """Return what tells whether a file has changed: its size, its time and how it begins and ends.
+
+    Of a URL the size and what its storage says.
+    """
+    import hashlib
+
+    if "://" in file:
+        with _reaching(file) as (system, path):
+            known = system.info(path)
+        said = [known.get(key) for key in ("size", "ETag", "etag", "mtime", "LastModified")]
+        return [str(value) for value in said if value is not None]
+    status = os.stat(file)  # noqa: PTH116
+    digest = hashlib.sha256()
+    with open_file(file) as opened:
+        digest.update(opened.read(65536))
+        opened.seek(max(0, status.st_size - 65536))
+        digest.update(opened.read(65536))
+    return [status.st_size, status.st_mtime_ns, digest.hexdigest()[:16]]
+
+
+def measure_file(file: str) -> int:
+    """Return the size of a file in bytes."""
+    if "://" in file:
+        with _reaching(file) as (system, path):
+            return int(system.size(path) or 0)
+    return Path(file).stat().st_size
+
+
+def cut_file(file: str) -> list[Piece]:
+    """Return the pieces of a file, in order."""
+    kind = _kind(file) or ""
+    if kind == "jsonl":
+        return _cut_lines(file)
+    source = Source(file)
+    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    try:
+        if kind == "parquet":
+            sizes = _measure_row_groups(file)
+        elif _begins_with(file, b"ARROW1"):
+            sizes = _measure_batches(file)
+        else:
+            return _cut_stream(file)
+    except (pyarrow.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError):
+            raise
+        source.fail(f"not a complete {kind.capitalize()} file: {error}")
+    pieces = []
+    begin = first = rows = 0
+    for number, size in enumerate(sizes):
+        rows += size
+        if rows >= PIECE_ROWS or number + 1 == len(sizes):
+            pieces.append(Piece(file, kind, begin, number + 1, first))
+            begin, first, rows = number + 1, first + rows, 0
+    return pieces
+
+
+def _measure_row_groups(file: str) -> list[int]:
+    parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
+    with open_file(file) as opened:
+        known = parquet.ParquetFile(opened).metadata
+        return [known.row_group(i).num_rows for i in range(known.num_row_groups)]
+
+
+def _measure_batches(file: str) -> list[int]:
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    with _open_arrow(file) as opened:
+        reader = ipc.open_file(opened)
+        return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
+
+
+def _cut_stream(file: str) -> list[Piece]:
+    """Cut an Arrow stream, which has no index and may be one batch, between rows."""
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    with _open_arrow(file) as opened:
+        count = sum(batch.num_rows for batch in ipc.open_stream(opened))
+    begins = range(0, count, PIECE_ROWS)
+    return [Piece(file, "stream", at, min(at + PIECE_ROWS, count), at) for at in begins]
+
+
+@contextmanager
+def _open_arrow(file: str) -> Iterator[Any]:
+    """Open an Arrow file; of one on this machine only what is looked at comes into memory."""
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    if "://" in file:
+        with open_file(file) as opened:
+            yield pyarrow.PythonFile(opened, "r")
+    else:
+        yield pyarrow.memory_map(file)  # closed when no batch refers to it
+
+
+def _begins_with(file: str, magic: bytes) -> bool:
+    with open_file(file) as opened:
+        return opened.read(len(magic)) == magic
+
+
+def _cut_lines(file: str) -> list[Piece]:
+    """Cut at line ends; a zipped file is one piece, since it cannot be entered in the middle."""
+    if _begins_with(file, GZIP):
+        return [Piece(file, "jsonl", 0, measure_file(file), 0)]
+    pieces = []
+    begin = lines = counted = at = 0
+    with open_file(file) as opened:
+        while block := opened.read(PIECE_BYTES):
+            cut = block.rfind(b"\n") + 1
+            if cut:
+                counted += block.count(b"\n")
+                pieces.append(Piece(file, "jsonl", begin, at + cut, lines))
+                begin, lines = at + cut, counted
+            at += len(block)
+    if at > begin:
+        pieces.append(Piece(file, "jsonl", begin, at, lines))
+    return pieces
+
+
+def read_piece(
+    piece: Piece, side: Side, *, caption_field: str | None = None, id_field: str | None = None
+) -> Iterator[Captions]:
+    """Yield the captions of a piece: of a zipped file block by block, of others all at once.
+
+    Nothing comes of a piece without captions.
+    """
+    chosen = Chosen(id_field, caption_field)
+    if piece.kind == "jsonl":
+        yield from _read_lines(piece, side, chosen)
+        return
+    pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    rows = Source(piece.file, "row", piece.first)
+    try:
+        table, fields = _read_table(piece, side, chosen, rows)
+    except FormatError:
+        raise
+    except (pyarrow.ArrowException, OSError) as error:
+        _fail_damaged(f"the rows from {piece.first + 1} on", error, rows)
+    if table.num_rows:
+        yield _take_columns(table, fields, piece, side, chosen, rows)
+
+
+def _fail_damaged(what: str, error: Exception, rows: Source) -> NoReturn:
+    rows.fail(f"{what} cannot be read: {error}; the file is damaged, write or fetch it again")
+
+
+def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> tuple[Any, Fields]:
+    """Return the columns that are needed, and which these are."""
+    read = {"parquet": _read_row_groups, "arrow": _read_batches, "stream": _read_rows}[piece.kind]
+
+    def choose(schema: Any) -> Fields:
+        fields = find_fields(describe_columns(schema), side, chosen, rows)
+        for name in (fields.id, *fields.captions):
+            if schema.names.count(name) > 1:
+                rows.fail(
+                    f"{schema.names.count(name)} columns are called {name!r}; rename all but one"
+                )
+        return fields
+
+    table, fields = read(piece, choose, rows)
+    check_texts(table, rows)
+    return table, fields
+
+
+def _read_row_groups(
+    piece: Piece, choose: Callable[[Any], Fields], rows: Source
+) -> tuple[Any, Fields]:
+    pyarrow = import_pyarrow("pyarrow", "read Parquet files")
+    parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
+    tables, first = [], piece.first
+    with open_file(piece.file) as opened:
+        file = parquet.ParquetFile(opened)
+        fields = choose(file.schema_arrow)
+        for number in range(piece.begin, piece.end):
+            last = first + file.metadata.row_group(number).num_rows
+            try:
+                columns = [fields.id, *fields.captions]
+                tables.append(file.read_row_group(number, columns, use_threads=False))
+            except (pyarrow.ArrowException, OSError) as error:
+                what = f"row group {number + 1} (rows {first + 1} to {last})"
+                _fail_damaged(what, error, rows)
+            first = last
+    return pyarrow.concat_tables(tables), fields
+
+
+def _read_batches(
+    piece: Piece, choose: Callable[[Any], Fields], rows: Source
+) -> tuple[Any, Fields]:
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    batches, first = [], piece.first
+    with _open_arrow(piece.file) as opened:
+        reader = ipc.open_file(opened)
+        fields = choose(reader.schema)
+        for number in range(piece.begin, piece.end):
+            try:
+                batches.append(reader.get_batch(number))
+            except (pyarrow.ArrowException, OSError) as error:
+                what = f"record batch {number + 1}, which begins with row {first + 1},"
+                _fail_damaged(what, error, rows)
+            first += batches[-1].num_rows
+    table = pyarrow.Table.from_batches(batches, reader.schema)
+    return table.select([fields.id, *fields.captions]), fields
+
+
+def _read_rows(piece: Piece, choose: Callable[[Any], Fields], rows: Source) -> tuple[Any, Fields]:
+    """Read some rows of an Arrow stream; of the batches before only the lengths are looked at."""
+    pyarrow = import_pyarrow("pyarrow", "read Arrow files")
+    ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
+    parts, at = [], 0
+    with _open_arrow(piece.file) as opened:
+        reader = ipc.open_stream(opened)
+        fields = choose(reader.schema)
+        for batch in reader:
+            if at + batch.num_rows > piece.begin:
+                skipped = max(0, piece.begin - at)
+                parts.append(batch.slice(skipped, piece.end - at - skipped))
+            at += batch.num_rows
+            if at >= piece.end:
+                break
+        else:
+            rows.fail(f"there are {at} rows, and there were {piece.end}; the file was changed")
+    table = pyarrow.Table.from_batches(parts, reader.schema)
+    return table.select([fields.id, *fields.captions]), fields
+
+
+def _take_columns(
+    table: Any, fields: Fields, piece: Piece, side: Side, chosen: Chosen, rows: Source
+) -> Captions:
+    """Take ids and captions as Arrow has them, or row by row where they are in another form."""
+    pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    ids = table.column(fields.id).combine_chunks()
+    texts = None if fields.numbered else table.column(fields.captions[0]).combine_chunks()
+    numbers = pa.array(np.arange(table.num_rows, dtype=np.int64) + (piece.first + 1))
+    if texts is not None and not ids.null_count and not texts.null_count:
+        is_number = pa.types.is_integer(ids.type)
+        if pa.types.is_uint64(ids.type) and side == "candidates":
+            _check_sizes(ids.to_pylist(), rows)
+        kind = "int" if is_number else "str" if _is_text(ids.type) else None
+        if kind and _is_text(texts.type):
+            count = len(texts)
+            ends = pa.array(np.arange(count + 1, dtype=np.int32))
+            lists = pa.ListArray.from_arrays(ends, texts.cast(pa.string()))
+            listed = pa.array(np.zeros(count, bool))
+            return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
+        if kind and _is_list(texts.type) and _is_text(texts.type.value_type):
+            lists = texts.cast(pa.list_(pa.string()))
+            if not lists.flatten().null_count:
+                listed = pa.array(np.ones(len(texts), bool))
+                return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
+    entries = Reader(side, None, chosen).pick(table.to_pylist(), rows)
+    return _make_captions(entries, numbers.to_pylist(), rows, side)
+
+
+def _is_text(kind: Any) -> bool:
+    pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_list(kind: Any) -> bool:
+    pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def _read_lines(piece: Piece, side: Side, chosen: Chosen) -> Iterator[Captions]:
+    kind: str | None = None
+    for content, before in _read_blocks(piece):
+        found = _read_block(content, Source(piece.file, "line", before), side, chosen, kind)
+        if found is not None:
+            kind = found.kind
+            yield found
+
+
+def _read_block(
+    content: bytes, source: Source, side: Side, chosen: Chosen, kind: str | None
+) -> Captions | None:
+    if not source.first and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        source.fail(
+            "JSON lines in UTF-16 are not streamed; convert the file, for instance with: "
+            "iconv -f utf-16 -t utf-8"
+        )
+    numbered = list(read_json_lines(decode(content, source), source.name, source.first))
+    if not numbered:
+        return None
+    numbers = [number for number, _ in numbered]
+    lines = _Lines(source.name, "line", 0, tuple(numbers))
+    entries = Reader(side, None, chosen).pick([record for _, record in numbered], lines)
+    return _make_captions(entries, numbers, lines, side, kind)
+
+
+def _read_blocks(piece: Piece) -> Iterator[tuple[bytes, int]]:
+    """Yield whole lines of a piece, and how many lines are before them in the file."""
+    with open_file(piece.file) as opened:
+        zipped = opened.read(len(GZIP)) == GZIP
+        opened.seek(piece.begin)
+        if zipped:
+            yield from _unzip_lines(opened, Source(piece.file))
+        else:
+            yield opened.read(piece.end - piece.begin), piece.first
+
+
+def _unzip_lines(opened: IO[bytes], source: Source) -> Iterator[tuple[bytes, int]]:
+    rest, lines = b"", 0
+    for block in _unzip(opened, source):
+        cut = block.rfind(b"\n") + 1
+        if cut:
+            whole, rest = rest + block[:cut], block[cut:]
+            yield whole, lines
+            lines += whole.count(b"\n")
+        else:
+            rest += block
+    if rest:
+        yield rest, lines
+
+
+def _unzip(opened: IO[bytes], source: Source) -> Iterator[bytes]:
+    file = gzip.GzipFile(fileobj=opened, mode="rb")
+    while True:
+        try:
+            block = file.read(PIECE_BYTES)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            source.fail(f"the gzip data is damaged or cut short ({error})")
+        if not block:
+            return
+        yield block
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines(Source):
+    """Records that do not stand in every line."""
+
+    numbers: tuple[int, ...] = ()
+
+    def place(self, index: int) -> int:
+        return self.numbers[index]
+
+
+def _make_captions(
+    entries: Sequence[Any],
+    numbers: Sequence[int],
+    source: Source,
+    side: Side,
+    kind: str | None = None,
+) -> Captions:
+    """Return entries as columns; `kind` is what the ids in blocks before are."""
+    pa = import_pyarrow("pyarrow", "score streams")
+    kind = kind or ("int" if type(entries[0][0]) is int else "str")
+    _check_kinds(entries, source, kind)
+    if kind == "int" and side == "candidates":
+        _check_sizes([image for image, _ in entries], source)
+    captions = [[text] if isinstance(text, str) else list(text) for _, text in entries]
+    ids = [str(image) for image, _ in entries]
+    try:
+        return Captions(
+            pa.array(ids, pa.string()),
+            pa.array(captions, pa.list_(pa.string())),
+            pa.array([not isinstance(text, str) for _, text in entries], pa.bool_()),
+            kind,
+            pa.array(numbers, pa.int64()),
+        )
+    except UnicodeEncodeError:
+        for index, texts in enumerate(zip(ids, captions, strict=True)):
+            _check_text("id", texts[0], index, source)
+            for text in texts[1]:
+                _check_text("caption", text, index, source)
+        raise
+
+
+def _check_kinds(entries: Sequence[Any], source: Source, kind: str) -> None:
+    expected = int if kind == "int" else str
+    if {type(image) for image, _ in entries} != {expected}:
+        index = next(i for i, (image, _) in enumerate(entries) if type(image) is not expected)
+        source.fail(
+            f"the id {entries[index][0]!r} is no {'integer' if kind == 'int' else 'string'}, as "
+            "those before are; in a stream all ids of a side are integers or all are strings",
+            index=index,
+        )
+
+
+def _check_sizes(ids: Sequence[int], source: Source) -> None:
+    """Refuse ids of candidates that do not fit the column in which their scores are written."""
+    if max(ids) > LARGEST or min(ids) < -LARGEST - 1:
+        index = next(i for i, image in enumerate(ids) if not -LARGEST - 1 <= image <= LARGEST)
+        source.fail(
+            f"the id {ids[index]} does not fit in 64 bits with a sign, which integers must in "
+            "what a stream scores; write the ids of these captions as strings",
+            index=index,
+        )
+
+
+def _check_text(what: str, text: str, index: int, source: Source) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        source.fail(
+            f"the {what} has half of a surrogate pair, which is not a valid character: "
+            f"{text!r:.60}; the text was cut or decoded wrongly",
+            index=index,
+        )

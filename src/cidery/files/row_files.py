@@ -1,0 +1,77 @@
+"""The writer of tables with one row per caption."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+
+from cidery.errors import InputError, SettingError
+from cidery.files.containers import import_pyarrow
+from cidery.storage import write_atomically
+
+Column: TypeAlias = Sequence[Any] | np.ndarray[Any, Any]
+
+
+def write_rows(path: str | os.PathLike[str], columns: Mapping[str, Column]) -> None:
+    """Write a table, one row per caption, as `.csv`, `.jsonl` or `.parquet` by the suffix.
+
+    The file appears when it is complete; a failure leaves what was there before.
+    """
+    check_rows_file(path)
+    lengths = {name: len(values) for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise InputError(f"the columns of a table are equally long, not {lengths}")
+    table = {
+        name: list(values.tolist() if isinstance(values, np.ndarray) else values)
+        for name, values in columns.items()
+    }
+    content = io.BytesIO()
+    _WRITERS[Path(path).suffix.lower()](content, table)
+    write_atomically(path, content.getvalue())
+
+
+def check_rows_file(path: str | os.PathLike[str]) -> None:
+    """Refuse a file whose suffix names no format that `write_rows` writes."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _WRITERS:
+        raise SettingError(
+            f"{os.fspath(path)}: rows are written as {', '.join(_WRITERS)}, not {suffix!r}"
+        )
+
+
+def _write_csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table)
+    writer.writerows(zip(*table.values(), strict=True))
+    file.write(text.getvalue().encode())
+
+
+def _write_jsonl(file: IO[bytes], table: dict[str, list[Any]]) -> None:
+    encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+    for row in zip(*table.values(), strict=True):
+        record = dict(zip(table, row, strict=True))
+        try:
+            file.write(encode(record).encode() + b"\n")
+        except ValueError as error:
+            raise InputError(f"JSON cannot hold {record}: {error}") from None
+
+
+def _write_parquet(file: IO[bytes], table: dict[str, list[Any]]) -> None:
+    pyarrow = import_pyarrow("pyarrow", "write Parquet files")
+    parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
+    parquet.write_table(pyarrow.table(table), file)
+
+
+_WRITERS: dict[str, Callable[[IO[bytes], dict[str, list[Any]]], None]] = {
+    ".csv": _write_csv,
+    ".jsonl": _write_jsonl,
+    ".parquet": _write_parquet,
+}

@@ -1,0 +1,1 @@
+"""Statements and objects in captions that the references do not support."""

@@ -1,0 +1,474 @@
+"""judge_claims(): every statement of captions, and what references say of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from sys import intern
+from typing import Any
+
+import numpy as np
+
+from cidery.corpus.corpus import Candidates, Corpus, ImageId, Missing, References
+from cidery.errors import InputError, MismatchError
+from cidery.markup import escape, fold_lines, html_table, mark_text
+from cidery.metrics.claims.explaining import quote_evidence
+from cidery.metrics.claims.judging import COLUMNS, SUPPORTED, JudgedCaption, Verdict
+from cidery.metrics.claims.metric import Claims, PreparedClaims
+from cidery.metrics.explanations import Span, make_spans
+from cidery.runtime.workspace import Workspace
+from cidery.scoring.scorer import Scorer, find_english
+from cidery.statistics import RESAMPLES, Floats, Interval, LengthControl
+from cidery.text.languages import choose_tokenizer
+from cidery.text.script_problems import warn_of_writing
+from cidery.text_tables import text_table
+
+VALUES: Mapping[Verdict, float] = {
+    "supported": 1.0,
+    "unsupported": 0.0,
+    "repeated": -0.4,
+    "contradicted": -1.0,
+}
+"""How words are coloured."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerLine:
+    """A claim of a caption, and what the references say of it."""
+
+    claim: str
+    """`dog: brown`, `two cat`, `man ride horse`."""
+    kind: str
+    verdict: Verdict
+    support: float
+    """In [0, 1]."""
+    reason: str
+    """`stated`, `other colour`, or the nearest word of a reference."""
+    evidence: str
+    """The words of a reference that decided: `“black dog” in reference 2`; may be empty."""
+    reference: int | None
+    """The number of that reference, from 1."""
+    places: tuple[tuple[int, int], ...]
+    """Characters [start, end) of the caption's words that say what the claim adds."""
+    sentence: float | None = None
+    """How near its sentence is to what references say, which decides 0.6 of the support; None where
+    the verdict alone decides it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields, ready for JSON."""
+        return {
+            "claim": self.claim,
+            "kind": self.kind,
+            "verdict": self.verdict,
+            "support": self.support,
+            "sentence": self.sentence,
+            "reason": self.reason,
+            "evidence": self.evidence,
+            "reference": self.reference,
+            "places": [list(place) for place in self.places],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class MissingClaim:
+    """What references state and the caption does not."""
+
+    claim: str
+    kind: str
+    references: tuple[int, ...]
+    """The numbers of those that state it, from 1."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its fields, ready for JSON."""
+        return {"claim": self.claim, "kind": self.kind, "references": list(self.references)}
+
+
+@dataclass(frozen=True, eq=False)
+class LedgerEntry:
+    """All claims of one caption."""
+
+    image: ImageId
+    caption: str
+    references: tuple[str, ...]
+    lines: tuple[LedgerLine, ...]
+    missing: tuple[MissingClaim, ...]
+    """What most references state comes first."""
+    scores: Mapping[str, float]
+    """f, precision, recall, contradictions, claims, repetition, fluency and words."""
+    length: float
+    """log(words / the references' words)"""
+
+    def spans(self) -> list[Span]:
+        """Return the caption's words with the worst verdict on what they say."""
+        worst: dict[tuple[int, int], tuple[float, list[str]]] = {}
+        for line in self.lines:
+            note = f"{line.verdict}: {line.claim}" + f" ({line.evidence})" * bool(line.evidence)
+            for place in line.places:
+                value, notes = worst.get(place, (math.inf, []))
+                worst[place] = min(value, VALUES[line.verdict]), [*notes, note]
+        return make_spans(
+            (p, value, "; ".join(notes)) for p, (value, notes) in sorted(worst.items())
+        )
+
+    def header(self) -> list[str]:
+        """Return the columns of `table_lines`."""
+        return ["claim", "kind", "", "support", "why"]
+
+    def table_lines(self) -> list[list[str]]:
+        """Return the claims as text cells, a row each, then what is missing."""
+        rows = [
+            [line.claim, line.kind, line.verdict, f"{line.support:.2f}", _explain(line)]
+            for line in self.lines
+        ]
+        return rows + [
+            [found.claim, found.kind, "missing", "", _name_references(found.references)]
+            for found in self.missing
+        ]
+
+    def notes(self) -> list[str]:
+        """Return the scores in one line."""
+        return [", ".join(f"{name} {value:.4g}" for name, value in self.scores.items())]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "image_id": self.image,
+            "caption": self.caption,
+            "references": list(self.references),
+            "claims": [line.to_dict() for line in self.lines],
+            "missing": [found.to_dict() for found in self.missing],
+            "scores": dict(self.scores),
+        }
+
+    def to_html(self) -> str:
+        """Return the caption in colours, and its claims as a table that opens with a click.
+
+        Green is supported, grey unsupported, red contradicted; text is escaped.
+        """
+        table = html_table(self.header(), self.table_lines(), left=(0, 1, 2, 4), notes=self.notes())
+        listed = "".join(f'<li dir="auto">{escape(text)}</li>' for text in self.references)
+        return (
+            f'<div><div dir="auto" style="margin:.3em 0">'
+            f"{mark_text(self.caption, self.spans(), 1.0)}</div>"
+            f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
+            f"<details><summary>{len(self.lines)} claims</summary>{table}</details></div>"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        table = text_table(self.header(), self.table_lines(), left=(0, 1, 2, 4))
+        return "\n".join([self.caption, "", table, "", *self.notes()])
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """The claims of all captions of one system.
+
+    ```python
+    ledger = cidery.judge_claims(["a red dog on a sofa"], [["a black dog on a couch"]])
+    ledger.entries[0].lines[2].verdict, ledger.entries[0].lines[2].reason
+    print(ledger.entries[0])
+    ```
+    """
+
+    entries: tuple[LedgerEntry, ...]
+    images: np.ndarray[Any, np.dtype[np.int64]]
+    """By entry: the index of its image."""
+    signature: str
+
+    @cached_property
+    def lengths(self) -> Floats:
+        """By entry: log(words / the references' words)."""
+        return np.asarray([entry.length for entry in self.entries])
+
+    def column(self, name: str) -> Floats:
+        """Return one of the scores of all entries."""
+        return np.asarray([entry.scores[name] for entry in self.entries], np.float64)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "captions": [entry.to_dict() for entry in self.entries],
+            "signature": self.signature,
+        }
+
+    def to_html(self) -> str:
+        """Return all captions in colours."""
+        shown = "".join(entry.to_html() for entry in self.entries)
+        return f"<div>{shown}{fold_lines('signatures', [self.signature])}</div>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        return str(compare_ledgers({"captions": self}))
+
+
+def judge_claims(
+    candidates: Candidates,
+    references: References,
+    *,
+    metric: Claims | None = None,
+    language: str | None = None,
+    missing: Missing = "error",
+    images: Sequence[ImageId] | None = None,
+    threads: int = 0,
+    candidates_name: str = "candidates",
+    references_name: str = "references",
+) -> Ledger:
+    """Take captions apart into claims, and mark each as their references have it.
+
+    Args:
+        candidates: as for `score`.
+        references: as for `score`.
+        metric: settings, such as another encoder.
+        language: as for `score`; claims are read in English only, and others get a warning.
+        missing: as for `score`.
+        images: the ids of those whose captions are judged; by default all.
+        threads: as for `score`.
+        candidates_name: what messages call the candidates.
+        references_name: what messages call the references.
+
+    ```python
+    ledger = cidery.judge_claims({"a": "two dogs run"}, {"a": ["a dog runs", "one dog running"]})
+    ledger.entries[0].scores["contradictions"]   # 1.0
+    ```
+    """
+    chosen = Claims() if metric is None else metric
+    corpus = Corpus.build(
+        candidates,
+        references,
+        missing=missing,
+        candidates_name=candidates_name,
+        references_name=references_name,
+    )
+    metrics = {"claims-f": chosen}
+    cut = choose_tokenizer(None, language)
+    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
+    warn_of_writing(captions, cut, find_english(metrics, "references"))
+    rows = _find_rows(corpus, images, candidates_name)
+    scorer = Scorer.build(corpus, metrics, tokenizer=cut, threads=threads)
+    prepared = scorer.prepared[chosen.row_key]
+    assert isinstance(prepared, PreparedClaims)
+    places = corpus.candidate_images[rows]
+    said = scorer.tokenize([corpus.candidates[row] for row in rows], places)
+    offsets = corpus.reference_offsets.tolist()
+    entries: dict[int, LedgerEntry] = {}
+    for number, judged in prepared.judge(said, Workspace(threads)):
+        image = int(places[number])
+        told = tuple(corpus.references[offsets[image] : offsets[image + 1]])
+        row = rows[number]
+        entries[number] = _write(corpus.candidate_ids[row], corpus.candidates[row], told, judged)
+    return Ledger(
+        tuple(entries[number] for number in range(len(rows))),
+        np.asarray(places, np.int64),
+        scorer.signatures["claims-f"],
+    )
+
+
+def _find_rows(corpus: Corpus, images: Sequence[ImageId] | None, candidates_name: str) -> list[int]:
+    if images is None:
+        return list(range(len(corpus.candidates)))
+    wanted = {str(image) for image in images}
+    known = {str(image) for image in corpus.candidate_ids}
+    if wanted - known:
+        lacking = ", ".join(sorted(map(repr, wanted - known)))
+        shown = ", ".join(map(repr, corpus.images[:3]))
+        raise MismatchError(
+            f"{candidates_name} has no caption of image {lacking}; there are "
+            f"{len(corpus.images)} images, named like {shown}"
+        )
+    return [row for row, image in enumerate(corpus.candidate_ids) if str(image) in wanted]
+
+
+def _write(
+    image: ImageId, caption: str, references: tuple[str, ...], judged: JudgedCaption
+) -> LedgerEntry:
+    judgment, places = judged.judgment, judged.caption.description.places
+    lines = tuple(
+        LedgerLine(
+            intern(str(found.claim)),  # most texts are those of other captions, too: memory
+            found.claim.kind,
+            found.verdict,
+            found.support,
+            intern(found.reason),
+            intern(quote_evidence(found, judged)),
+            None if found.reference is None else found.reference + 1,
+            tuple(places[word] for word in judged.caption.own_words(found.claim)),
+            found.sentence,
+        )
+        for found in judgment.findings
+    )
+    words = len(judged.caption.words)
+    told = [len(reference.words) for reference in judged.references]
+    scores = {name: float(getattr(judgment, name)) for name in COLUMNS}
+    return LedgerEntry(
+        image,
+        caption,
+        references,
+        lines,
+        tuple(_find_missing(judged)),
+        scores | {"words": float(words)},
+        math.log((words + 1) / (sum(told) / max(1, len(told)) + 1)),
+    )
+
+
+def _find_missing(judged: JudgedCaption) -> Iterator[MissingClaim]:
+    """Yield what is missing, what most references state first."""
+    holders: dict[tuple[str, str], list[int]] = {}
+    for found in judged.judgment.omissions:
+        if found.covered < SUPPORTED:
+            numbers = holders.setdefault((str(found.claim), found.claim.kind), [])
+            numbers.append(found.reference + 1)
+    for (claim, kind), numbers in sorted(holders.items(), key=lambda item: -len(set(item[1]))):
+        yield MissingClaim(intern(claim), kind, tuple(sorted(set(numbers))))
+
+
+def _explain(line: LedgerLine) -> str:
+    if line.evidence and line.reason in line.evidence:
+        return f"nearest: {line.evidence}"
+    return ", ".join(filter(None, (line.reason, line.evidence)))
+
+
+def _name_references(numbers: Sequence[int]) -> str:
+    listed = ", ".join(map(str, numbers))
+    return f"in reference{'s' * (len(numbers) > 1)} {listed}"
+
+
+@dataclass(frozen=True, eq=False)
+class LedgerTable:
+    """What the ledgers of some systems come to, side by side."""
+
+    systems: Mapping[str, Mapping[str, float]]
+    """By system: the mean of each score, per caption."""
+    f: Mapping[str, Interval]
+    controlled: Mapping[str, Interval]
+    """claims-f at the references' length."""
+    slope: float
+    """What e times as many words earn."""
+    signature: str
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        shown = ("precision", "recall", "claims-f", "length-controlled", "contradictions")
+        return ["system", *shown, "repetition", "fluency", "claims", "words"]
+
+    def lines(self) -> list[list[str]]:
+        """Return a row of text cells for each system."""
+        return [
+            [
+                name,
+                f"{means['precision']:.4f}",
+                f"{means['recall']:.4f}",
+                str(self.f[name]),
+                str(self.controlled[name]),
+                f"{means['contradictions']:.3f}",
+                f"{means['repetition']:.3f}",
+                f"{means['fluency']:.3f}",
+                f"{means['claims']:.1f}",
+                f"{means['words']:.1f}",
+            ]
+            for name, means in self.systems.items()
+        ]
+
+    def notes(self) -> list[str]:
+        """Say what the columns are."""
+        return [
+            f"means per caption; a caption twice as long has {self.slope * math.log(2):+.4f} of "
+            "claims-f by its length alone; length-controlled: at the references' length",
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "systems": {
+                name: {
+                    **means,
+                    "f_interval": [self.f[name].low, self.f[name].high],
+                    "length_controlled": self.controlled[name].score,
+                    "length_controlled_interval": [
+                        self.controlled[name].low,
+                        self.controlled[name].high,
+                    ],
+                }
+                for name, means in self.systems.items()
+            },
+            "slope": self.slope,
+            "signature": self.signature,
+        }
+
+    def to_html(self) -> str:
+        """Return the table in HTML."""
+        return html_table(self.header(), self.lines(), notes=self.notes(), details=[self.signature])
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __str__(self) -> str:
+        return "\n".join([text_table(self.header(), self.lines()), "", *self.notes()])
+
+
+def compare_ledgers(
+    ledgers: Mapping[str, Ledger],
+    *,
+    confidence: float = 0.95,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> LedgerTable:
+    """Put the means of some systems' ledgers side by side, with their length taken out.
+
+    Args:
+        ledgers: by the systems' names; all of the same references.
+        confidence: of the intervals.
+        resamples: how many samples of images are drawn for them.
+        seed: of drawing.
+
+    ```python
+    references = [["a black dog on a couch"], ["a cat sleeps"]]
+    ledger = cidery.judge_claims(["a red dog", "a cat"], references)
+    print(cidery.compare_ledgers({"ours": ledger}))
+    ```
+    """
+    if not ledgers or not all(ledger.entries for ledger in ledgers.values()):
+        raise InputError("expected at least one ledger, each with at least one caption")
+    signatures = {  # the number of references may differ where captions are missing
+        re.sub(r"\|refs:[^|]*", "", ledger.signature): ledger.signature
+        for ledger in ledgers.values()
+    }
+    if len(signatures) > 1:
+        raise MismatchError(
+            f"ledgers of different settings cannot be compared: {' and '.join(signatures.values())}"
+            "; judge all systems with the same encoder and parser"
+        )
+    control = LengthControl.fit(
+        [ledger.column("f") for ledger in ledgers.values()],
+        [ledger.lengths for ledger in ledgers.values()],
+        [ledger.images for ledger in ledgers.values()],
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    plain = LengthControl.fit(
+        [ledger.column("f") for ledger in ledgers.values()],
+        [np.zeros(len(ledger.entries)) for ledger in ledgers.values()],
+        [ledger.images for ledger in ledgers.values()],
+        confidence=confidence,
+        resamples=resamples,
+        seed=seed,
+    )
+    names = (*COLUMNS, "words")
+    return LedgerTable(
+        {
+            system: {name: float(ledger.column(name).mean()) for name in names}
+            for system, ledger in ledgers.items()
+        },
+        dict(zip(ledgers, plain.systems, strict=True)),
+        dict(zip(ledgers, control.systems, strict=True)),
+        control.slope,
+        next(iter(ledgers.values())).signature,
+    )

@@ -1,7 +1,0 @@
-"""What people would say of all captions, from few answers and a metric's scores of everything."""
-
-from cidery.meta.estimating.choice import choose_next
-from cidery.meta.estimating.estimates import Estimates, estimate
-from cidery.meta.estimating.plans import Plan, plan
-
-__all__ = ["Estimates", "Plan", "choose_next", "estimate", "plan"]

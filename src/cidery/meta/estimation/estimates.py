@@ -1,0 +1,273 @@
+"""estimate(): means, differences and shares of wins, with intervals."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cidery.meta.estimation.items import (
+    PEOPLE,
+    Items,
+    Quantity,
+    draw_samples,
+    list_quantities,
+    predict,
+    read_judged_items,
+    read_scale,
+)
+from cidery.meta.judgments import Dataset
+from cidery.meta.labels import AnyMetrics
+from cidery.meta.settings import Settings
+from cidery.runtime.progress import Report, no_report
+from cidery.scoring.comparison import format_p
+from cidery.statistics import Estimate, Floats, adjust_together, estimate_contrast
+from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
+from cidery.text_tables import latex_table, markdown_table
+
+
+@dataclass(frozen=True, eq=False)
+class Estimates:
+    """What people would say of captions of images like these: means, differences, shares of wins.
+
+    ```python
+    found = estimate(read_dataset("judgments", "mine.jsonl"), ["cider-d"])
+    found.results["cider-d"]
+    ```
+    """
+
+    dataset: str
+    results: Mapping[str, Mapping[str, Estimate | None]]
+    """metric, or `people` for answers alone -> what is estimated -> estimate; None where fewer than
+    five images were judged"""
+    comparisons: Sequence[str]
+    """The names of differences and of shares of wins between two systems, of which one asks: is it
+    decided?"""
+    judged: int
+    items: int
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    confidence: float = 0.95
+    anytime: bool = False
+    scale: tuple[float, float] | None = None
+    """Of the ratings, given or guessed; None: pairs."""
+
+    def undecided(self, metric: str = PEOPLE) -> list[str]:
+        """Return the comparisons that are open at this confidence, corrected for their number.
+
+        None is decided before 30 images were judged.
+        """
+        found = self.results[metric]
+        return [
+            name
+            for name in self.comparisons
+            if (known := found[name]) is None or not known.is_decided
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON."""
+        return {
+            "dataset": self.dataset,
+            "judged": self.judged,
+            "items": self.items,
+            "confidence": self.confidence,
+            "anytime": self.anytime,
+            "scale": self.scale,
+            "results": {
+                label: {
+                    name: None if known is None else asdict(known) | {"saved": known.saved}
+                    for name, known in found.items()
+                }
+                for label, found in self.results.items()
+            },
+            "undecided": {label: self.undecided(label) for label in self.results},
+            "signatures": dict(self.signatures),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per quantity and metric with all digits, for CSV."""
+        names = ("value", "low", "high", "error", "weight", "judged", "images", "p", "adjusted_p")
+        return [
+            {"quantity": name, "with": label}
+            | {n: "" if known is None else getattr(known, n) for n in (*names, "saved")}
+            for name in next(iter(self.results.values()))
+            for label, found in self.results.items()
+            for known in (found[name],)
+        ]
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        interval = f"{100 * self.confidence:g} % interval"
+        return ["quantity", "with", "estimate", interval, "p", "judged", "saved"]
+
+    def lines(self) -> list[list[str]]:
+        """Return the estimates as text cells; p-values of comparisons are Holm's."""
+        return [
+            _cells(name, label, found[name], name in self.comparisons)
+            for name in next(iter(self.results.values()))
+            for label, found in self.results.items()
+        ]
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the table must know."""
+        lines = [f"{self.judged} of {self.items} items were judged"]
+        if self.scale is not None:
+            lines.append("scale of the ratings: {:g} to {:g}".format(*self.scale))
+        if self.comparisons:
+            lines.append(
+                "p: is the difference 0, or the share of wins a half? Holm-corrected for the "
+                f"{len(self.comparisons)} comparisons"
+            )
+        if len(self.results) > 1:
+            lines.append("saved: the share of judgments that the metric's scores replace")
+        if self.anytime:
+            lines.append("intervals and p hold at all times: you may look and stop when you like")
+        for label in self.results:
+            if open_ones := self.undecided(label):
+                lines.append(f"not decided ({label}): {', '.join(open_ones)}")
+        if missing := self._count_missing():
+            lines.append(
+                f"nothing is decided before {FEWEST_TO_DECIDE} images were judged; still to be "
+                f"judged: {', '.join(f'{name} on {count}' for name, count in missing.items())}"
+            )
+        return lines
+
+    def _count_missing(self) -> dict[str, int]:
+        """Return on how many more images comparisons must be judged before any is decided."""
+        found = self.results[PEOPLE]
+        judged = {name: known.images for name in self.comparisons if (known := found[name])}
+        return {
+            n: FEWEST_TO_DECIDE - images
+            for n, images in judged.items()
+            if images < FEWEST_TO_DECIDE
+        }
+
+    def to_markdown(self) -> str:
+        """Return the estimates as a Markdown table."""
+        table = markdown_table(self.header(), self.lines(), left=(0, 1))
+        return "\n\n".join([table, *self.notes()])
+
+    def to_latex(self) -> str:
+        """Return the estimates as a LaTeX tabular (booktabs)."""
+        return latex_table(self.header(), self.lines(), left=(0, 1))
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+
+def _cells(name: str, label: str, known: Estimate | None, compared: bool) -> list[str]:
+    if known is None:
+        return [name, label, "–", "too few judged", "", "", ""]
+    return [
+        name,
+        label,
+        f"{known.value:.3f}",
+        f"[{known.low:.3f}, {known.high:.3f}]",
+        format_p(known.adjusted_p) if compared else "",
+        str(known.judged),
+        "" if label == PEOPLE else f"{100 * known.saved:.0f} %",
+    ]
+
+
+def estimate(
+    dataset: Dataset,
+    metrics: AnyMetrics = None,
+    settings: Settings | None = None,
+    *,
+    confidence: float = 0.95,
+    horizon: int | None = None,
+    scale: tuple[float, float] | None = None,
+    threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
+    progress: Report = no_report,
+    **changes: Any,
+) -> Estimates:
+    """Estimate what people would say from few answers and a metric's scores of all captions.
+
+    Ratings give each system's mean and the differences between systems; pairs give the share of its
+    pairs that each system wins, over all opponents and over each. Which captions were judged must
+    not depend on how good they are: let `choose_next` choose.
+
+    Args:
+        dataset: ratings or pairs, of which some were judged.
+        metrics: as in `evaluate`; each gives estimates beside those from answers alone.
+        settings: which references, systems and question; `confidence` and intervals are below.
+        confidence: of the intervals.
+        horizon: intervals that hold at all times, narrowest at about that many judged images; see
+            `cidery.statistics.estimate_contrast`.
+        scale: the least and the greatest rating that people could give; default: of 0 to 1, 1 to
+            5, 0 to 10 and 0 to 100 the first that holds all ratings, or else their range.
+        threads: 0 means one per core; any number gives the same bits.
+        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        progress: called with what is being done, how much of it, 0 to 1, is done.
+        changes: fields of `Settings`, such as `without_system="human"`.
+
+    ```python
+    found = estimate(read_dataset("judgments", "mine.jsonl"), ["cider-d"], confidence=0.9)
+    ```
+    """
+    asked = (settings or Settings()).change(**changes)
+    chosen, items = read_judged_items(dataset, asked)
+    items = read_scale(items, scale)
+    predictions, signatures = predict(chosen, metrics, asked, threads, progress, cache)
+    quantities = list(list_quantities(items))
+    results: dict[str, dict[str, Estimate | None]] = {}
+    for label, predicted in {PEOPLE: None, **predictions}.items():
+        found = {
+            quantity.name: estimate_quantity(items, quantity, predicted, confidence, horizon)
+            for quantity in quantities
+        }
+        results[label] = adjust_comparisons(found, quantities)
+    return Estimates(
+        dataset.name,
+        results,
+        [quantity.name for quantity in quantities if len(quantity.systems) == 2],
+        int(np.count_nonzero(items.counts)),
+        len(items.answers),
+        signatures,
+        confidence,
+        horizon is not None,
+        items.scale,
+    )
+
+
+def adjust_comparisons(
+    found: dict[str, Estimate | None], quantities: Sequence[Quantity]
+) -> dict[str, Estimate | None]:
+    """Correct the p-values of comparisons of two systems for their number."""
+    compared = [q.name for q in quantities if len(q.systems) == 2 and found[q.name] is not None]
+    adjusted = adjust_together([e for name in compared if (e := found[name]) is not None])
+    return found | dict(zip(compared, adjusted, strict=True))
+
+
+def estimate_quantity(
+    items: Items,
+    quantity: Quantity,
+    predicted: Floats | None,
+    confidence: float,
+    horizon: int | None,
+) -> Estimate | None:
+    """Return the estimate of one quantity; None where fewer than five images were judged."""
+    samples = draw_samples(items, quantity, predicted)
+    if samples is None:
+        return None
+    judged = [len(np.unique(s.groups[~np.isnan(s.answers)])) for s in samples]
+    if min(judged) < FEWEST_GROUPS:
+        return None
+    wins = quantity.kind == "wins"
+    return estimate_contrast(
+        samples,
+        quantity.factors,
+        confidence=confidence,
+        null=0.5 if wins else 0.0,
+        bounds=(0.0, 1.0) if wins else None,
+        scale=None if wins else items.scale,
+        horizon=horizon,
+    )

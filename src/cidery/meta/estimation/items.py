@@ -1,0 +1,239 @@
+"""Items that people judge, quantities that are estimated from them, and a metric's predictions."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from cidery.errors import InputError, SettingError
+from cidery.meta.cache import open_score_cache
+from cidery.meta.judgments import Dataset, Indexes, Pairs, Ratings
+from cidery.meta.labels import AnyMetrics, label_for
+from cidery.meta.protocols.base import get_main_votes
+from cidery.meta.scoring import CaptionScorer
+from cidery.meta.selection import select_items
+from cidery.meta.settings import Settings
+from cidery.runtime.progress import Report
+from cidery.statistics import Floats, Sample
+
+PEOPLE = "people"
+"""The label of estimates from answers alone."""
+ALL = "all"
+"""What is estimated where systems are not known."""
+SCALES = ((0.0, 1.0), (1.0, 5.0), (0.0, 10.0), (0.0, 100.0))
+"""On which ratings are customary; of these, the first that holds all ratings is taken for theirs.
+Their own range says too little: where people gave nothing but fives, it is empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """What people are asked about, captions or pairs, and what they answered."""
+
+    answers: Floats
+    """float64[items]: mean rating, or 1 where the first caption won, 0.5 for a tie, 0; nan: none"""
+    images: Indexes
+    """int64[items]"""
+    systems: Sequence[str] | Sequence[tuple[str, str]]
+    """Who wrote the caption, or both captions."""
+    counts: Indexes
+    """int64[items]: how many people answered."""
+    spread: float
+    """Standard deviation of answers to the same item; nan where nobody answered twice."""
+    scale: tuple[float, float] | None = None
+    """The least and the greatest rating that people could give; None: pairs, or not known."""
+
+    @property
+    def are_pairs(self) -> bool:
+        """Whether two captions are compared in each item."""
+        return bool(self.systems) and not isinstance(self.systems[0], str)
+
+
+@dataclass(frozen=True, eq=False)
+class Quantity:
+    """A mean rating, a difference of two, or a share of wins: items with a sign for each system."""
+
+    name: str
+    parts: Sequence[tuple[Indexes, bool]]
+    """Of each sample: its items, and whether the first caption is the system's own (pairs)."""
+    factors: tuple[float, ...]
+    kind: str
+    """`mean`, `difference` or `wins`."""
+    systems: tuple[str, ...] = ()
+
+
+def read_items(dataset: Dataset, settings: Settings) -> tuple[Pairs | Ratings, Items]:
+    """Return what the settings ask for, judged or not."""
+    chosen = select_items(dataset, settings)
+    if not isinstance(chosen, Pairs | Ratings):
+        raise SettingError(
+            f"{dataset.name} has neither ratings of captions nor pairs, which estimates need"
+        )
+    return chosen, _read_pairs(chosen) if isinstance(chosen, Pairs) else _read_ratings(chosen)
+
+
+def read_judged_items(dataset: Dataset, settings: Settings) -> tuple[Pairs | Ratings, Items]:
+    """Return what the settings ask for; an error where nothing of it was judged."""
+    chosen, items = read_items(dataset, settings)
+    if not items.counts.any():
+        what, key = ("pairs", "votes") if items.are_pairs else ("captions", "ratings")
+        raise InputError(f"{dataset.name}: none of the {len(items.counts)} {what} has {key}")
+    return chosen, items
+
+
+def _read_ratings(ratings: Ratings) -> Items:
+    count = len(ratings.judged.captions)
+    if not np.isfinite(ratings.ratings).all():
+        wrong = int(ratings.rows[~np.isfinite(ratings.ratings)][0])
+        caption = ratings.judged.captions[wrong]
+        raise InputError(f"{ratings.name}: a rating of the caption {caption!r} is not finite")
+    answers = np.bincount(ratings.rows, minlength=count)
+    with np.errstate(invalid="ignore"):
+        mean = np.bincount(ratings.rows, ratings.ratings, count) / answers
+    spare = int((answers - 1)[answers > 1].sum())
+    squares = float(((ratings.ratings - mean[ratings.rows]) ** 2).sum())
+    return Items(
+        mean,
+        ratings.judged.image_of_caption,
+        ratings.systems,
+        answers,
+        math.sqrt(squares / spare) if spare else math.nan,
+        guess_scale(ratings.ratings),
+    )
+
+
+def guess_scale(ratings: Floats) -> tuple[float, float] | None:
+    """Return the customary scale that holds all ratings, or else their range and a step of 1."""
+    if not len(ratings):
+        return None
+    least, most = float(ratings.min()), float(ratings.max())
+    fitting = (scale for scale in SCALES if scale[0] <= least and most <= scale[1])
+    return next(fitting, (least, max(most, least + 1)))
+
+
+def read_scale(items: Items, scale: tuple[float, float] | None) -> Items:
+    """Return the items on the scale that was asked for; an error where answers are not on it."""
+    if scale is None:
+        return items
+    if items.are_pairs:
+        raise SettingError("pairs have no scale: it is for ratings")
+    low, high = scale
+    if not -math.inf < low < high < math.inf:
+        raise SettingError(f"a scale goes from a number to a greater one, not {low:g} to {high:g}")
+    given = items.answers[~np.isnan(items.answers)]
+    if len(given) and not low <= given.min() <= given.max() <= high:
+        raise SettingError(
+            f"ratings from {given.min():g} to {given.max():g} are not on a scale from {low:g} to "
+            f"{high:g}"
+        )
+    return replace(items, scale=(low, high))
+
+
+def _read_pairs(pairs: Pairs) -> Items:
+    votes = get_main_votes(pairs)
+    return Items(
+        np.where(pairs.was_judged, 0.5 + np.sign(votes) / 2, np.nan),
+        pairs.judged.image_of_caption[pairs.first],
+        pairs.systems or [("first", "second")] * len(pairs),
+        pairs.was_judged.astype(np.int64) if pairs.answers is None else pairs.answers,
+        math.nan,
+    )
+
+
+def predict(
+    dataset: Pairs | Ratings,
+    metrics: AnyMetrics,
+    settings: Settings,
+    threads: int,
+    progress: Report,
+    cache: bool | str | os.PathLike[str] = False,
+) -> tuple[dict[str, Floats], dict[str, str]]:
+    """Return predictions of every item, by metric.
+
+    Ranks, so that no metric's scale matters; of pairs, ranks of the differences with their signs.
+    """
+    labelled = label_for(dataset, metrics, settings.language)
+    if PEOPLE in labelled:
+        raise SettingError(f"a metric cannot be called {PEOPLE!r} here; name it otherwise")
+    kept = open_score_cache(cache, settings)
+    scorer = CaptionScorer.build(settings, threads, progress, kept)
+    scored = scorer.score(dataset.judged, labelled)
+    predictions = {}
+    for label, scores in scored.each.items():
+        if isinstance(dataset, Pairs):
+            difference = scores[dataset.first] - scores[dataset.second]
+            predictions[label] = np.sign(difference) * _rank(np.abs(difference))
+        else:
+            predictions[label] = _rank(scores)
+    return predictions, dict(scored.signatures)
+
+
+def _rank(values: Floats) -> Floats:
+    """Return mean ranks from 0 to 1."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) - (counts + 1) / 2)[place] / len(values), np.float64)
+
+
+def list_quantities(items: Items) -> Iterator[Quantity]:
+    """Yield what can be estimated: means, then differences; or shares of wins."""
+    if items.are_pairs:
+        yield from _list_wins(items)
+        return
+    if not items.systems:
+        yield Quantity(ALL, [(np.arange(len(items.answers)), True)], (1.0,), "mean")
+        return
+    systems = np.asarray(items.systems)
+    places = {name: np.flatnonzero(systems == name) for name in dict.fromkeys(items.systems)}
+    for name, place in places.items():
+        yield Quantity(str(name), [(place, True)], (1.0,), "mean", (str(name),))
+    for one, other in combinations(places, 2):
+        parts = [(places[one], True), (places[other], True)]
+        yield Quantity(f"{one} - {other}", parts, (1.0, -1.0), "difference", (str(one), str(other)))
+
+
+def _list_wins(items: Items) -> Iterator[Quantity]:
+    first, second = (np.asarray([str(pair[side]) for pair in items.systems]) for side in (0, 1))
+    names = list(dict.fromkeys([*first.tolist(), *second.tolist()]))
+    differ = first != second
+    for name in names if len(names) > 2 else ():
+        own = [
+            (np.flatnonzero((side == name) & differ), is_first)
+            for side, is_first in ((first, True), (second, False))
+        ]
+        if sum(len(place) for place, _ in own):
+            yield Quantity(f"{name} wins", own, (1.0,), "wins", (name,))
+    for one, other in combinations(names, 2):
+        own = [
+            (np.flatnonzero((first == one) & (second == other)), True),
+            (np.flatnonzero((first == other) & (second == one)), False),
+        ]
+        if sum(len(place) for place, _ in own):
+            yield Quantity(f"{one} over {other}", own, (1.0,), "wins", (one, other))
+
+
+def draw_samples(items: Items, quantity: Quantity, predicted: Floats | None) -> list[Sample] | None:
+    """Return the samples of a quantity; None where nobody judged one of them."""
+
+    def take(parts: Sequence[tuple[Indexes, bool]]) -> Sample | None:
+        places = np.concatenate([place for place, _ in parts])
+        own = np.repeat([is_first for _, is_first in parts], [len(place) for place, _ in parts])
+        answers = items.answers[places]
+        if np.isnan(answers).all():
+            return None
+        predictions = None
+        if predicted is not None:
+            predictions = np.where(own, predicted[places], -predicted[places])
+        if quantity.kind == "wins":
+            answers = np.where(own, answers, 1 - answers)
+        return Sample(answers, predictions, items.images[places])
+
+    if quantity.kind == "wins":
+        samples = [take(quantity.parts)]
+    else:
+        samples = [take([part]) for part in quantity.parts]
+    found = [sample for sample in samples if sample is not None]
+    return found if len(found) == len(samples) else None

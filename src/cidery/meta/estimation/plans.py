@@ -1,0 +1,302 @@
+"""plan(): how many judgments find a difference."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cidery.errors import InputError, SettingError
+from cidery.meta.estimation.items import (
+    PEOPLE,
+    Items,
+    Quantity,
+    draw_samples,
+    list_quantities,
+    predict,
+    read_judged_items,
+    read_scale,
+)
+from cidery.meta.judgments import Dataset
+from cidery.meta.labels import AnyMetrics
+from cidery.meta.settings import Settings
+from cidery.runtime.progress import Report, no_report
+from cidery.statistics import Floats, plan_images
+from cidery.statistics.prediction_powered import FEWEST_GROUPS, find_reach
+from cidery.text_tables import latex_table, markdown_table
+
+
+@dataclass(frozen=True)
+class Need:
+    """How many judgments one comparison needs."""
+
+    comparison: str
+    metric: str
+    """`people`: without a metric."""
+    spread: float
+    """Standard deviation over images, at the number of answers that is planned; of a share of wins,
+    at the share that is to be found."""
+    correlation: float
+    """Of people's and the metric's differences, over images."""
+    images: float
+    """On which people must answer; inf: there are too few."""
+    judgments: float
+    """Answers on these images in all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How many judgments are needed to find a difference, with a metric and without.
+
+    ```python
+    print(plan(read_dataset("judgments", "mine.jsonl"), ["cider-d"], difference=0.2))
+    ```
+    """
+
+    dataset: str
+    needs: Sequence[Need]
+    difference: float
+    power: float
+    confidence: float
+    answers: int
+    images: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, ready for JSON; what cannot be reached is None."""
+        return {
+            "dataset": self.dataset,
+            "difference": self.difference,
+            "power": self.power,
+            "confidence": self.confidence,
+            "answers": self.answers,
+            "images": self.images,
+            "needs": self.records(),
+        }
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return `to_dict` as JSON."""
+        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a row per comparison and metric."""
+        return [
+            {
+                name: value if isinstance(value, str) or math.isfinite(value) else None
+                for name, value in asdict(need).items()
+            }
+            for need in self.needs
+        ]
+
+    def header(self) -> list[str]:
+        """Return the columns of `lines`."""
+        return ["comparison", "with", "spread", "correlation", "images", "judgments"]
+
+    def lines(self) -> list[list[str]]:
+        """Return the needs as text cells."""
+        return [
+            [
+                need.comparison,
+                need.metric,
+                f"{need.spread:.3f}",
+                "" if need.metric == PEOPLE else f"{need.correlation:.3f}",
+                f"{need.images:.0f}" if math.isfinite(need.images) else f"> {self.images}",
+                f"{need.judgments:.0f}" if math.isfinite(need.judgments) else "–",
+            ]
+            for need in self.needs
+        ]
+
+    def notes(self) -> list[str]:
+        """Return what a reader of the table must know."""
+        return [
+            f"to find a difference of {self.difference:g} with a chance of {100 * self.power:g} %, "
+            f"{100 * self.confidence:g} % intervals, answers per item: {self.answers}, "
+            f"images: {self.images}"
+        ]
+
+    def to_markdown(self) -> str:
+        """Return the plan as a Markdown table."""
+        table = markdown_table(self.header(), self.lines(), left=(0, 1))
+        return "\n\n".join([table, *self.notes()])
+
+    def to_latex(self) -> str:
+        """Return the plan as a LaTeX tabular (booktabs)."""
+        return latex_table(self.header(), self.lines(), left=(0, 1))
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+
+def plan(
+    dataset: Dataset,
+    metrics: AnyMetrics = None,
+    settings: Settings | None = None,
+    *,
+    difference: float,
+    power: float = 0.8,
+    confidence: float = 0.95,
+    answers: int | None = None,
+    images: int | None = None,
+    scale: tuple[float, float] | None = None,
+    threads: int = 0,
+    cache: bool | str | os.PathLike[str] = False,
+    progress: Report = no_report,
+    **changes: Any,
+) -> Plan:
+    """Say how many judgments find a difference, from a first few judgments or another data set.
+
+    Args:
+        dataset: judgments of the same kind, from which spread and correlation are taken.
+        metrics: as in `evaluate`; each gives a plan beside that without.
+        settings: which references, systems and question.
+        difference: the smallest that is to be found: of mean ratings, or of a share of wins
+            from a half, at most 0.5.
+        power: the chance to find it where it is there.
+        confidence: of the intervals.
+        answers: how many people rate each caption; default: as many as in the data, on average.
+            Other numbers need data in which several people rated the same captions.
+        images: how many the metric can score; default: those of the data set.
+        scale: of the ratings, as in `estimate`.
+        threads: 0 means one per core; any number gives the same bits.
+        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        progress: called with what is being done, how much of it, 0 to 1, is done.
+        changes: fields of `Settings`.
+
+    ```python
+    plan(read_dataset("judgments", "mine.jsonl"), ["cider-d"], difference=0.1).needs
+    ```
+    """
+    asked = (settings or Settings()).change(**changes)
+    chosen, items = read_judged_items(dataset, asked)
+    items = read_scale(items, scale)
+    if items.are_pairs and difference > 0.5:
+        raise SettingError(
+            f"a share of wins differs from a half by at most 0.5, not by {difference:g}"
+        )
+    if images is not None and images < 1:
+        raise SettingError(f"at least 1 image must be there, not {images}")
+    if answers is not None and answers < 1:
+        raise SettingError(f"at least 1 answer is needed, not {answers}")
+    if answers is not None and math.isnan(items.spread):
+        raise SettingError(
+            f"{dataset.name} does not say how far answers to the same caption differ, so that "
+            "other numbers of answers cannot be planned; leave it out"
+        )
+    predictions, _ = predict(chosen, metrics, asked, threads, progress, cache)
+    there = len(np.unique(items.images)) if images is None else images
+    each = answers or max(1, round(float(items.counts[items.counts > 0].mean())))
+    needs = []
+    quantities = list(list_quantities(items))
+    compared = [q for q in quantities if len(q.systems) == 2] or quantities
+    for quantity in compared:
+        for label, predicted in {PEOPLE: None, **predictions}.items():
+            found = _measure(items, quantity, predicted, answers)
+            if found is None:
+                continue
+            spread = found.spread
+            if quantity.kind == "wins":
+                spread = found.spread_at(0.5 + difference)
+            needed = plan_images(
+                difference,
+                spread,
+                correlation=found.correlation,
+                images=there,
+                power=power,
+                confidence=confidence,
+                added=4 if quantity.kind == "wins" else 0,
+                reach=found.reach,
+            )
+            judgments = math.ceil(needed * found.items * each) if needed < math.inf else needed
+            needs.append(
+                Need(quantity.name, label, spread, found.correlation, needed, float(judgments))
+            )
+    if not needs:
+        raise InputError(f"{dataset.name}: a plan needs comparisons judged on at least 5 images")
+    return Plan(dataset.name, needs, difference, power, confidence, each, there)
+
+
+@dataclass(frozen=True)
+class _Pilot:
+    """What earlier judgments say about a comparison."""
+
+    spread: float
+    correlation: float
+    mean: float
+    """Of images' values."""
+    items: float
+    """That people are asked about, of each image."""
+    reach: float
+    """How far apart images' values can lie."""
+
+    def spread_at(self, share: float) -> float:
+        """Return the spread at another share of wins.
+
+        Relative to that of single wins and losses it stays what it is: smaller where there are
+        ties, or several pairs of an image.
+        """
+        single = self.mean * (1 - self.mean)
+        relative = min(1.0, self.spread**2 / single) if single > 0 else 1.0
+        return math.sqrt(relative * share * (1 - share))
+
+
+def _measure(
+    items: Items, quantity: Quantity, predicted: Floats | None, answers: int | None
+) -> _Pilot | None:
+    """Return spread and correlation over images; None where too few were judged."""
+    samples = draw_samples(items, quantity, predicted)
+    if samples is None:
+        return None
+    count = int(items.images.max()) + 1
+    value, guess, present = np.zeros(count), np.zeros(count), np.ones(count, np.bool_)
+    asked = 0.0
+    for sample, factor in zip(samples, quantity.factors, strict=True):
+        known = ~np.isnan(sample.answers)
+        groups = sample.groups[known]
+        sizes = np.maximum(np.bincount(groups, minlength=count), 1)
+        present &= np.bincount(groups, minlength=count) > 0
+        value += factor * np.bincount(groups, sample.answers[known], count) / sizes
+        asked += len(sample.groups) / len(np.unique(sample.groups))
+        if sample.predictions is not None:
+            guess += factor * np.bincount(groups, sample.predictions[known], count) / sizes
+    value, guess = value[present], guess[present]
+    if len(value) < FEWEST_GROUPS:
+        return None
+    variance = float(value.var(ddof=1))
+    covariance = float(np.cov(value, guess)[0, 1])
+    if answers is not None:
+        # The answers' own scatter at the number there is goes, that at the planned one comes.
+        now, then = _count_scatter(items, quantity, present, answers)
+        variance = max(variance - items.spread**2 * now, 0.0) + items.spread**2 * then
+    spread, of_guess = math.sqrt(variance), float(guess.std(ddof=1))
+    correlation = covariance / (spread * of_guess) if spread and of_guess else 0.0
+    return _Pilot(
+        spread,
+        min(1.0, max(-1.0, correlation)),
+        float(value.mean()),
+        asked,
+        find_reach(samples, quantity.factors, items.scale) if items.scale else 0.0,
+    )
+
+
+def _count_scatter(
+    items: Items, quantity: Quantity, present: NDArray[np.bool_], answers: int
+) -> tuple[float, float]:
+    """Return the variance of images' values, by that of one answer: now, and as planned.
+
+    A mean over captions, each of which has a mean over answers, scatters the less the more there
+    are of both.
+    """
+    now = then = 0.0
+    for place, _ in quantity.parts:
+        judged = place[items.counts[place] > 0]
+        groups = items.images[judged]
+        sizes = np.bincount(groups, minlength=len(present))[present]
+        scatter = np.bincount(groups, 1 / items.counts[judged], len(present))[present]
+        now += float((scatter / sizes**2).mean())
+        then += float((1 / sizes).mean()) / answers
+    return now, then

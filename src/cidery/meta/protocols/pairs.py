@@ -1,0 +1,85 @@
+"""`triplets` and `preference`: does a metric prefer the caption that people prefer?"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cidery.meta.judgments import Indexes, Pairs
+from cidery.meta.protocols.base import (
+    HUMAN,
+    MetricsByLabel,
+    Verdict,
+    count_hits,
+    find_share,
+    get_votes,
+)
+from cidery.meta.protocols.human import split_triplets
+from cidery.meta.scoring import CaptionScorer
+from cidery.meta.settings import Settings
+from cidery.statistics import Floats, pool_share
+
+
+def judge_pairs(
+    pairs: Pairs, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
+) -> dict[str, Verdict]:
+    """Accuracy of preferences, over all pairs and by kind of pair."""
+    votes = get_votes(pairs, str(settings.protocol))
+    verdicts = _judge_people(pairs, settings)
+    scored = scorer.score(pairs.judged, metrics)
+    for label, scores in scored.each.items():
+        preferred = scores[pairs.first] - scores[pairs.second]
+        hits, trials = count_hits(preferred, votes, settings.undecided)
+        rows, samples, statistics = find_share("accuracy", pairs, hits, trials, settings)
+        statistics |= {
+            "pairs": int(np.count_nonzero(votes)),
+            "correct": float(hits.sum()) if settings.undecided == "half" else int(hits.sum()),
+            "tied": int(np.count_nonzero(votes == 0)),
+            "undecided": int(np.count_nonzero((preferred == 0) & (votes != 0))),
+        }
+        verdicts[label] = Verdict(
+            statistics, scored.signatures[label], rows, pool_share, "accuracy", samples=samples
+        )
+    return verdicts
+
+
+def _judge_people(pairs: Pairs, settings: Settings) -> dict[str, Verdict]:
+    """Return what people reach among themselves; nothing where single votes are not known.
+
+    Of preferences: the share of votes that agree with the majority of the pair's other votes. Of
+    triplets: the share of pairs of which one half of the triplets tells the majority of the other.
+    Tied people count half in both, whatever `undecided` says of metrics: with few votes they often
+    are, and that is no mistake of theirs.
+    """
+    if settings.protocol == "triplets":
+        if pairs.triplets is None:
+            return {}
+        halves = [
+            count_hits(others, votes, "half")
+            for votes, others, _ in split_triplets(pairs.triplets, settings)
+        ]
+        hits, trials = np.mean(halves, axis=0)
+    else:
+        ballots = pairs.ballots.get("preference")
+        if ballots is None:
+            return {}
+        hits, trials = _count_ballots(ballots)
+    if not trials.any():
+        return {}
+    _, _, statistics = find_share("accuracy", pairs, hits, trials, settings)
+    statistics["pairs"] = int(np.count_nonzero(trials))
+    return {HUMAN: Verdict(statistics)}
+
+
+def _count_ballots(ballots: Indexes) -> tuple[Floats, Floats]:
+    """Return votes that agree with the majority of the others, and all votes of several.
+
+    Where the others are tied, a vote counts half: without that, of three votes that differ only the
+    one against the other two would count.
+    """
+    total = ballots.sum(axis=1)
+    trials = np.where(total > 1, total, 0).astype(np.float64)
+    hits = np.zeros(len(ballots))
+    for own, other in (ballots.T, ballots.T[::-1]):
+        lead = own - 1 - other  # of the others, for what this vote is for
+        hits += own * (np.sign(lead) + 1) / 2
+    return np.where(trials > 0, hits, 0.0), trials

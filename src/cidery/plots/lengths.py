@@ -1,0 +1,73 @@
+"""The distributions of captions' lengths, several files in one figure.
+
+Functions return a matplotlib `Figure`; `cidery.plots.save_figures` writes it. Needs the
+extra `plots`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import cycle
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cidery.corpus.description import Description
+from cidery.plots.figures import COLOURS, LINES, new_figure, require_some
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import NDArray
+
+MOST_BINS = 60
+
+
+def plot_lengths(descriptions: Description | Mapping[str, Description]) -> Figure:
+    """Draw how many captions have how many words: figure 2 of Santos, Colombini, Avila 2021.
+
+    Shares are of the captions of each file, per word of length, so that files of different sizes
+    can be compared; the legend has the mean and the standard deviation. The rare longest captions
+    are in the last bin.
+
+    ```python
+    plot_lengths({"mine": cidery.describe({"a": ["a dog runs", "a big brown dog"]})})
+    ```
+    """
+    found = {"": descriptions} if isinstance(descriptions, Description) else dict(descriptions)
+    require_some(found)
+    counts = [np.array(one.lengths, np.int64).reshape(-1, 2) for one in found.values()]
+    longest = max(_find_usual_end(rows) for rows in counts)
+    width = -(-longest // MOST_BINS)
+    edges = np.arange(0, longest + width + 1, width) - 0.5 * (width == 1)
+    with new_figure(5.2, 3.0) as figure:
+        axes = figure.subplots()
+        axes.grid(True, axis="y")
+        styles = zip(cycle(COLOURS[:6]), cycle(LINES), strict=False)
+        for (name, one), rows, (colour, line) in zip(found.items(), counts, styles, strict=False):
+            words = np.minimum(rows[:, 0], longest)
+            captions, _ = np.histogram(words, edges, weights=rows[:, 1])
+            heights = 100 * captions / one.captions / width
+            said = f"{one.length.mean:.1f} words, sd {one.length.deviation:.1f}"
+            axes.stairs(
+                heights,
+                edges,
+                color=colour,
+                linestyle=line,
+                linewidth=1.4,
+                label=f"{name}: {said}" if name else said,
+            )
+            axes.stairs(heights, edges, fill=True, color=colour, alpha=0.12)
+        longer = any(rows[-1, 0] > longest for rows in counts)
+        axes.set_xlabel("words (the last bin has all longer captions)" if longer else "words")
+        axes.set_ylabel("captions, % per word")
+        axes.set_xlim(edges[0], edges[-1])
+        axes.set_ylim(bottom=0)
+        for text in axes.legend().get_texts():
+            text.set_parse_math(False)  # names are people's
+    return figure
+
+
+def _find_usual_end(rows: NDArray[np.int64]) -> int:
+    """Return the length that 99 % of captions do not exceed; `rows` are lengths and captions."""
+    reached = np.cumsum(rows[:, 1]) >= 0.99 * rows[:, 1].sum()
+    return max(1, int(rows[reached.argmax(), 0]))

@@ -1,0 +1,168 @@
+"""Figures of scene graphs: objects in a row, attributes below them, relations above.
+
+Needs the extra `plots`; `cidery.plots.save_figures` writes them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cidery.errors import InputError
+from cidery.metrics.spice.graph import SceneGraph
+from cidery.plots.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# Lengths are inches.
+_LETTER, _PADDING, _GAP = 0.085, 0.28, 0.3
+_LINE, _LEVEL, _FOOT = 0.36, 0.38, 0.13
+_OBJECT, _ATTRIBUTE, _RELATION = "#D55E00", "#009E73", "#0072B2"  # Okabe and Ito 2008
+
+
+@dataclass(frozen=True)
+class _Arch:
+    """A relation, drawn from one object up, across and down to another."""
+
+    label: str
+    start: float
+    end: float
+    level: int = 0
+
+    def meets(self, other: _Arch) -> bool:
+        """Tell whether both would cover the same place, were they equally high."""
+        (left, right), (other_left, other_right) = self.extent, other.extent
+        return left < other_right and right > other_left
+
+    @property
+    def extent(self) -> tuple[float, float]:
+        """From where to where it reaches, its label included."""
+        half, middle = _LETTER * len(self.label) / 2 + 0.1, (self.start + self.end) / 2
+        return min(self.start, self.end, middle - half), max(self.start, self.end, middle + half)
+
+
+def plot_scene(graph: SceneGraph) -> Figure:
+    """Draw a scene graph.
+
+    ```python
+    save_figures(plot_scene(Spice().parse("a brown dog chases two cats")), "dog.svg")
+    ```
+    """
+    if not graph.objects:
+        raise InputError("there is nothing to draw: the caption names no object")
+    centres, width = _place_objects(graph)
+    arches = _build_arches(graph, centres)
+    depth = max(Counter(name for name, _ in graph.attributes).values(), default=0)
+    height = 1 + max((arch.level for arch in arches), default=0)
+    low, high = -_LINE * (depth + 0.7), _LEVEL * height
+    with new_figure(width, high - low) as figure:
+        axes = figure.add_subplot()
+        axes.set(xlim=(0, width), ylim=(low, high))
+        axes.set_axis_off()
+        for arch in arches:
+            _draw_arch(axes, arch)
+        below: Counter[str] = Counter()
+        for name, attribute in graph.attributes:
+            below[name] += 1
+            depth_below = -_LINE * below[name]
+            axes.plot([centres[name]] * 2, [0, depth_below], color="0.8", linewidth=1, zorder=1)
+            _write(axes, centres[name], depth_below, attribute, _ATTRIBUTE)
+        for name, centre in centres.items():
+            _write(axes, centre, 0, name, _OBJECT, bold=True)
+    return figure
+
+
+def _place_objects(graph: SceneGraph) -> tuple[dict[str, float], float]:
+    """Return the middle of each object's column, wide enough for what is in it, and the width."""
+    ends = Counter(name for subject, _, other in graph.relations for name in (subject, other))
+    centres: dict[str, float] = {}
+    at = _GAP
+    for name in graph.objects:
+        letters = max(len(name), *(len(a) for o, a in graph.attributes if o == name), 3)
+        longest = max(
+            (len(label) for subject, label, _ in graph.relations if subject == name), default=0
+        )
+        width = max(_LETTER * letters + _PADDING, _FOOT * (ends[name] + 1), _LETTER * longest)
+        centres[name] = at + width / 2
+        at += width + _GAP
+    return centres, at
+
+
+def _build_arches(graph: SceneGraph, centres: dict[str, float]) -> list[_Arch]:
+    """Give short relations low arches; where two would cross, the later one goes higher."""
+    feet = _place_feet(graph, centres)
+    spans = [(feet[number, 0], feet[number, 2]) for number in range(len(graph.relations))]
+    arches: list[_Arch] = []
+    for number in sorted(range(len(spans)), key=lambda n: abs(spans[n][0] - spans[n][1])):
+        arch = _Arch(graph.relations[number][1], *spans[number])
+        level = 1 + max((other.level for other in arches if other.meets(arch)), default=0)
+        arches.append(replace(arch, level=level))
+    return arches
+
+
+def _place_feet(graph: SceneGraph, centres: dict[str, float]) -> dict[tuple[int, int], float]:
+    """Return where each relation stands on its objects, so that few arches cross.
+
+    What leads to the left stands to the left, and on each side what leads farther stands inside.
+    """
+    ends: dict[str, list[tuple[bool, float, int, int]]] = {name: [] for name in graph.objects}
+    for number, relation in enumerate(graph.relations):
+        for side in (0, 2):
+            here, there = centres[relation[side]], centres[relation[2 - side]]
+            ends[relation[side]].append((there > here, -there, number, side))
+    return {
+        (number, side): centres[name] + _FOOT * (place - (len(found) - 1) / 2)
+        for name, found in ends.items()
+        for place, (_, _, number, side) in enumerate(sorted(found))
+    }
+
+
+def _draw_arch(axes: Axes, arch: _Arch) -> None:
+    top = _LEVEL * arch.level + 0.08
+    axes.plot(
+        [arch.start, arch.start, arch.end, arch.end],
+        [0, top, top, 0.24],
+        color=_RELATION,
+        linewidth=1.2,
+        solid_joinstyle="round",
+        zorder=1,
+    )
+    axes.annotate(
+        "",
+        (arch.end, 0.15),
+        (arch.end, 0.3),
+        arrowprops={"arrowstyle": "-|>", "color": _RELATION, "shrinkA": 0, "shrinkB": 0},
+        zorder=1,
+    )
+    _write(axes, (arch.start + arch.end) / 2, top, arch.label, _RELATION, framed=False)
+
+
+def _write(
+    axes: Axes,
+    x: float,
+    y: float,
+    text: str,
+    colour: str,
+    *,
+    bold: bool = False,
+    framed: bool = True,
+) -> None:
+    axes.text(
+        x,
+        y,
+        text,
+        ha="center",
+        va="center",
+        color=colour,
+        fontweight="bold" if bold else "normal",
+        parse_math=False,
+        bbox={
+            "boxstyle": "round,pad=0.3" if framed else "round,pad=0.1",
+            "facecolor": "white",
+            "edgecolor": colour if framed else "none",
+        },
+        zorder=2,
+    )

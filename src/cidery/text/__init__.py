@@ -1,0 +1,1 @@
+"""Text processing: tokenizers, segmenters, languages, scripts, stop words."""

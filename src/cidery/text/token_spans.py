@@ -1,0 +1,158 @@
+"""Where the words that a tokenizer gave stand in the caption as it was written."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+from cidery.runtime.workspace import Workspace
+from cidery.text.tokenizers import TokenizedCaptions
+
+Place: TypeAlias = tuple[int, int]
+"""Characters [start, end) of a caption."""
+
+_BRACKETS = {
+    "-lrb-": "(",
+    "-rrb-": ")",
+    "-lsb-": "[",
+    "-rsb-": "]",
+    "-lcb-": "{",
+    "-rcb-": "}",
+}
+"""What Penn Treebank rules write for brackets."""
+
+_PLAIN = str.maketrans(
+    {"ς": "σ", "⁄": "/", "\N{SOFT HYPHEN}": None, "\N{NO-BREAK SPACE}": " "}
+    | dict.fromkeys("‘’‛‹›`\x91\x92", "'")
+    | dict.fromkeys("“”«»\x93\x94", '"')
+)
+
+_FAR = 40
+"""A word is looked for this many characters ahead, beyond those of words not found before it."""
+
+
+def locate_words(text: str, words: Sequence[str]) -> list[Place | None]:
+    """Return where each word stands in a caption: in order, each place apart from the one before.
+
+    Words that the tokenizer rewrote get the text between their neighbours; several may then share
+    a place. None stands for a word that the caption does not have, such as an end token.
+
+    ```python
+    locate_words("A dog's bone.", ["a", "dog", "'s", "bone"])   # [(0, 1), (2, 5), (5, 7), (8, 12)]
+    ```
+    """
+    lower = text.lower()
+    if len(lower) != len(text):
+        return _locate_rewritten(text, words)
+    places: list[Place | None] = []
+    at = 0
+    if lower.startswith(" ".join(words)) and "" not in words:  # most captions; half the time
+        for word in words:
+            places.append((at, at + len(word)))
+            at += len(word) + 1
+        return places
+    for word in words:
+        start = lower.find(word, at)
+        gap = lower[at:start]
+        if start < 0 or not word or (gap not in ("", " ") and any(map(str.isalnum, gap))):
+            break
+        at = start + len(word)
+        places.append((start, at))
+    return places if len(places) == len(words) else _locate_rewritten(text, words)
+
+
+@lru_cache(maxsize=1 << 14)
+def _fold(character: str) -> str:
+    """Spell a character as simply as can be, so that what tokenizers rewrite looks the same."""
+    plain = unicodedata.normalize("NFKD", character).casefold().translate(_PLAIN)
+    return "".join(c for c in plain if not unicodedata.combining(c))
+
+
+def _fold_word(word: str) -> str:
+    if word in _BRACKETS:
+        return _BRACKETS[word]
+    folded = "".join(map(_fold, word))
+    return '"' if folded == "''" else folded
+
+
+def _locate_rewritten(text: str, words: Sequence[str]) -> list[Place | None]:
+    """Find words whose letters were changed too, by their neighbours if need be."""
+    pieces = [_fold(character) for character in text]
+    folded = "".join(pieces)
+    sources = [place for place, piece in enumerate(pieces) for _ in piece]
+    places: list[Place | None] = [None] * len(words)
+    waiting: list[int] = []
+    begin, at, room = 0, 0, _FAR  # in the text; in `folded`; how far to look there
+    for number, word in enumerate(words):
+        wanted = _fold_word(word)
+        start = folded.find(wanted, at, at + room + len(wanted)) if wanted else -1
+        if start < 0:
+            waiting.append(number)
+            room += 2 * len(word) + _FAR
+            continue
+        first, last = sources[start], sources[start + len(wanted) - 1] + 1
+        if first < begin:  # one character of the caption gave several words
+            places[number] = places[number - 1]
+        else:
+            # Marks that belong to the last letter stay with it.
+            while last < len(text) and not pieces[last] and unicodedata.combining(text[last]):
+                last += 1
+            _share_gap(text, begin, first, waiting, places)
+            places[number] = (first, last)
+        begin = max(begin, last)
+        waiting.clear()
+        at, room = start + len(wanted), _FAR
+    _share_gap(text, begin, len(text), waiting, places)
+    return places
+
+
+def _share_gap(
+    text: str, start: int, end: int, waiting: list[int], places: list[Place | None]
+) -> None:
+    """Give words that were not found the pieces of the text where they must stand."""
+    if not waiting:
+        return
+    pieces = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
+    if len(pieces) > len(waiting):
+        pieces[len(waiting) - 1 :] = [(pieces[len(waiting) - 1][0], pieces[-1][1])]
+    for order, number in enumerate(waiting if pieces else ()):
+        places[number] = pieces[min(order, len(pieces) - 1)]
+
+
+def locate_captions(
+    captions: TokenizedCaptions, form: str, chosen: Iterable[int], work: Workspace
+) -> dict[int, list[Place | None]]:
+    """Return where the words of chosen captions stand, in a form that metrics compare."""
+    words = captions.form("words", work).tokens()
+    shaped = words if form == "words" else captions.form(form, work).tokens()
+    texts = captions.texts
+    found: dict[int, list[Place | None]] = {}
+    for number in chosen:
+        if number in found:
+            continue
+        places = locate_words(texts[number], words[number])
+        if len(shaped[number]) != len(places):
+            places = _cut_places(texts[number], words[number], places)
+        found[number] = places
+    return found
+
+
+def _cut_places(
+    text: str, words: Sequence[str], places: Sequence[Place | None]
+) -> list[Place | None]:
+    """Cut places where the words have blanks inside, as the forms of captions do."""
+    cut: list[Place | None] = []
+    for word, place in zip(words, places, strict=True):
+        pieces = word.split()
+        if len(pieces) == 1 or place is None:
+            cut.extend([place] * len(pieces))
+            continue
+        start, end = place
+        cut.extend(
+            None if inner is None else (start + inner[0], start + inner[1])
+            for inner in locate_words(text[start:end], pieces)
+        )
+    return cut

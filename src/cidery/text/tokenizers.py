@@ -1,0 +1,371 @@
+"""Tokenizers: captions in, words out; each with an id that signatures carry.
+
+| id           | what it does                                                                 |
+|--------------|------------------------------------------------------------------------------|
+| `ptb`        | Penn Treebank rules, lower case, punctuation dropped; each caption by itself |
+| `ptb-coco`   | the same, all captions read as one document, as pycocoevalcap does           |
+| `whitespace` | `str.split()`; for captions that are already tokenized                       |
+| `words`      | Unicode letters, marks and numbers, lower case; ideographs and kana singly   |
+| `char`       | the same, every letter and number singly, with its marks                     |
+
+Packages that cut one language are in `cidery.text.segmenters`, by name too.
+
+`ptb`, `words` and `char` bring captions into Unicode's normal form C first; `ptb-coco` and
+`whitespace` do what the original code does, which does not.
+
+Any Python callable `str -> list of str` serves as well, and other packages may add names
+(`cidery.plugins`).
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import filterfalse
+from types import MappingProxyType
+from typing import Any, TypeAlias
+from unicodedata import is_normalized, normalize
+
+from cidery._native import Captions, Expansion, tokenize_utf8
+from cidery._native import tokenize as _native_tokenize
+from cidery.errors import InputError, MissingExtraError, SettingError
+from cidery.plugins import list_names, load_plugin
+from cidery.runtime.workspace import Workspace
+from cidery.text.columns import TextColumn
+from cidery.text.normalization import are_ascii
+from cidery.text.stop_words import OTHER_STOP_WORDS
+
+TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
+
+NATIVE = ("ptb", "ptb-coco", "whitespace")
+CLEAN = "+clean"
+"""Behind `words` or `char`: captions are brought into one spelling first (`clean_caption`)."""
+TOKENIZERS = (*NATIVE, "words", "char")
+
+_ENGLISH = """
+a about above across after again against all along also am among an and another any are around as
+at be because been before behind being below beneath beside between beyond both but by can could
+did do does doing down during each either every few for from further had has have having he her
+here hers herself him himself his how i if in inside into is it its itself just me more most my
+myself near neither next no nor not of off on onto or other our ours ourselves out outside over
+own same she should so some such than that the their theirs them themselves then there these they
+this those through to together too toward towards under until up upon us very was we were what
+when where which while who whom whose why will with within without would you your yours yourself
+yourselves
+"""
+STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "english": frozenset(_ENGLISH.split()),
+        **OTHER_STOP_WORDS,
+    }
+)
+"""Words without content of their own, by language."""
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A named way to cut captions into words."""
+
+    id: str
+    """Goes into signatures and frequency files."""
+    function: Callable[[str], Sequence[str]] | None = None
+    """None for the native ones."""
+    language: str | None = None
+    """The code of the language that was asked for, if one was."""
+
+    def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
+        """Tokenize all captions; the native tokenizers use several threads."""
+        if self.function is None:
+            texts = _normalize(captions) if self.id == "ptb" else captions
+            return TokenizedCaptions(_native_tokenize(texts, self.id, threads), captions)
+        cut_all = getattr(self.function, "cut_all", None)  # of segmenters, for many captions
+        tokens = (
+            cut_all(captions, threads)
+            if cut_all is not None
+            else [list(self.function(caption)) for caption in captions]
+        )
+        try:
+            return TokenizedCaptions(Captions.from_tokens(tokens), captions)
+        except TypeError as error:
+            raise InputError(f"the tokenizer {self.id} must return strings: {error}") from None
+
+    def cut_column(self, captions: TextColumn, threads: int = 0) -> TokenizedCaptions:
+        """Tokenize captions that lie in a column, where it can without making them strings."""
+        if self.function is None and (self.id != "ptb" or captions.is_normal):
+            cut = tokenize_utf8(*captions.utf8, self.id, threads)
+            return TokenizedCaptions(cut, captions)
+        return self(captions.texts, threads)
+
+    @property
+    def family(self) -> str:
+        """What frequencies must share: `ptb-coco` counts the same words as `ptb`."""
+        return "ptb" if self.id == "ptb-coco" else self.id
+
+
+def _normalize(captions: list[str]) -> list[str]:
+    """Return captions in normal form C; the same list where they are, as is nearly always so."""
+    if are_ascii(captions):
+        return captions
+    if all(is_normalized("NFC", caption) for caption in filterfalse(str.isascii, captions)):
+        return captions
+    return [normalize("NFC", caption) for caption in captions]
+
+
+def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:
+    """Return the tokenizer of that name, or wrap the callable."""
+    if isinstance(tokenizer, Tokenizer):
+        return tokenizer
+    if isinstance(tokenizer, str):
+        if tokenizer in NATIVE:
+            return Tokenizer(tokenizer)
+        if tokenizer in FUNCTIONS:
+            return Tokenizer(tokenizer, FUNCTIONS[tokenizer])
+        if tokenizer.removesuffix(CLEAN) in FUNCTIONS:
+            return Tokenizer(tokenizer, _CleanFirst(tokenizer.removesuffix(CLEAN)))
+        return _find_foreign(tokenizer)
+    if callable(tokenizer):
+        module = getattr(tokenizer, "__module__", "?")
+        name = getattr(tokenizer, "__qualname__", type(tokenizer).__qualname__)
+        return Tokenizer(f"callable:{module}.{name}", tokenizer)
+    raise SettingError(f"a tokenizer is a name or a callable, not {type(tokenizer).__name__}")
+
+
+def _find_foreign(name: str) -> Tokenizer:
+    """Return the segmenter of that name, or the tokenizer that another package adds."""
+    from cidery.text.segmenters import SEGMENTERS
+
+    if name in SEGMENTERS:
+        return Tokenizer(f"{name}@{SEGMENTERS[name].origin}", SEGMENTERS[name].open())
+    loaded = load_plugin("tokenizer", name)
+    if loaded is None:
+        known = ", ".join(list_names("tokenizer", (*TOKENIZERS, *SEGMENTERS)))
+        raise SettingError(f"unknown tokenizer {name!r}; known: {known}, or pass a callable")
+    if not callable(loaded.value):
+        raise loaded.plugin.fail(
+            f"is {type(loaded.value).__name__}, expected a function from a caption to its words"
+        )
+    return Tokenizer(f"{name}@{loaded.plugin.origin}", loaded.value)
+
+
+def tokenize(
+    captions: Iterable[str],
+    tokenizer: TokenizerLike | None = None,
+    stemmer: str | None = None,
+    *,
+    language: str | None = None,
+) -> list[list[str]]:
+    """Tokenize captions as `score` would.
+
+    Args:
+        captions: what to cut into words.
+        tokenizer: as for `score`; by default that of the language, or `"ptb"`.
+        stemmer: a language of Snowball's, such as `"english"`, whose stems replace words; or
+            `"simplemma-de"` and the like for lemmas.
+        language: as for `score`.
+
+    ```python
+    tokenize(["A dog's bone."])                      # [["a", "dog", "'s", "bone"]]
+    tokenize(["Dogs running."], stemmer="english")   # [["dog", "run"]]
+    ```
+    """
+    from cidery.text.languages import choose_tokenizer
+
+    if isinstance(captions, str):
+        raise InputError("expected a list of captions, found one string; write [caption]")
+    texts = list(captions)
+    for position, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise InputError(f"caption {position} is {type(text).__name__}, not a string")
+    try:
+        tokenized = choose_tokenizer(tokenizer, language)(texts)
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "a caption has half of a surrogate pair, which is not a valid character: "
+            f"{error.object!a}; the text was cut or decoded wrongly"
+        ) from None
+    return tokenized.form(stem_form(stemmer) if stemmer else "words").tokens()
+
+
+@lru_cache(maxsize=1 << 16)
+def _spell(character: str) -> str:
+    """Keep letters, marks and numbers, set apart what is written without blanks, drop the rest."""
+    if unicodedata.category(character)[0] not in "LMN":
+        return " "
+    name = unicodedata.name(character, "").removeprefix("HALFWIDTH ")
+    return f" {character} " if name.startswith(("CJK ", "HIRAGANA", "KATAKANA")) else character
+
+
+def split_words(caption: str) -> list[str]:
+    """Split into runs of letters, marks and numbers, in lower case and normal form C.
+
+    ```python
+    split_words("Zwei Hunde, 犬が走る")   # ["zwei", "hunde", "犬", "が", "走", "る"]
+    ```
+    """
+    return "".join(map(_spell, normalize("NFC", caption).lower())).split()
+
+
+def split_characters(caption: str) -> list[str]:
+    """Split into letters and numbers, each with the marks on it, in lower case and normal form C.
+
+    ```python
+    split_characters("หมาวิ่ง")   # ["ห", "ม", "า", "วิ่", "ง"]
+    ```
+    """
+    words: list[str] = []
+    joins = False
+    for character in normalize("NFC", caption).lower():
+        kind = unicodedata.category(character)[0]
+        if kind == "M" and joins:
+            words[-1] += character
+        elif kind in "LMN":
+            words.append(character)
+        joins = kind in "LMN"
+    return words
+
+
+FUNCTIONS: Mapping[str, Callable[[str], Sequence[str]]] = MappingProxyType(
+    {"words": split_words, "char": split_characters}
+)
+
+
+@dataclass(frozen=True)
+class _CleanFirst:
+    """Brings captions into one spelling, then cuts them."""
+
+    name: str
+
+    def __call__(self, caption: str) -> Sequence[str]:
+        from cidery.text.normalization import clean_caption
+
+        return FUNCTIONS[self.name](clean_caption(caption))
+
+
+LEMMAS = "simplemma-"
+"""What stemmers that give lemmas are called, with the code of a language: `simplemma-de`."""
+
+
+@lru_cache(maxsize=32)
+def get_stemmer(language: str) -> Callable[[list[str]], list[str]]:
+    """Return what stems a list of words, by Snowball's algorithm for that language.
+
+    `simplemma-de` gives lemmas instead, by the package of that name.
+    """
+    if language.startswith(LEMMAS):
+        return _get_lemmatizer(language.removeprefix(LEMMAS))
+    import Stemmer
+
+    if language not in Stemmer.algorithms():
+        known = ", ".join(Stemmer.algorithms())
+        raise SettingError(
+            f"no stemmer for {language!r}; Snowball has: {known}; {LEMMAS}de gives lemmas"
+        )
+    stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language, 0).stemWords
+    return stem
+
+
+def _get_lemmatizer(code: str) -> Callable[[list[str]], list[str]]:
+    lemmatize = _import_simplemma().lemmatize
+    try:
+        lemmatize("a", lang=code)
+    except ValueError:
+        raise SettingError(
+            f"simplemma has no lemmas for {code!r}; it knows languages by codes such as de or fr"
+        ) from None
+
+    def find(words: list[str]) -> list[str]:
+        # It writes German nouns with a capital; all words are in lower case here.
+        return [str(lemmatize(word, lang=code)).lower() for word in words]
+
+    return find
+
+
+def _import_simplemma() -> Any:
+    try:
+        import simplemma
+    except ImportError:
+        raise MissingExtraError.to("find lemmas", package="simplemma", extra="lemmas") from None
+    return simplemma
+
+
+def name_stemmer(stemmer: str) -> str:
+    """Return what signatures call a stemmer: lemmas depend on the version of their data."""
+    if not stemmer.startswith(LEMMAS):
+        return stemmer
+    return f"{stemmer}-{_import_simplemma().__version__}"
+
+
+def stem_form(language: str) -> str:
+    """Return the name of the form of captions with stems of that language."""
+    return f"stems:{language}"
+
+
+def _expand(form: str, words: list[str]) -> list[list[str]] | None:
+    """What each word becomes in that form; None where every word stays as it is."""
+    if form == "unbarred":
+        # pycocoevalcap takes out what separates captions in METEOR's protocol.
+        if not any("|||" in word for word in words):
+            return None
+        return [[left] if (left := word.replace("|||", "")) else [] for word in words]
+    if form.startswith("stems:"):
+        stems = get_stemmer(form.removeprefix("stems:"))
+        return [stems(word.split()) for word in words]
+    raise SettingError(f"unknown form of captions: {form!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class TokenizedCaptions:
+    r"""Captions as words; `form` gives them in the other forms that metrics ask for.
+
+    `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `unbarred`
+    without `|||`; `parts` cut into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
+    """
+
+    captions: Captions
+    given: Sequence[str] | None = None
+    """The captions before they were cut, where they came as text."""
+    same_words_as: TokenizedCaptions | None = None
+    """Captions with the same list of distinct words, if there are others."""
+
+    @property
+    def word_source(self) -> TokenizedCaptions:
+        """The captions by whose list words are numbered: what depends on words alone is theirs."""
+        return self if self.same_words_as is None else self.same_words_as
+
+    def __len__(self) -> int:
+        return len(self.captions)
+
+    def form(self, form: str, work: Workspace | None = None) -> Captions:
+        """Return the captions in that form; a run's workspace makes each form once."""
+        return (Workspace() if work is None else work).once(_take_form, self, form)
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The captions as they were given; their words, with blanks, where they came as tokens."""
+        if isinstance(self.given, TextColumn):
+            return self.given.texts
+        if self.given is not None:
+            return self.given
+        return [" ".join(words) for words in self.captions.tokens()]
+
+
+def _expand_words(work: Workspace, source: TokenizedCaptions, form: str) -> Expansion | None:  # noqa: ARG001
+    if form == "split":
+        # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
+        blank = source.captions.has_blank_words()
+        return Expansion.at_blanks(source.captions) if blank else None
+    if form == "parts":
+        ids, words = source.captions.unusual_words()
+        return Expansion.replacing(source.captions, ids, [re.findall(r"\w+", w) for w in words])
+    pieces = _expand(form, source.captions.vocabulary())
+    return None if pieces is None else Expansion(pieces)
+
+
+def _take_form(work: Workspace, captions: TokenizedCaptions, form: str) -> Captions:
+    if form == "words":
+        return captions.captions
+    expansion = work.once(_expand_words, captions.word_source, form)
+    return captions.captions if expansion is None else captions.captions.expand(expansion)

@@ -1,0 +1,272 @@
+"""Mistakes planted into captions are named, and right numbers accuse nobody."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import cidery
+from cidery.auditing import Audit, apply_causes, find_cause, list_causes
+from cidery.cli import main
+from cidery.corpus import bundled
+from cidery.errors import MismatchError, SettingError
+from support.example import Example
+
+Captions = dict[int, str]
+References = dict[int, list[str]]
+
+
+@pytest.fixture(scope="module")
+def files(example: Example) -> tuple[Captions, References]:
+    """Half of the example: an audit tries a hundred pipelines."""
+    images = list(example.references)[:36]
+    return (
+        {image: example.system_a[image] for image in images},
+        {image: example.references[image] for image in images},
+    )
+
+
+def name(found: Audit) -> list[str]:
+    return [cause.id for cause in found.explanations[0].causes]
+
+
+def score(
+    candidates: Captions, references: References, *metrics: str, **settings: object
+) -> dict[str, float]:
+    return dict(cidery.score(candidates, references, metrics, **settings).corpus)  # type: ignore[arg-type]
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+
+
+class TestRight:
+    def test_accuses_nobody(self, files: tuple[Captions, References]) -> None:
+        right = score(*files, "cider-d", "bleu-4")
+        claims = {"cider": f"{right['cider-d']:.3f}", "bleu-4": f"{right['bleu-4']:.3f}"}
+        found = cidery.audit(*files, claims)
+        assert found.verdict == "right"
+        assert [account.causes for account in found.explanations] == [()]
+        assert found.right["cider"].score == pytest.approx(right["cider-d"], abs=1e-12)
+        assert found.right["cider"].low < right["cider-d"] < found.right["cider"].high
+
+    def test_times_100(self, files: tuple[Captions, References]) -> None:
+        right = 100 * score(*files, "cider-d")["cider-d"]
+        found = cidery.audit(*files, {"CIDEr": f"{right:.1f}"})
+        assert found.verdict == "right"
+        assert found.right["CIDEr"].score == pytest.approx(right)
+        assert "times 100" in found.summary
+
+
+def shift(captions: Captions) -> Captions:
+    texts = list(captions.values())
+    return dict(zip(captions, [texts[-1], *texts[:-1]], strict=True))
+
+
+def split_lower(caption: str) -> list[str]:
+    return caption.lower().split()
+
+
+Plant = Callable[[Captions, References], dict[str, float]]
+PLANTS: dict[str, Plant] = {
+    "no-tokenizer": lambda c, r: score(c, r, "cider-d", tokenizer="whitespace"),
+    "lower-case-split": lambda c, r: score(c, r, "cider-d", tokenizer=split_lower),
+    "ids-shifted-down": lambda c, r: score(shift(c), r, "cider-d"),
+    "first-reference": lambda c, r: score(c, {i: t[:1] for i, t in r.items()}, "cider-d"),
+    "weights-coco-train2014": lambda c, r: score(c, r, "cider-d", frequencies="coco-train2014"),
+    "swapped": lambda c, r: score(
+        {i: texts[0] for i, texts in r.items()}, {i: [text] for i, text in c.items()}, "cider-d"
+    ),
+    "cider-instead-of-cider-d": lambda c, r: {
+        "cider-d": score(c, r, "cider", faithful="coco")["cider"]
+    },
+    "end-token": lambda c, r: score(
+        {i: f"{text} endoftext" for i, text in c.items()},
+        {i: [f"{text.rstrip(' .')} endoftext" for text in texts] for i, texts in r.items()},
+        "cider-d",
+    ),
+    "times-10": lambda c, r: {"cider-d": 10 * score(c, r, "cider-d")["cider-d"]},
+    "bleu-of-sentences": lambda c, r: {
+        "bleu-4": float(cidery.score(c, r, "bleu-4").each["bleu-4"].mean())
+    },
+    "rouge-beta-1": lambda c, r: {"rouge-l": score(c, r, "rouge-l:beta=1")["rouge-l:beta=1"]},
+}
+
+
+@pytest.mark.parametrize("cause", PLANTS)
+def test_single_causes(cause: str, files: tuple[Captions, References]) -> None:
+    claims = {metric: f"{value:.4f}" for metric, value in PLANTS[cause](*files).items()}
+    found = cidery.audit(*files, claims, pairs=False)
+    assert name(found) == [cause]
+    assert found.tried > 50
+
+
+def test_batches(files: tuple[Captions, References]) -> None:
+    captions, references = files
+    images = list(captions)
+    parts = [images[start : start + 10] for start in range(0, len(images), 10)]
+    scores = [
+        score({i: captions[i] for i in part}, {i: references[i] for i in part}, "cider-d", "bleu-4")
+        for part in parts
+    ]
+    claims = {m: f"{sum(s[m] for s in scores) / len(scores):.5f}" for m in ("cider-d", "bleu-4")}
+    assert name(cidery.audit(*files, claims, pairs=False)) == ["averaged-per-batch-of-10"]
+
+
+def test_pairs(files: tuple[Captions, References]) -> None:
+    captions, references = files
+    first = {image: texts[:1] for image, texts in references.items()}
+    made = score(captions, first, "cider-d", "bleu-4", "rouge-l", tokenizer="whitespace")
+    found = cidery.audit(*files, {metric: f"{value:.4f}" for metric, value in made.items()})
+    assert set(name(found)) == {"no-tokenizer", "first-reference"}
+    assert found.pairs_tried
+
+
+def test_any_number_of_threads_gives_the_same_answer(files: tuple[Captions, References]) -> None:
+    answers = [cidery.audit(*files, {"cider": "0.9"}, threads=n, pairs=False) for n in (1, 3)]
+    assert answers[0].to_dict() == answers[1].to_dict()
+
+
+class TestImages:
+    def test_duplicates(self, files: tuple[Captions, References]) -> None:
+        captions, references = files
+        rows = [*captions.items(), *((image, "a dog on the beach") for image in list(captions)[:9])]
+        counted = cidery.score(rows, references, "cider-d").corpus["cider-d"]
+        found = cidery.audit(rows, references, {"cider": f"{counted:.4f}"}, pairs=False)
+        assert name(found) == ["duplicates-counted"]
+        assert "several captions" in found.notes[0]
+        assert "--apply none" in found.right_command
+
+    def test_missing(self, files: tuple[Captions, References]) -> None:
+        captions, references = files
+        some = {image: text for number, (image, text) in enumerate(captions.items()) if number % 9}
+        left_out = score(some, references, "cider-d", missing="skip")["cider-d"]
+        found = cidery.audit(some, references, {"cider": f"{left_out:.4f}"}, pairs=False)
+        assert name(found) == ["missing-left-out"]
+        empty = score({image: some.get(image, "") for image in references}, references, "cider-d")
+        found = cidery.audit(some, references, {"cider": f"{empty['cider-d']:.4f}"}, pairs=False)
+        assert name(found) == ["missing-counted-as-empty"]
+
+    def test_a_part_of_a_larger_set_is_no_mistake(self, files: tuple[Captions, References]) -> None:
+        captions, references = files
+        some = {image: captions[image] for image in list(captions)[:15]}
+        right = score(some, references, "cider-d", missing="skip")["cider-d"]
+        found = cidery.audit(some, references, {"cider": f"{right:.4f}"}, pairs=False)
+        assert found.verdict == "right"
+        assert "15 of 36 images" in found.notes[0]
+
+    def test_nothing_in_common(self, files: tuple[Captions, References]) -> None:
+        with pytest.raises(MismatchError, match="nothing is left to score"):
+            cidery.audit({"x": "a dog"}, files[1], {"cider": "1.0"})
+
+
+def test_nothing_fits(files: tuple[Captions, References]) -> None:
+    found = cidery.audit(*files, {"cider": "7.7777"})
+    assert found.verdict == "unexplained"
+    assert found.explanations == ()
+    assert [near.distance for near in found.nearest] == sorted(n.distance for n in found.nearest)
+    assert "the nearest is" in found.summary
+
+
+class TestCauses:
+    def test_ids_are_unique_and_found(self) -> None:
+        ids = [cause.id for cause in list_causes()]
+        assert len(set(ids)) == len(ids)
+        assert all(find_cause(id).id == id for id in ids)
+
+    def test_unknown(self) -> None:
+        with pytest.raises(SettingError, match="did you mean 'no-tokenizer'"):
+            find_cause("no-tokeniser")
+
+    def test_one_tokenizer_at_a_time(self, files: tuple[Captions, References]) -> None:
+        with pytest.raises(SettingError, match="cannot be combined with no-tokenizer"):
+            apply_causes(*files, ["no-tokenizer", "regex-words"])
+
+    @pytest.mark.parametrize("metric", ["cider", "bleu-4", "rouge-l"])
+    def test_every_cause_can_be_applied(
+        self, metric: str, files: tuple[Captions, References]
+    ) -> None:
+        families = {"cider": "cider", "bleu-4": "bleu", "rouge-l": "rouge"}
+        skipped = {"cider-d-instead-of-cider-r", "cider-instead-of-cider-r", "bleu-4-reported"}
+        for cause in list_causes():
+            others = set(cause.changes) & {"bleu", "rouge", "meteor", "cider"}
+            if others - {families[metric]} or cause.id in skipped:
+                continue
+            scores = apply_causes(*files, [cause.id], metrics=[metric])
+            assert scores[metric] >= 0, cause.id
+
+
+class TestCommand:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        for file in bundled.NAMES:
+            (tmp_path / file).write_bytes(bundled.path(file).read_bytes())
+        monkeypatch.chdir(tmp_path)
+
+    def run(self, capsys: pytest.CaptureFixture[str], arguments: Sequence[str]) -> tuple[int, str]:
+        status = main(["audit", *arguments])
+        printed = capsys.readouterr()
+        return status, printed.out or printed.err
+
+    def test_explanations_have_commands_that_give_them(
+        self, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        files = ["system_a.json", "references.json"]
+        claimed = ["--claimed", "CIDEr=90.1", "Bleu_4=26.28"]
+        status, printed = self.run(capsys, [*files, *claimed, "--format", "json"])
+        content = json.loads(printed)
+        assert status == 0
+        assert content["right"]["CIDEr"] == pytest.approx(113.76, abs=0.01)
+        assert content["fitting"]["fit"] >= 1
+        first = content["explanations"][0]
+        assert first["causes"] == ["no-tokenizer"]
+        command = shlex.split(first["command"])
+        status, printed = self.run(capsys, [*command[2:], "--format", "json"])
+        assert json.loads(printed)["scores"] == pytest.approx(first["scores"])
+
+    def test_list_causes(self, capsys: pytest.CaptureFixture[str]) -> None:
+        status, printed = self.run(capsys, ["--list-causes"])
+        assert status == 0
+        assert all(f" {cause.id}: " in printed for cause in list_causes())
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ([], "two files are needed"),
+            (["system_a.json"], "found 1: system_a.json"),
+            (["system_a.json", "references.json", "--claimed", "cider=abc"], "is not a number"),
+            (["system_a.json", "references.json", "--claimed", "wer=1"], "unknown metric 'wer'"),
+            (["system_a.json", "none.json", "--claimed", "cider=1"], "none.json: No such file"),
+        ],
+    )
+    def test_bad_input(
+        self, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+    ) -> None:
+        status, printed = self.run(capsys, arguments)
+        assert status == 2
+        assert message in printed
+
+    def test_tables(self, capsys: pytest.CaptureFixture[str]) -> None:
+        files = ["system_a.json", "references.json"]
+        for claim, said in (("cider=1.1376", ": right."), ("cider=7.7", "no pipeline of")):
+            status, printed = self.run(capsys, [*files, "--claimed", claim, "--no-pairs"])
+            assert status == 0
+            assert said in printed
+        status, printed = self.run(capsys, files)
+        assert "Nothing suspicious was found." in printed
+
+
+def test_a_harness_without_a_tokenizer(shared: Path) -> None:
+    """VLMEvalKit's scores of two real systems: 99.3 and 109.3 instead of 131.2 and 146.0."""
+    folder = shared / "data" / "audit"
+    references = cidery.read_references(folder / "references.json")
+    captions = cidery.read_candidates(folder / "blip2.json")
+    given = apply_causes(captions, references, ["no-tokenizer"], metrics=["cider"])
+    assert given["cider"] == pytest.approx(1.093, abs=0.0005)
+    captions = cidery.read_candidates(folder / "m2_transformer.json")
+    found = cidery.audit(captions, references, {"cider": "99.3"}, pairs=False)
+    assert name(found) == ["no-tokenizer"]
+    assert found.right["cider"].score == pytest.approx(131.2, abs=0.05)
