@@ -159,10 +159,10 @@ def test_an_alias_may_stand_for_one_module() -> None:
 
 
 def test_every_name_is_found_when_it_is_used() -> None:
-    assert coco._MODULES.keys() == set(coco.__all__) <= set(dir(coco))
-    for name, module in coco._MODULES.items():
-        assert getattr(coco, name).__module__ == f"cidery.coco.{module}"
-    with pytest.raises(AttributeError, match="has no attribute 'Wmd'"):
+    assert set(coco.__all__) <= set(dir(coco))
+    for name in coco.__all__:
+        assert getattr(coco, name).__module__.startswith("cidery.coco.")
+    with pytest.raises(AttributeError, match="Wmd"):
         coco.Wmd  # noqa: B018
 
 

@@ -1,15 +1,5 @@
 """Reports: one HTML page about one or several systems."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+import lazy_loader
 
-if TYPE_CHECKING:
-    from cidery.reports.writing import Report, write_report
-
-__all__ = ["Report", "write_report"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in __all__:
-        return getattr(import_module("cidery.reports.writing"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

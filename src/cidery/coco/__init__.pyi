@@ -1,0 +1,15 @@
+from .annotations import COCO as COCO
+from .bleu import Bleu as Bleu
+from .bleu import BleuScorer as BleuScorer
+from .cider import Cider as Cider
+from .cider import CiderD as CiderD
+from .cider import CiderR as CiderR
+from .cider import CiderScorer as CiderScorer
+from .cider import PlainCider as PlainCider
+from .evaluation import COCOEvalCap as COCOEvalCap
+from .installation import install as install
+from .installation import uninstall as uninstall
+from .optional import Meteor as Meteor
+from .optional import Spice as Spice
+from .rouge import Rouge as Rouge
+from .tokenizer import PTBTokenizer as PTBTokenizer

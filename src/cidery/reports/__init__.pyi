@@ -1,0 +1,2 @@
+from .writing import Report as Report
+from .writing import write_report as write_report
