@@ -3,8 +3,8 @@
     python benchmarks/consensus_lenses.py mpnet --data FOLDER
     python benchmarks/consensus_lenses.py mpnet --data FOLDER --sets flickr8k-cf pascal-50s
 
-Lenses are learnt as `tools/fit_lens.py` learns them, from judgments on two thirds of the images (of
-Flickr8k also of the captions), and judge the last thirds, three times; then all thirds are taken
+Lenses are learned as `tools/fit_lens.py` learns them, from judgments on two thirds of the images
+(of Flickr8k also of the captions), and judge the last thirds, three times; then all are taken
 together. Prints, without a lens and through them, in percent: Pearson's r on THumB without and with
 human captions, Kendall's τ-c on Flickr8k-Expert and τ-b on Flickr8k-CF (the mean of the thirds),
 and the accuracy on pairs. FOLDER has all data sets. Needs torch; takes half an hour with MPNet.
@@ -121,7 +121,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("encoder", choices=fit_lens.LEARNT)
+    parser.add_argument("encoder", choices=fit_lens.LEARNED)
     parser.add_argument("--data", type=Path, required=True, help="the folder of all data sets")
     parser.add_argument(
         "--sets", nargs="+", choices=fit_lens.WEIGHTS, help="what lenses learn from"
@@ -131,7 +131,7 @@ def main() -> None:
     )
     options = parser.parse_args()
     torch.set_num_threads(1)
-    sets = options.sets or fit_lens.LEARNT[options.encoder]
+    sets = options.sets or fit_lens.LEARNED[options.encoder]
     vectors, lessons = fit_lens.read_lessons(
         get_encoder(options.encoder, keep=True), options.data, sets
     )

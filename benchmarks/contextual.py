@@ -147,7 +147,7 @@ def run_numpy(model: Any, states: np.ndarray, offsets: np.ndarray) -> np.ndarray
     """Take states through the layers with NumPy; captions of one length make a batch."""
     from scipy.special import erf
 
-    def normalise(x: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    def normalize(x: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
         x = x - x.mean(axis=-1, keepdims=True)
         return (
             x / np.sqrt(np.square(x).mean(axis=-1, keepdims=True) + model.epsilon) * scale + shift
@@ -168,10 +168,10 @@ def run_numpy(model: Any, states: np.ndarray, offsets: np.ndarray) -> np.ndarray
             scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
             mixed = (scores / scores.sum(axis=-1, keepdims=True)) @ parts[2]
             mixed = mixed.transpose(0, 2, 1, 3).reshape(x.shape)
-            x = normalise(x + mixed @ gather[0].T + gather[1], *attended)
+            x = normalize(x + mixed @ gather[0].T + gather[1], *attended)
             inner = x @ widen[0].T + widen[1]
             inner *= 0.5 * (1 + erf(inner * np.float32(0.5**0.5)))
-            x = normalise(x + inner @ narrow[0].T + narrow[1], *output)
+            x = normalize(x + inner @ narrow[0].T + narrow[1], *output)
         result[rows] = x
     return result
 

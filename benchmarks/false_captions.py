@@ -1,4 +1,4 @@
-"""Captions made wrong by rule: numbers, colours, negations, roles, inventions, padding.
+"""Captions made wrong by rule: numbers, colors, negations, roles, inventions, padding.
 
 Each rule takes a right caption and returns a wrong or worse one, or None where it does not apply.
 """
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 NUMBERS = ("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-COLOURS = ("red", "blue", "green", "yellow", "black", "white", "brown", "orange", "pink", "purple")
+COLORS = ("red", "blue", "green", "yellow", "black", "white", "brown", "orange", "pink", "purple")
 TRUISMS = (
     "The sky is above the ground.",
     "There is light in the scene.",
@@ -42,9 +42,9 @@ def change_number(text: str, rng: np.random.Generator, _things: Sequence[str]) -
     return _replace(text, NUMBERS, rng)
 
 
-def change_colour(text: str, rng: np.random.Generator, _things: Sequence[str]) -> str | None:
+def change_color(text: str, rng: np.random.Generator, _things: Sequence[str]) -> str | None:
     """`a red bus` -> `a green bus`."""
-    return _replace(text, COLOURS, rng)
+    return _replace(text, COLORS, rng)
 
 
 def negate(text: str, rng: np.random.Generator, _things: Sequence[str]) -> str | None:
@@ -103,7 +103,7 @@ def pad(text: str, rng: np.random.Generator, _things: Sequence[str]) -> str | No
 
 RULES: dict[str, Rule] = {
     "numbers": change_number,
-    "colours": change_colour,
+    "colors": change_color,
     "negations": negate,
     "roles swapped": swap_roles,
     "objects invented": invent,

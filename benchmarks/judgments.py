@@ -139,8 +139,8 @@ def prepare(case: Case, data: Path, metrics: Sequence[str]) -> Prepared:
         for quantity in list_quantities(items)
         if (quantity.kind, len(quantity.systems)) == (case.kind, case.systems)
     ]
-    labelled = {PEOPLE: None, NOISE: noise, **predicted}
-    return Prepared(case, items, quantities, labelled, int(images.max()) + 1)
+    labeled = {PEOPLE: None, NOISE: noise, **predicted}
+    return Prepared(case, items, quantities, labeled, int(images.max()) + 1)
 
 
 def simulate(prepared: Prepared, judged: int, worlds: int) -> list[list[str]]:

@@ -124,8 +124,8 @@ def main() -> None:
 
     references = read_references(arguments.annotations)
     tokenized = cidery.tokenize([c for group in references.values() for c in group])
-    spelt = iter(" ".join(words) for words in tokenized)
-    everything = {image: [next(spelt) for _ in group] for image, group in references.items()}
+    spelled = iter(" ".join(words) for words in tokenized)
+    everything = {image: [next(spelled) for _ in group] for image, group in references.items()}
     frequencies = cidery.DocumentFrequencies.from_references(references)
     counts = count_frequencies(list(everything.values()))
 

@@ -11,7 +11,7 @@ one. A caption's score is the soft maximum of its cosines with the references. O
 captions the one that people rate higher is to score higher, whatever their images (a smooth
 Kendall's τ); of a pair the winner.
 
-To see how well it carries over, it is learnt from judgments on two thirds of the images, of
+To see how well it carries over, it is learned from judgments on two thirds of the images, of
 Flickr8k-CF also two thirds of the captions, and judged by those on the last thirds, three times. A
 judged caption may still have been seen as somebody's reference. `benchmarks/consensus_lenses.py`
 judges consensus itself in this way. Needs torch.
@@ -52,8 +52,8 @@ WEIGHTS = {  # in the order in which they are read
     "audiocaps-eval": 0.3,
     "clotho-eval": 0.3,
 }
-LEARNT = {"minilm": ("flickr8k-cf", "pascal-50s"), "mpnet": ("flickr8k-cf", "pascal-50s", "thumb")}
-"""What the shipped lenses were learnt from."""
+LEARNED = {"minilm": ("flickr8k-cf", "pascal-50s"), "mpnet": ("flickr8k-cf", "pascal-50s", "thumb")}
+"""What the shipped lenses were learned from."""
 BATCHES = {"flickr8k-cf": 1024}
 """How many captions or pairs are drawn for a step."""
 BATCH = 256
@@ -225,7 +225,7 @@ READERS: dict[str, Callable[[Path], Ratings | Pairs]] = {
 def fit(
     vectors: torch.Tensor, lessons: list[Lesson], left_out: int | None = None, seed: int = 0
 ) -> torch.Tensor:
-    """Return float32[2, width, rank], learnt from all but one third of images and captions."""
+    """Return float32[2, width, rank], learned from all but one third of images and captions."""
     chance = torch.Generator().manual_seed(seed)
     lens = (0.01 * torch.randn(2, vectors.shape[1], RANK, generator=chance)).requires_grad_()
     optimizer = torch.optim.Adam([lens], lr=RATE)
@@ -246,7 +246,7 @@ def fit(
 
 
 def carry_over(vectors: torch.Tensor, lessons: list[Lesson]) -> None:
-    """Print how well a lens judges what it was not learnt from, beside none at all."""
+    """Print how well a lens judges what it was not learned from, beside none at all."""
     nothing = torch.zeros(2, vectors.shape[1], 1)
     found = np.zeros((THIRDS, 2, len(lessons)))
     for third in range(THIRDS):
@@ -270,7 +270,7 @@ def main() -> None:
     chosen = parser.parse_args()
     torch.set_num_threads(1)
     encoder = get_encoder(chosen.encoder, keep=True)
-    names = chosen.sets or LEARNT.get(chosen.encoder, LEARNT["minilm"])
+    names = chosen.sets or LEARNED.get(chosen.encoder, LEARNED["minilm"])
     vectors, lessons = read_lessons(encoder, chosen.data, names)
     if not chosen.write:
         carry_over(vectors, lessons)

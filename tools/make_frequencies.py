@@ -17,7 +17,7 @@ import pycocoevalcap
 
 from cidery import DocumentFrequencies
 
-TARGET = Path(__file__).parents[1] / "src" / "cidery" / "frequency_sets"
+TARGET = Path(__file__).parents[1] / "src" / "cidery" / "frequencies" / "shipped"
 SOURCE = (
     "COCO 2014 captions, {part} part ({count} images), COCO Consortium, cocodataset.org, "
     "CC BY 4.0; n-gram counts only"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from fontTools.unicodedata import Scripts
 
-TARGET = Path(__file__).resolve().parents[1] / "src" / "cidery" / "captions" / "scripts.txt"
+TARGET = Path(__file__).resolve().parents[1] / "src" / "cidery" / "text" / "scripts.txt"
 NO_SCRIPT = ("Zyyy", "Zinh", "Zzzz")
 
 

@@ -1,4 +1,4 @@
-"""The rules of the PTB tokenizer, learnt by watching the original.
+"""The rules of the PTB tokenizer, learned by watching the original.
 
 The longest match wins, then the earlier rule. A rule's look-ahead counts in its length (``shown``
 says how much of the match is the token). Each rule names what the scanner does with the match, see
@@ -63,7 +63,7 @@ COMMON = (
     "tues univ va vt wed wis wisc wyo ph.d ed.d"
 )
 COMMON_CASED = "pte ptes pty ptys ppte pptes ppty pptys"
-COMMON_CAPITALISED = "Ark Az Del Ill La Mass Miss Ore Pa Tex Wash"
+COMMON_CAPITALIZED = "Ark Az Del Ill La Mass Miss Ore Pa Tex Wash"
 # Abbreviations that keep their period only before a number.
 NUMBERED = "art fig figs no nos p pp prop op ca"
 STARTERS = (
@@ -127,7 +127,7 @@ NAMES: dict[str, str] = {
 NAMES |= {
     "TITLES": f"({any_of(TITLES)} | {not_all_capitals(TITLES_CASED)})",
     "COMMON": f"({any_of(COMMON)} | {not_all_capitals(COMMON_CASED)} | "
-    f"{any_of(COMMON_CAPITALISED + ' ' + COMMON_CAPITALISED.upper(), ignore_case=False)})",
+    f"{any_of(COMMON_CAPITALIZED + ' ' + COMMON_CAPITALIZED.upper(), ignore_case=False)})",
     "NUMBERED": any_of(NUMBERED),
     "EXT": EXTENSIONS,
     "TAG": "(<{TAGNAME} (\\s+ {TAGNAME} (\\s*=\\s* (\"[^\"\\n\\r]*\" | '[^'\\n\\r]*'))?)* \\s* /?>"
@@ -139,7 +139,7 @@ NAMES |= {
 # Every word that may keep a period: the short way for plain text leaves these to the rules.
 ABBREVIATIONS = [
     word
-    for words in (TITLES, TITLES_CASED, COMMON, COMMON_CASED, COMMON_CAPITALISED, NUMBERED)
+    for words in (TITLES, TITLES_CASED, COMMON, COMMON_CASED, COMMON_CAPITALIZED, NUMBERED)
     for word in words.lower().split()
 ]
 

@@ -1,4 +1,4 @@
-"""Compile prioritised regular expressions into one minimal longest-match automaton.
+"""Compile prioritized regular expressions into one minimal longest-match automaton.
 
 The pattern language is the common one, with blanks ignored: literals, ``[a-z]`` sets, ``[^...]``
 complements, ``( | )``, ``* + ? {m,n}``, ``\\uXXXX`` and ``{NAME}`` for a named pattern.
@@ -279,10 +279,10 @@ def compile_rules(nodes: list[Node]) -> Automaton:
                 queue.append(key)
             row[symbol] = numbers[key]
         rows.append(row)
-    return minimise(class_of, np.array(rows), np.array(accepts))
+    return minimize(class_of, np.array(rows), np.array(accepts))
 
 
-def minimise(class_of: np.ndarray, rows: np.ndarray, accepts: np.ndarray) -> Automaton:
+def minimize(class_of: np.ndarray, rows: np.ndarray, accepts: np.ndarray) -> Automaton:
     """Merge states that no input tells apart (Moore), then classes that no state tells apart."""
     _, group = np.unique(accepts, return_inverse=True)
     while True:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 IMAGES = ROOT / "docs" / "images"
 WIDE, PHONE = {"width": 1100, "height": 760}, {"width": 390, "height": 760}
-COLOURS = 128
+COLORS = 128
 """Of a picture: pages have few, and files become a third as large."""
 
 
@@ -54,7 +54,7 @@ def take(browser: Browser, url: str, name: str, size: dict[str, int], scheme: st
     page.locator(".plot[data-drawn]").nth(page.locator(".plot").count() - 1).wait_for()
     page.goto(url)  # to its part, now that everything has its height
     with Image.open(io.BytesIO(page.screenshot())) as shot:
-        shot.convert("RGB").quantize(COLOURS).save(IMAGES / f"report-{name}.png", optimize=True)
+        shot.convert("RGB").quantize(COLORS).save(IMAGES / f"report-{name}.png", optimize=True)
     page.close()
 
 

@@ -20,7 +20,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT = Path(__file__).parent.parent
-APP = ROOT / "src" / "cidery" / "app"
+APP = ROOT / "server" / "src" / "cidery_server"
 LOCALES = APP / "locale"
 NO_DATE = datetime(2026, 1, 1, tzinfo=timezone.utc)
 KEYWORDS = {

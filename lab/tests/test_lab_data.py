@@ -39,7 +39,7 @@ def test_features_and_captions_become_splits(files: tuple[Path, Path]) -> None:
     assert data.test.images == ("5.jpg",)
     assert data.test.references["5.jpg"] == ["a dog number 0", "a dog number 1"]
     assert set(data.vocabulary.words[4:]) == {"a", "dog", "number", "0", "1"}
-    # Features are standardised by the training images, nearly constant ones less.
+    # Features are standardized by the training images, nearly constant ones less.
     np.testing.assert_allclose(data.train.features.mean(0), 0, atol=1e-3)
     assert 0.8 < data.train.features.var(0).mean() < 1
 

@@ -103,7 +103,7 @@ def visit(page: Page, path: str, script: str) -> Visit:
     seen.bytes = page.evaluate(BYTES)
     page.evaluate(script)
     seen.violations = page.evaluate(RUN, None)
-    page.emulate_media(color_scheme="dark")  # which changes colours alone
+    page.emulate_media(color_scheme="dark")  # which changes colors alone
     seen.violations += [f"dark {one}" for one in page.evaluate(RUN, ["color-contrast"])]
     return seen
 

@@ -22,7 +22,7 @@ from cidery.errors import CideryError, MissingExtraError
         ({"metrics": []}, "metrics: "),
         ({"slug": "../x"}, "slug: "),
         ({"closes": "2020-01-01T00:00Z", "opens": "2021-01-01T00:00Z"}, "It must close after"),
-        ({"colour": "red"}, "unknown colour; there are slug"),
+        ({"color": "red"}, "unknown color; there are slug"),
         ({"references": {"a": "references.json", "b": "system_c.json"}}, "system_c.json"),
         ({"references": {"a": "references.json", "b": "one.json"}}, "describe the same images"),
     ],

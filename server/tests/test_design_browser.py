@@ -1,4 +1,4 @@
-"""What pages look like in a real browser: scales on a phone, borders, words, colours of charts."""
+"""What pages look like in a real browser: scales on a phone, borders, words, colors of charts."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ PHONE: dict[str, Any] = {
 }
 CONTRAST = """
 (selector) => {
-  const luminance = (colour) => {
-    const parts = colour.match(/[\\d.]+/g).slice(0, 3).map((part) => {
+  const luminance = (color) => {
+    const parts = color.match(/[\\d.]+/g).slice(0, 3).map((part) => {
       const share = Number(part) / 255;
       return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
     });
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
   };
   const paper = (element) => {
-    const colour = getComputedStyle(element).backgroundColor;
-    return colour === "rgba(0, 0, 0, 0)" ? paper(element.parentElement) : colour;
+    const color = getComputedStyle(element).backgroundColor;
+    return color === "rgba(0, 0, 0, 0)" ? paper(element.parentElement) : color;
   };
   return [...document.querySelectorAll(selector)].map((control) => {
     const edge = luminance(getComputedStyle(control).borderTopColor);
@@ -141,7 +141,7 @@ def test_words_stay_whole(app: Installation, owner: Visitor, browser: Browser) -
     page.close()
 
 
-def test_charts_have_the_colours_of_the_page(
+def test_charts_have_the_colors_of_the_page(
     app: Installation, owner: Visitor, browser: Browser
 ) -> None:
     study = make_study(owner, triplets(2), judges_each=1)

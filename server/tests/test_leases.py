@@ -41,14 +41,14 @@ def lease_of(number: int) -> Any:
 
 def test_a_step_longer_than_a_lease_is_not_taken_by_another(number: int) -> None:
     from cidery_server.challenges.models import HiddenReferences, Submission
-    from cidery_server.challenges.scorers import Labelled, ScorerCache
+    from cidery_server.challenges.scorers import Labeled, ScorerCache
     from cidery_server.challenges.scoring import Claim, score_submission
 
     @dataclass
     class Slow(ScorerCache):
         """Needs until the first lease has run out."""
 
-        def get(self, references: HiddenReferences, metrics: Labelled) -> Any:
+        def get(self, references: HiddenReferences, metrics: Labeled) -> Any:
             first = lease_of(number)
             wait_until(lambda: lease_of(number) > first, 60, what="renewing the lease")
             assert Claim.take(number) is None

@@ -1,4 +1,4 @@
-"""What organisers write and give: Markdown, announcements, files, e-mail."""
+"""What organizers write and give: Markdown, announcements, files, e-mail."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_teams_are_those_of_the_challenge(phased: Host) -> None:
 
     find_challenge("cup-test").family.filter(slug="cup-test").update(opens=None)
     phased.submit("Pickers", "cup-test", captions(TEST))
-    assert "ask the organisers" in phased.refusal("Strangers", "cup-test", captions(TEST))
+    assert "ask the organizers" in phased.refusal("Strangers", "cup-test", captions(TEST))
     assert phased.person("Strangers").post("/api/challenges/cup-test/take-part").status_code == 204
     teams = phased.owner.get("/api/challenges/cup-test/teams").json()["teams"]
     assert [(t["team"], t["state"]) for t in teams] == [
@@ -260,9 +260,9 @@ def test_a_slice_is_no_hole_in_the_detector(host: Host) -> None:
         (
             [
                 {"phase": "a", "references": {"c2": "dev.json"}},
-                {"phase": "b", "references": {"c2": "dev.json"}, "colour": "red"},
+                {"phase": "b", "references": {"c2": "dev.json"}, "color": "red"},
             ],
-            "phase 'b': unknown colour",
+            "phase 'b': unknown color",
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_probes_count_for_the_whole_challenge(guarded: Guarded) -> None:
     assert (shown["scores"], shown["hides_scores"]) == ([], True)
     assert shown["submission"]["is_withheld"]
     assert "probe_reason" not in json.dumps(shown)  # it names another team's submission
-    assert "wait for the organisers" in guarded.teams[3].get(f"/submissions/{number}").text
+    assert "wait for the organizers" in guarded.teams[3].get(f"/submissions/{number}").text
     refused = submit(guarded.teams[3], guarded.slug, captions((6, "a fish")))
     assert "must look at it before you can submit again" in refused.json()["errors"]["file"][0]
     board = guarded.teams[3].get(f"/api/challenges/{guarded.slug}").json()["leaderboard"]
@@ -133,7 +133,7 @@ def test_nonsense_is_a_probe_however_it_varies(guarded: Guarded) -> None:
     guarded.decide(first, "keep")
     assert guarded.sees(0, first)["scores"] == []
     told = guarded.teams[0].get(f"/submissions/{first}").text
-    assert "The organisers have decided not to show them." in told
+    assert "The organizers have decided not to show them." in told
     half = captions(*((image, f"qq{image}") for image in IMAGES[:6]))
     third = guarded.submit(2, half)
     guarded.decide(second, "keep")

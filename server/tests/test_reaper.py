@@ -50,12 +50,12 @@ def running_pytest(folder: Path, *options: str) -> Iterator[tuple[subprocess.Pop
     command += [
         "-q",
         "-p",
-        "app.conftest",
+        "server.tests.conftest",
         f"--basetemp={folder / 'temporary'}",
         *options,
         str(test),
     ]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"}
     environment.pop("PYTEST_XDIST_WORKER", None)
     with (folder / "log").open("wb") as log:
         run = subprocess.Popen(

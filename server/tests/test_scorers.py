@@ -19,14 +19,14 @@ def make_references(slug: str, *references: list[str], frequencies: str = "refer
     return HiddenReferences(challenge=challenge, name="c2", packed_references=packed)
 
 
-def labelled(*names: str) -> Any:
+def labeled(*names: str) -> Any:
     return tuple(get_metrics(names).items())
 
 
 def test_a_scorer_is_used_again_for_the_same_references(local_app: None) -> None:
     from cidery_server.challenges.scorers import ScorerCache
 
-    scorers, rouge = ScorerCache(), labelled("rouge-l")
+    scorers, rouge = ScorerCache(), labeled("rouge-l")
     first, second = (make_references("one", ["a cat"], ["a dog"]) for _ in range(2))
     assert scorers.get(first, rouge) is scorers.get(second, rouge)
     assert len(scorers) == 1
@@ -36,7 +36,7 @@ def test_changed_references_metrics_and_frequencies_are_other_scorers(local_app:
     from cidery_server.challenges.models import pack_json
     from cidery_server.challenges.scorers import ScorerCache
 
-    scorers, metric = ScorerCache(), labelled("cider-d")
+    scorers, metric = ScorerCache(), labeled("cider-d")
     found = make_references("one", ["a cat sleeps"], ["a dog runs"])
     found.pk = 7
     before = scorers.get(found, metric).score(CAPTIONS, [0, 1], [0, 1]).corpus["cider-d"]
@@ -46,7 +46,7 @@ def test_changed_references_metrics_and_frequencies_are_other_scorers(local_app:
     found.challenge.frequencies = "coco-val2014"
     shipped = scorers.get(found, metric).score(CAPTIONS, [0, 1], [0, 1]).corpus["cider-d"]
     assert shipped != changed
-    scorers.get(found, labelled("rouge-l"))
+    scorers.get(found, labeled("rouge-l"))
     found.challenge.packed_images = pack_json([3, 4])
     scorers.get(found, metric)
     assert len(scorers) == 5
@@ -55,7 +55,7 @@ def test_changed_references_metrics_and_frequencies_are_other_scorers(local_app:
 def test_the_oldest_scorer_goes_first(local_app: None) -> None:
     from cidery_server.challenges.scorers import ScorerCache
 
-    scorers, rouge = ScorerCache(most=2), labelled("rouge-l")
+    scorers, rouge = ScorerCache(most=2), labeled("rouge-l")
     one, two, three = (make_references("x", [f"cat {n}"], ["a dog"]) for n in range(3))
     kept, dropped = scorers.get(one, rouge), scorers.get(two, rouge)
     assert scorers.get(one, rouge) is kept

@@ -55,7 +55,7 @@ def new_key(visitor: Visitor) -> str:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_authorisation(world: World, paths: dict[str, list[str]], name: str) -> None:
+def test_authorization(world: World, paths: dict[str, list[str]], name: str) -> None:
     expected = EXPECTED[name]
     values = addresses(world)[name]
     for route in paths[name.partition(" of ")[0]]:

@@ -138,7 +138,7 @@ def test_scores_of_images_are_hidden_until_they_are_opened(world: World) -> None
     assert len(world["team"].get(path).json()["images"]) == IMAGES
     explored = f"/api/submissions/{number}/explore"
     content = world["team"].get(explored).json()["content"]
-    # No references, no colours of words.
+    # No references, no colors of words.
     assert set(content) == {"images", "names", "systems", "slices"}
     assert content["names"] == list(content["systems"])
     assert not any(set(system) - {"captions", "scores"} for system in content["systems"].values())

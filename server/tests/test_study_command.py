@@ -129,8 +129,8 @@ def test_refused_files(command: Command) -> None:
 
 
 def test_unknown_fields_and_missing_files(command: Command) -> None:
-    said = command.create(status=2, name="refused", colour="red")
-    assert "study.json: unknown 'colour'; known: name, title," in said
+    said = command.create(status=2, name="refused", color="red")
+    assert "study.json: unknown 'color'; known: name, title," in said
     said = command.create(status=2, name="refused", items={"results": {"a": "no.json"}})
     assert "no.json: No such file" in said
     said = command.create(status=2, name="refused", items={"result": {"a": "no.json"}})

@@ -17,7 +17,7 @@ import pytest
 from support.hosting import Host, captions, references
 
 ROOT = Path(__file__).parents[2]
-APP = ROOT / "src" / "cidery" / "app"
+APP = ROOT / "server" / "src" / "cidery_server"
 IMAGES = range(10)
 GERMAN = {"HTTP_ACCEPT_LANGUAGE": "de-AT,de;q=0.9,en;q=0.5"}
 ITEMS = [

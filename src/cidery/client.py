@@ -91,7 +91,7 @@ class Client:
             if found["state"] == "failed":
                 raise InputError(
                     f"submission {submission} could not be scored; it does not count, and the "
-                    "organisers can have it scored again"
+                    "organizers can have it scored again"
                 )
             if found["state"] == "scored":
                 return page

@@ -1,6 +1,6 @@
-"""HTML for notebooks and reports: tables, and captions whose words are coloured by their values.
+"""HTML for notebooks and reports: tables, and captions whose words are colored by their values.
 
-Text is data: it is escaped everywhere. Colours are transparent, so that they suit light and dark
+Text is data: it is escaped everywhere. Colors are transparent, so that they suit light and dark
 pages alike, and every mark also has a line below it and its value as a tooltip.
 """
 
@@ -101,9 +101,9 @@ def html_page(title: str, body: str) -> str:
 
 
 def mark_text(text: str, marks: Sequence[Mark], scale: float | None = None) -> str:
-    """Return a text in HTML with pieces coloured: green where they earned, red where they cost.
+    """Return a text in HTML with pieces colored: green where they earned, red where they cost.
 
-    `scale` is the value that has the full colour; by default the largest of these. Pieces lie in
+    `scale` is the value that has the full color; by default the largest of these. Pieces lie in
     order and do not overlap.
 
     ```python
@@ -123,10 +123,10 @@ def mark_text(text: str, marks: Sequence[Mark], scale: float | None = None) -> s
 
 def _mark(text: str, mark: Mark, largest: float) -> str:
     strength = min(1.0, abs(mark.value) / largest) if largest else 0.0
-    colour, line = (RED, "dashed") if mark.value < 0 else (GREEN, "solid")
-    style = f"border-bottom:2px {line} rgba({colour},{0.3 + 0.7 * strength:.2f})"
+    color, line = (RED, "dashed") if mark.value < 0 else (GREEN, "solid")
+    style = f"border-bottom:2px {line} rgba({color},{0.3 + 0.7 * strength:.2f})"
     if mark.value:
-        style += f";background:rgba({colour},{0.45 * strength:.2f})"
+        style += f";background:rgba({color},{0.45 * strength:.2f})"
     else:
         style = f"border-bottom:2px dotted rgba({GREY},.6)"
     title = escape(f"{mark.value:+.4f} {mark.note}".rstrip())

@@ -179,7 +179,7 @@ class TestCauses:
 
     def test_unknown(self) -> None:
         with pytest.raises(SettingError, match="did you mean 'no-tokenizer'"):
-            find_cause("no-tokeniser")
+            find_cause("no-tokenizer")
 
     def test_one_tokenizer_at_a_time(self, files: tuple[Captions, References]) -> None:
         with pytest.raises(SettingError, match="cannot be combined with no-tokenizer"):

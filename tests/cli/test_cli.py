@@ -630,15 +630,13 @@ def on_terminal() -> Callable[..., str]:
 class TestTerminal:
     ARGUMENTS = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "bleu-4")
 
-    def test_colours(
-        self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_colors(self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("NO_COLOR", raising=False)
         assert "\x1b[36mbleu-4" in on_terminal(80, *self.ARGUMENTS)
         monkeypatch.setenv("NO_COLOR", "1")
         assert "\x1b[36m" not in on_terminal(80, *self.ARGUMENTS)
 
-    def test_words_are_coloured_by_what_they_earned(
+    def test_words_are_colored_by_what_they_earned(
         self, on_terminal: Callable[..., str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         arguments = ("explain", "a dog runs", "the dog is asleep", "-m", "cider-d")

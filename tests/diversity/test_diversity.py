@@ -744,9 +744,9 @@ class TestLatent:
         again = map_captions(sets)
         assert np.array_equal(found.coordinates, again.coordinates)
         assert not np.array_equal(found.coordinates, map_captions(sets, seed=1).coordinates)
-        centre = {i: found.coordinates[[k == i for k in found.images]].mean(axis=0) for i in sets}
-        inside = np.linalg.norm(found.coordinates[:6] - centre[1], axis=1).max()
-        assert np.linalg.norm(centre[1] - centre[7]) > inside
+        center = {i: found.coordinates[[k == i for k in found.images]].mean(axis=0) for i in sets}
+        inside = np.linalg.norm(found.coordinates[:6] - center[1], axis=1).max()
+        assert np.linalg.norm(center[1] - center[7]) > inside
 
     def test_map_that_fits_exactly(self) -> None:
         found = map_captions(

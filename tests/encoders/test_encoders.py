@@ -16,6 +16,7 @@ import cidery
 from cidery import storage
 from cidery.encoders import Encoder, choose_beta, choose_layer, get_encoder
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError
+from cidery.runtime.progress import report_to
 from support.example import Example
 from support.tiny_models import KINDS, make_model
 
@@ -58,7 +59,7 @@ def test_states_are_those_of_transformers(kind: Any, device: Any, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_embeddings_are_normalised_means(kind: Any, tmp_path: Path) -> None:
+def test_embeddings_are_normalized_means(kind: Any, tmp_path: Path) -> None:
     make_model(kind, tmp_path)
     encoder = get_encoder(tmp_path)
     tokens = encoder.tokens(CAPTIONS)
@@ -471,7 +472,7 @@ def test_without_tokenizers_the_extra_is_named(
 
 def test_encoding_is_reported(minilm: Encoder) -> None:
     told = []
-    with storage.report_to(lambda what, share: told.append((what, share))):
+    with report_to(lambda what, share: told.append((what, share))):
         minilm.embed(["a dog"])
     assert told == [("encoding captions by minilm", 0.0)]
 

@@ -296,7 +296,7 @@ def test_without_pyarrow_the_extra_is_named(
 
 
 @pytest.mark.parametrize("name", ["a.json.gz", "a.json"])
-def test_gzip_is_recognised_by_content(tmp_path: Path, name: str) -> None:
+def test_gzip_is_recognized_by_content(tmp_path: Path, name: str) -> None:
     path = save(tmp_path / name, gzip.compress(json.dumps(REFERENCES).encode()))
     assert read_references(path) == REFERENCES
 
@@ -377,9 +377,9 @@ def test_unknown_shapes_name_the_known_ones(tmp_path: Path, document: Any) -> No
 
 
 @pytest.mark.parametrize("content", [b"", b"plain text; no header\n", b"\x00\x01\x02"])
-def test_unrecognised_files_name_the_known_formats(tmp_path: Path, content: bytes) -> None:
+def test_unrecognized_files_name_the_known_formats(tmp_path: Path, content: bytes) -> None:
     message = complaint(save(tmp_path / "a.txt", content))
-    assert message.startswith("a.txt: the format is not recognised; understood are COCO")
+    assert message.startswith("a.txt: the format is not recognized; understood are COCO")
     assert message.endswith(
         "; give the file the suffix of its format (.json, .jsonl, .ndjson, .csv, .tsv)"
     )

@@ -24,7 +24,7 @@ def make_entry(f: float, words: int, image: str = "1") -> LedgerEntry:
         LedgerLine(
             "dog", "object", "supported", 1.0, "stated", "“dog” in reference 1", 1, ((2, 5),)
         ),
-        LedgerLine("dog: red", "attribute", "contradicted", 0.0, "other colour", "", 1, ((6, 9),)),
+        LedgerLine("dog: red", "attribute", "contradicted", 0.0, "other color", "", 1, ((6, 9),)),
         LedgerLine("dog: <b>", "attribute", "unsupported", 0.2, "dog", "“dog” …", 1, ((2, 5),)),
     )
     scores = dict.fromkeys(("precision", "recall", "contradictions", "claims"), 0.5) | {
@@ -48,7 +48,7 @@ def make_ledger(*entries: LedgerEntry) -> Ledger:
     return Ledger(entries, np.arange(len(entries)), "claims-f|…")
 
 
-def test_words_are_coloured_by_their_worst_verdict() -> None:
+def test_words_are_colored_by_their_worst_verdict() -> None:
     spans = make_entry(0.5, 4).spans()
     assert [(s.start, s.end, s.value) for s in spans] == [(2, 5, 0.0), (6, 9, -1.0)]
     assert "supported: dog (“dog” in reference 1)" in spans[0].note
@@ -63,7 +63,7 @@ def test_html_is_escaped() -> None:
 
 def test_an_entry_says_why() -> None:
     shown = str(make_entry(0.5, 4))
-    assert "other colour" in shown
+    assert "other color" in shown
     assert "nearest: “dog” …" in shown
     assert "in references 1, 2" in shown
 
@@ -119,7 +119,7 @@ def test_claims_are_judged(judged: Ledger) -> None:
     assert any(line.verdict == "repeated" for line in entry.lines)
     red = next(line for line in entry.lines if line.claim == "dog: red")
     assert (red.reason, red.evidence, red.reference) == (
-        "other colour",
+        "other color",
         "“black dog” in reference 1",
         1,
     )
@@ -156,7 +156,7 @@ def test_the_command(
     assert main(["ledger", *files, "--image", "1"]) == 0
     out = capsys.readouterr().out
     assert "image 1, claims-f" in out
-    assert "other colour" in out
+    assert "other color" in out
     assert main(["ledger", *files, "--format", "json"]) == 0
     content = json.loads(capsys.readouterr().out)
     assert content["systems"]["ours"]["contradictions"] == 1.0

@@ -429,8 +429,8 @@ def test_sweeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert status == 0
     assert "accuracy_HII" in printed
     assert "do not tell them apart" in printed
-    with pytest.raises(CideryError, match=r"no number called 'colour'; it has: .*repetition"):
-        meta.sweep(dataset, setting="colour")
+    with pytest.raises(CideryError, match=r"no number called 'color'; it has: .*repetition"):
+        meta.sweep(dataset, setting="color")
     with pytest.raises(CideryError, match="names 4 metrics"):
         meta.sweep(dataset, "bleu")
     with pytest.raises(CideryError, match="repetition must lie between 0 and 1"):

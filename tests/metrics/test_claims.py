@@ -17,7 +17,7 @@ from cidery.metrics.claims.faults import (
     is_odd_triple,
     read_wording,
 )
-from cidery.metrics.claims.judging import SENTENCE, ReadCaption, Witnesses, combine, normalise
+from cidery.metrics.claims.judging import SENTENCE, ReadCaption, Witnesses, combine, normalize
 from cidery.metrics.claims.metric import encode_sentences, weigh, weigh_words
 from cidery.metrics.claims.reading import (
     Description,
@@ -76,7 +76,7 @@ def test_long_sentences_are_cut_into_pieces() -> None:
 @pytest.mark.parametrize(
     ("said", "told", "reason"),
     [
-        (claim("attribute", "dog", "red"), claim("attribute", "dog", "black"), "other colour"),
+        (claim("attribute", "dog", "red"), claim("attribute", "dog", "black"), "other color"),
         (claim("attribute", "dog", "red"), claim("attribute", "cat", "black"), None),
         (claim("attribute", "dog", "red"), claim("attribute", "dog", "colorful"), None),
         (claim("count", "dog", "five"), claim("object", "dog", number=2), "other count"),
@@ -197,7 +197,7 @@ def read(words: str, *statements: Statement) -> ReadCaption:
     vectors = np.asarray([[float(word == name) for name in names] for word in cut])
     description = Description((cut,), tuple((n, n + 1) for n in range(len(cut))))
     vectors = vectors.reshape(-1, 7)
-    whole = normalise(vectors.sum(axis=0, keepdims=True))[: len(cut)]
+    whole = normalize(vectors.sum(axis=0, keepdims=True))[: len(cut)]
     return ReadCaption(description, statements, cut, vectors, np.ones(len(cut)), whole)
 
 
@@ -321,7 +321,7 @@ def test_words_that_state_nothing_cover_nothing() -> None:
     assert witnesses.judge(read("cat dog", cat)).amount == 0.0  # nothing of it is supported
 
 
-def test_a_colour_covers_what_has_it() -> None:
+def test_a_color_covers_what_has_it() -> None:
     told = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
     witnesses = Witnesses([read("dog red", told)], same, lambda *_: 1.0)
     dog, cat = (Statement(Claim("object", (n,), ((p,),))) for n, p in (("dog", 0), ("cat", 1)))
@@ -338,7 +338,7 @@ def test_any_sentence_may_dangle() -> None:
     assert whole.dangling == 2
 
 
-def test_colours_and_denials_leave_other_words_alone() -> None:
+def test_colors_and_denials_leave_other_words_alone() -> None:
     def encode(texts: list[str]) -> Any:
         seen.extend(texts)
         return [(text.split(), np.eye(4)[: len(text.split())]) for text in texts]

@@ -284,13 +284,13 @@ class TestWording:
     def test_an_end_that_a_reference_has(self) -> None:
         assert self.WORDING.find_faults(["a", "cat", "in"]).dangling is None
 
-    def test_odd_neighbours(self) -> None:
+    def test_odd_neighbors(self) -> None:
         assert is_odd("the", "on")
         assert not is_odd("on", "the")
         assert not is_odd("qwx", "the")  # too rare to tell
         assert self.WORDING.find_faults(["the", "on", "dog"]).odd == (("the", "on"), ("on", "dog"))
 
-    def test_neighbours_that_a_reference_has_are_not_odd(self) -> None:
+    def test_neighbors_that_a_reference_has_are_not_odd(self) -> None:
         assert Wording.read([["the", "on"]]).find_faults(["the", "on"]).odd == ()
 
     def test_short_is_of_information(self) -> None:
@@ -325,10 +325,10 @@ class TestExplain:
         assert missing == ["sofa"]
         assert found.parts["blend 1"] == 1.0
 
-    def test_odd_neighbours_bear_what_they_cost(self, consensus: Any) -> None:
+    def test_odd_neighbors_bear_what_they_cost(self, consensus: Any) -> None:
         found = explain_one(consensus, "a dog the on sofa", DOG)
         assert found.parts["oddity"] > 0
-        assert [("odd neighbours" in span.note) for span in found.spans] == [
+        assert [("odd neighbors" in span.note) for span in found.spans] == [
             *(False, True, True, True, False)  # dog the, the on
         ]
 
@@ -369,7 +369,7 @@ class TestJudgments:
 
     @pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared/data")
     def test_with_people_on_pascal_50s(self, minilm: Encoder) -> None:
-        """On the pairs of every seventh image of the half that the lens was not learnt from."""
+        """On the pairs of every seventh image of the half that the lens was not learned from."""
         pairs = read_dataset("pascal-50s", SHARED)
         names = list(json.loads((SHARED / "pascal50s" / "refs50.json").read_text()))
         digests = [sha256(name.encode()).digest() for name in names]

@@ -222,6 +222,6 @@ class TestSpice:
         assert words(spider)["dog"].value == pytest.approx(halves)
 
     def test_a_kind_without_tuples_has_no_score_to_explain(self) -> None:
-        metric = cidery.Spice(of="colour")
+        metric = cidery.Spice(of="color")
         found = cidery.explain("a dog", ["a cat"], [metric])["spice"]
         assert math.isnan(found.score) and found.spans == ()

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.usefixtures("meteor_data")
 
 
 def split_at_blanks(text: Any) -> Any:
-    """Cut as METEOR itself does, so that its normaliser sees any other blank."""
+    """Cut as METEOR itself does, so that its normalizer sees any other blank."""
     return text.split(" ")
 
 
@@ -92,7 +92,7 @@ def test_golden_scores(golden: Any) -> None:
     assert table.corpus["meteor"] == pytest.approx(corpus, abs=1e-12)
 
 
-def test_golden_normaliser(shared: Path) -> None:
+def test_golden_normalizer(shared: Path) -> None:
     lines = (shared / "golden" / "meteor_normalised.jsonl").read_text().splitlines()
     pairs = [json.loads(line) for line in lines]
     captions = meteor_captions([pair["text"] for pair in pairs])

@@ -451,7 +451,7 @@ def test_graphs_are_written_as_trees() -> None:
     ("found", "category"),
     [
         (("dog",), "object"),
-        (("dog", "brown"), "colour"),
+        (("dog", "brown"), "color"),
         (("dog", "two"), "count"),
         (("dog", "12"), "count"),
         (("dog", "large"), "size"),
@@ -683,7 +683,7 @@ def test_parse_and_compare_are_public(parser: Parser) -> None:
     found = cidery.Spice().compare("a dog on a sofa", ["a brown dog on a couch"])
     assert found.matched[("dog", "on", "sofa")] == ("dog", "on", "couch")
     assert found.missing == (("dog", "brown"),)
-    assert found.count("colour").recall == 0.0
+    assert found.count("color").recall == 0.0
     with pytest.raises(InputError, match="found one string"):
         cidery.Spice().compare("a dog", "a brown dog")
     with pytest.raises(InputError, match="is int, not a string"):

@@ -33,14 +33,14 @@ def score(*metrics: Any, **settings: Any) -> cidery.ScoreTable:
 
 
 def test_categories_share_rows() -> None:
-    table = score("spice", "spice:of=colour", "spice:of=count", "spice:of=object,measure=recall")
-    assert table.each["spice:of=colour"].tolist() == [1.0, 0.0]
-    assert table.corpus["spice:of=colour"] == 0.5
+    table = score("spice", "spice:of=color", "spice:of=count", "spice:of=object,measure=recall")
+    assert table.each["spice:of=color"].tolist() == [1.0, 0.0]
+    assert table.corpus["spice:of=color"] == 0.5
     count = table.each["spice:of=count"]
     assert count[0] == 1.0 and math.isnan(count[1])
     assert table.corpus["spice:of=count"] == 1.0  # only captions that have a score
     assert table.each["spice:of=object,measure=recall"].tolist() == [2 / 3, 0.5]
-    interval = table.interval("spice:of=colour")
+    interval = table.interval("spice:of=color")
     assert interval.low <= 0.5 <= interval.high
 
 
@@ -93,7 +93,7 @@ def test_spice_and_spider_parse_captions_once(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(Parser, "find_graphs", watch)
     monkeypatch.setattr("cidery.metrics.spice.pipeline.load_graphs", lambda *_: {})
-    score("spice", "spider", "spice:of=colour", frequencies="coco-val2014")
+    score("spice", "spider", "spice:of=color", frequencies="coco-val2014")
     assert parsed == [3, 2]  # the references, then the candidates
 
 

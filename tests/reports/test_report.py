@@ -19,7 +19,7 @@ from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
 from cidery.files.image_files import match_files
 from cidery.reports import citing, writing
-from cidery.reports.colours import colour
+from cidery.reports.colors import color
 from cidery.reports.page import escape_json
 from cidery.reports.thumbnails import find_thumbnails
 from cidery.reports.words import contrast_words, gather_references
@@ -214,7 +214,7 @@ def test_images_that_only_some_describe_are_left_out(example: Example, tmp_path:
     assert content["warnings"] == [
         "slices: 5 of 72 ids are not among the images scored: 1, 2, 3, …"
     ]
-    # A metric that cannot explain colours nothing.
+    # A metric that cannot explain colors nothing.
     assert content["explained"] is None and "words" not in content["systems"]["a"]
 
 
@@ -314,8 +314,8 @@ def test_addresses_are_let_through_by_the_policy(example: Example, tmp_path: Pat
 
 
 def test_words_where_captions_are_cut_otherwise() -> None:
-    assert colour("a dog.", [(0, 1, 0.02), (2, 5, 0.51)], 0.01) == [2, 51]
-    assert colour("a dog's", [(0, 1, 0.0), (2, 5, 0.5), (5, 7, -0.1)], 0.1) == {
+    assert color("a dog.", [(0, 1, 0.02), (2, 5, 0.51)], 0.01) == [2, 51]
+    assert color("a dog's", [(0, 1, 0.0), (2, 5, 0.5), (5, 7, -0.1)], 0.1) == {
         "spans": [[0, 1, 0], [2, 5, 5], [5, 7, -1]]
     }
 

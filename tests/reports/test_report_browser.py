@@ -119,7 +119,7 @@ def test_biggest_differences_come_first_with_all_digits(
         float(cell.get_attribute("title"))
         == report.content["comparison"]["scores"]["first"]["cider-d"]
     )
-    # Words are coloured: those of a good caption mostly earned.
+    # Words are colored: those of a good caption mostly earned.
     earned = page.locator(".x-system").first.locator("[class^=x-earn-]")
     assert earned.count() > 0 and "earned +" in earned.first.get_attribute("title")
 

@@ -123,11 +123,11 @@ def test_many_threads_give_the_same_bits(example: Example) -> None:
 def test_lists_match_by_position_and_ids_match_across_types() -> None:
     texts = [[caption] for captions in SMALL.values() for caption in captions]
     by_position = cidery.Reward(texts)
-    spelt = cidery.Reward({str(i): group for i, group in enumerate(texts)})
+    spelled = cidery.Reward({str(i): group for i, group in enumerate(texts)})
     padded = cidery.Reward({f"0{i}": group for i, group in enumerate(texts)})
     expected = by_position([0, 2], ["a dog", "a cat"])
-    np.testing.assert_array_equal(spelt(["0", "2"], ["a dog", "a cat"]), expected)
-    np.testing.assert_array_equal(spelt(np.array([0, 2]), ["a dog", "a cat"]), expected)
+    np.testing.assert_array_equal(spelled(["0", "2"], ["a dog", "a cat"]), expected)
+    np.testing.assert_array_equal(spelled(np.array([0, 2]), ["a dog", "a cat"]), expected)
     np.testing.assert_array_equal(by_position(["0", "2"], ["a dog", "a cat"]), expected)
     np.testing.assert_array_equal(padded(["00", "02"], ["a dog", "a cat"]), expected)
     with pytest.raises(MismatchError, match="image 0 "):

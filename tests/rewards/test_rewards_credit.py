@@ -83,14 +83,14 @@ def plain_credit(
 
 def test_it_is_what_the_definition_says(example: Example) -> None:
     candidates, references = example.many(120)
-    spelt = {i: [" ".join(t) for t in cidery.tokenize(group)] for i, group in references.items()}
-    counts = cidery.DocumentFrequencies.from_references(spelt, tokenizer="whitespace")
-    reward = cidery.Reward(spelt, "cider-d", frequencies=counts, tokenizer="whitespace")
+    spelled = {i: [" ".join(t) for t in cidery.tokenize(group)] for i, group in references.items()}
+    counts = cidery.DocumentFrequencies.from_references(spelled, tokenizer="whitespace")
+    reward = cidery.Reward(spelled, "cider-d", frequencies=counts, tokenizer="whitespace")
     captions = [" ".join(words) for words in cidery.tokenize(candidates.values())]
     for image, caption, credit in zip(
         candidates, captions, reward.credit(list(candidates), captions), strict=True
     ):
-        expected = plain_credit(caption, spelt[image], counts)
+        expected = plain_credit(caption, spelled[image], counts)
         assert [ngram.words for ngram in credit.ngrams] == list(expected)
         for ngram in credit.ngrams:
             assert (ngram.earned, ngram.cost) == pytest.approx(expected[ngram.words], abs=1e-9)

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays
 
 from cidery.errors import InputError, SettingError
 from cidery.rewards import (
-    group_normalise,
+    group_normalize,
     leave_one_out,
     mix_losses,
     mix_rewards,
@@ -45,18 +45,18 @@ def test_leave_one_out_compares_with_the_others(rewards: np.ndarray) -> None:
 
 
 @given(groups)
-def test_group_normalised_advantages_are_centred_and_scaled(rewards: np.ndarray) -> None:
+def test_group_normalized_advantages_are_centred_and_scaled(rewards: np.ndarray) -> None:
     samples = rewards.shape[1]
-    centred = group_normalise(rewards, samples, scale=False).reshape(rewards.shape)
-    np.testing.assert_allclose(centred, rewards - rewards.mean(1, keepdims=True), atol=1e-12)
-    scaled = group_normalise(rewards, samples, epsilon=1e-12).reshape(rewards.shape)
+    centered = group_normalize(rewards, samples, scale=False).reshape(rewards.shape)
+    np.testing.assert_allclose(centered, rewards - rewards.mean(1, keepdims=True), atol=1e-12)
+    scaled = group_normalize(rewards, samples, epsilon=1e-12).reshape(rewards.shape)
     spread = rewards.std(axis=1) > 1e-3
     np.testing.assert_allclose(scaled.std(axis=1)[spread], 1, rtol=1e-6)
     np.testing.assert_array_equal(scaled[np.ptp(rewards, axis=1) == 0], 0)
 
 
 def test_equal_rewards_give_no_advantage_however_they_round() -> None:
-    np.testing.assert_array_equal(group_normalise([0.1] * 3, 3, epsilon=1e-300), [0.0] * 3)
+    np.testing.assert_array_equal(group_normalize([0.1] * 3, 3, epsilon=1e-300), [0.0] * 3)
 
 
 def test_advantages_spread_over_tokens() -> None:
@@ -79,8 +79,8 @@ def test_mixing() -> None:
         (lambda: self_critical([1], []), InputError, "multiple of 0 greedy"),
         (lambda: leave_one_out([1.0, 2.0, 3.0], 2), InputError, "not a multiple of 2"),
         (lambda: leave_one_out([1.0], 1), SettingError, "at least 2 samples"),
-        (lambda: group_normalise([1, 2], 2, epsilon=0.0), SettingError, "epsilon"),
-        (lambda: group_normalise(np.ones((1, 1, 1)), 2), InputError, r"shape \(1, 1, 1\)"),
+        (lambda: group_normalize([1, 2], 2, epsilon=0.0), SettingError, "epsilon"),
+        (lambda: group_normalize(np.ones((1, 1, 1)), 2), InputError, r"shape \(1, 1, 1\)"),
         (lambda: per_token([1.0], np.ones((2, 3))), InputError, r"shape \(1, tokens\), not \(2, 3"),
         (lambda: mix_rewards([1.0], [1.0, 2.0], 1.0), InputError, "1 rewards and 2 external"),
         (lambda: mix_losses(1.0, 1.0, -1.0), SettingError, "must not be negative"),

@@ -8,7 +8,7 @@ import cidery
 from cidery.errors import SettingError
 from cidery.text.segmenters import SEGMENTERS
 
-# Whole words favour the first system, letters the second.
+# Whole words favor the first system, letters the second.
 REFERENCES = {image: ["a b cccccccc"] for image in range(4)}
 BY_WORDS = dict.fromkeys(range(4), "a b")
 BY_LETTERS = dict.fromkeys(range(4), "ccccccca")

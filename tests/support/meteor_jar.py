@@ -20,12 +20,12 @@ class JarError(RuntimeError):
     """The jar answered with an error line, or with fewer lines than questions."""
 
 
-NORMALISED = ("en", "cs", "de", "es", "fr", "ru")
+NORMALIZED = ("en", "cs", "de", "es", "fr", "ru")
 """The jar refuses `-norm` for all others."""
 
 
 def _command(jar: Path, *arguments: str, language: str = "en") -> list[str]:
-    cleaned = "-norm" if language in NORMALISED else "-lower"
+    cleaned = "-norm" if language in NORMALIZED else "-lower"
     return ["java", "-Xmx2G", "-jar", str(jar), *arguments, "-l", language, cleaned]
 
 
@@ -92,7 +92,7 @@ def scores(session: Session, rows: Sequence[Sequence[float]]) -> tuple[list[floa
 def alignments(
     jar: Path, pairs: Sequence[tuple[str, str]], *options: str
 ) -> list[tuple[str, str, list[str]]]:
-    """Normalised candidate, normalised reference and alignment lines, for each pair."""
+    """Normalized candidate, normalized reference and alignment lines, for each pair."""
     with tempfile.TemporaryDirectory() as folder:
         test, reference = Path(folder, "test"), Path(folder, "reference")
         test.write_bytes("".join(candidate + "\n" for candidate, _ in pairs).encode())

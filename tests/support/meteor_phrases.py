@@ -104,7 +104,7 @@ def make_groups(language: str, count: int, rng: random.Random) -> list[list[str]
     who, what, where = (phrases.split("|") for phrases in PHRASES[language])
     groups = []
     for _ in range(count):
-        few = [_take_neighbours(phrases, rng) for phrases in (who, what, where)]
+        few = [_take_neighbors(phrases, rng) for phrases in (who, what, where)]
         captions = [" ".join(rng.choice(phrases) for phrases in few) for _ in range(5)]
         groups.append(
             [rng.choice((caption, f"{caption}.", caption.title())) for caption in captions]
@@ -112,7 +112,7 @@ def make_groups(language: str, count: int, rng: random.Random) -> list[list[str]
     return groups
 
 
-def _take_neighbours(phrases: list[str], rng: random.Random) -> list[str]:
+def _take_neighbors(phrases: list[str], rng: random.Random) -> list[str]:
     """Take two that stand side by side: they often have forms of one word."""
     place = rng.randrange(len(phrases) - 1)
     return phrases[place : place + 2]

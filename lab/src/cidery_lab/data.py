@@ -185,7 +185,7 @@ class LabData:
         most_words: int = 60,
         parts: Sequence[int] = (),
     ) -> LabData:
-        """Count the vocabulary, standardise features by the training images, and check the rest.
+        """Count the vocabulary, standardize features by the training images, and check the rest.
 
         `parts` are the widths of the feature files that stand side by side, if there are several.
         """

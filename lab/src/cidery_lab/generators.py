@@ -91,7 +91,7 @@ def random_crops(task: Task) -> Sets:
     """RCI: greedy captions of parts of the image.
 
     With the option `crops`, an array [images, crops, ...] of a user's features of crops, in the
-    order of the split and standardised as its features; else square parts of the grid whose side
+    order of the split and standardized as its features; else square parts of the grid whose side
     is 7/8 of it (224 of 256 pixels), rounded down.
     """
     crops = task.option("crops", None)

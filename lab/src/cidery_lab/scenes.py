@@ -17,25 +17,25 @@ THINGS = (
     *("dog", "cat", "horse", "bird", "child", "woman", "man", "boat", "bicycle", "car"),
     *("tree", "bench", "kite", "umbrella", "ball"),
 )
-COLOURS = ("red", "blue", "green", "black", "white", "yellow", "brown")
+COLORS = ("red", "blue", "green", "black", "white", "yellow", "brown")
 PLACES = ("street", "beach", "park", "kitchen", "harbour", "field", "station", "garden")
 DOINGS = ("standing", "waiting", "resting", "moving", "shining", "turning")
 SIDES = ("left", "right", "back", "front")
 MOST_DETAILS = 6
 SUBJECTS = (
-    "a {colour} {thing} is {doing} in the {place}",
-    "in the {place} a {colour} {thing} is {doing}",
-    "there is a {colour} {thing} {doing} in the {place}",
-    "a {thing} that is {colour} and {doing} in a {place}",
+    "a {color} {thing} is {doing} in the {place}",
+    "in the {place} a {color} {thing} is {doing}",
+    "there is a {color} {thing} {doing} in the {place}",
+    "a {thing} that is {color} and {doing} in a {place}",
 )
 DETAILS = (
-    "next to it there is a {colour} {thing}",
-    "and on the {side} one can see a {colour} {thing} which is {doing}",
+    "next to it there is a {color} {thing}",
+    "and on the {side} one can see a {color} {thing} which is {doing}",
     "while a {thing} is {doing} far away",
-    "with some {colour} things around the {thing}",
+    "with some {color} things around the {thing}",
     "behind it somebody left a {thing} near the {side}",
 )
-WIDTH = len(THINGS) + len(COLOURS) + len(PLACES) + len(DOINGS) + MOST_DETAILS + 1
+WIDTH = len(THINGS) + len(COLORS) + len(PLACES) + len(DOINGS) + MOST_DETAILS + 1
 REGIONS = 4
 """The subject, where it is and what it does, the first detail, how many details there are."""
 
@@ -64,14 +64,14 @@ def make_scenes(count: int, seed: int, references: int = 3) -> dict[str, Scene]:
 def _make_scene(rng: random.Random, references: int) -> Scene:
     subject = {
         "thing": rng.choice(THINGS),
-        "colour": rng.choice(COLOURS),
+        "color": rng.choice(COLORS),
         "place": rng.choice(PLACES),
         "doing": rng.choice(DOINGS),
     }
     details = [
         {
             "thing": rng.choice(THINGS),
-            "colour": rng.choice(COLOURS),
+            "color": rng.choice(COLORS),
             "side": rng.choice(SIDES),
             "doing": rng.choice(DOINGS),
         }
@@ -87,10 +87,10 @@ def _make_scene(rng: random.Random, references: int) -> Scene:
 
 def _paint(subject: dict[str, str], details: list[dict[str, str]]) -> NDArray[np.float32]:
     features = np.zeros((REGIONS, WIDTH), np.float32)
-    kinds = (("thing", THINGS), ("colour", COLOURS), ("place", PLACES), ("doing", DOINGS))
-    seen = [(0, subject, ("thing", "colour")), (1, subject, ("place", "doing"))]
+    kinds = (("thing", THINGS), ("color", COLORS), ("place", PLACES), ("doing", DOINGS))
+    seen = [(0, subject, ("thing", "color")), (1, subject, ("place", "doing"))]
     if details:
-        seen.append((2, details[0], ("thing", "colour")))
+        seen.append((2, details[0], ("thing", "color")))
     for region, words, shown in seen:
         start = 0
         for kind, known in kinds:

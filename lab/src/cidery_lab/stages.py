@@ -45,7 +45,7 @@ WEIGHTS: Mapping[str, tuple[float, ...]] = {
 
 @dataclass(frozen=True)
 class Losses:
-    """cross_entropy · XE - Σ weights · rewards - entropy · H, the sum that a stage minimises."""
+    """cross_entropy · XE - Σ weights · rewards - entropy · H, the sum that a stage minimizes."""
 
     cross_entropy: float = 1.0
     rewards: Mapping[str, float] = field(default_factory=dict)
@@ -126,7 +126,7 @@ class Stage:
     it grows from 0 (Bengio et al. 2015, in two passes as in Mihaylova and Martins 2019)."""
     patience: int = 3
     """Stop after so many epochs without a better CIDEr-D on the validation images, and keep
-    the weights of the best; 0 never stops and keeps the last, which favours no metric."""
+    the weights of the best; 0 never stops and keeps the last, which favors no metric."""
     clip: float = 5.0
     """The largest norm of the gradient."""
     most_words: int = 20

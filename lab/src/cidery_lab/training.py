@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from cidery.errors import SettingError
-from cidery.rewards import group_normalise, leave_one_out, per_token, self_critical
+from cidery.rewards import group_normalize, leave_one_out, per_token, self_critical
 from cidery_lab.checkpoints import Checkpoint, Identity, load_checkpoint, save_checkpoint
 from cidery_lab.data import BOS, EOS, PAD, UNKNOWN, LabData
 from cidery_lab.decoding import log_probabilities, write
@@ -66,7 +66,7 @@ def train(
     Args:
         card: Which model, its sizes and its seed, which decides all that is random here.
         data: See `read_data` and `invented_scenes`.
-        stages: What to minimise, in this order.
+        stages: What to minimize, in this order.
         folder: Where checkpoints and the log are kept. If it has a checkpoint of the same run,
             training goes on from there, to the same numbers.
         start: Begin with a copy of this model's weights.
@@ -331,7 +331,7 @@ class _Trainer:
             greedy = write(self.model, images, stage.most_words)
             advantages = self_critical(rewards, signals.reward(rows, images, greedy, 1))
         elif stage.baseline == "group":
-            advantages = group_normalise(rewards, stage.samples)
+            advantages = group_normalize(rewards, stage.samples)
         else:
             advantages = leave_one_out(rewards, stage.samples)
         longest = int((sampled != PAD).any(0).sum())

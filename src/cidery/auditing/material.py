@@ -143,7 +143,7 @@ class Material:
         return np.diff(self.offsets)
 
     def sample(self, count: int) -> Material:
-        """Return about so many of the images, in blocks of neighbours, which stay neighbours."""
+        """Return about so many of the images, in blocks of neighbors, which stay neighbors."""
         order = self.row_images[self.first_rows] if len(self.first_rows) else self.described
         order = np.asarray(list(dict.fromkeys(order.tolist())), np.int64)
         blocks = max(1, count // _BLOCK)

@@ -167,14 +167,14 @@ def _show(found: Sequence[Explanations], format: str) -> None:
             named = "" if one.image is None else f"image {one.image}, "
             show_title(f"{named}{explanation.metric} {explanation.score:.4f}")
             if on_terminal():
-                _colour(explanation)
+                _color(explanation)
             show_table(explanation.header(), explanation.lines(), left=(0, 2))
             show_notes(*explanation.notes())
     show_signatures(found[0].signatures.values())
 
 
-def _colour(explanation: Explanation) -> None:
-    """Print the caption and its references, their words coloured by what they earned or cost."""
+def _color(explanation: Explanation) -> None:
+    """Print the caption and its references, their words colored by what they earned or cost."""
     show_marked(explanation.candidate, _measure(explanation.spans))
     for number, (text, spans) in enumerate(
         zip(explanation.references, explanation.reference_spans, strict=True), 1
@@ -184,6 +184,6 @@ def _colour(explanation: Explanation) -> None:
 
 
 def _measure(spans: Sequence[Span], weakest: float = 0.0) -> list[tuple[int, int, float]]:
-    """Return spans with the strength of their colour; `weakest` for those that cost nothing."""
+    """Return spans with the strength of their color; `weakest` for those that cost nothing."""
     largest = max((abs(span.value) for span in spans), default=0.0) or 1.0
     return [(s.start, s.end, (s.value / largest) or -weakest) for s in spans]

@@ -73,7 +73,7 @@ def build(
     source: Annotated[
         str,
         typer.Option(
-            help="Where the captions come from, and their licence; kept in the file.",
+            help="Where the captions come from, and their license; kept in the file.",
             metavar="TEXT",
             show_default=False,
         ),

@@ -1,4 +1,4 @@
-"""What people see: colours on a terminal, plain aligned text in a pipe, messages on stderr."""
+"""What people see: colors on a terminal, plain aligned text in a pipe, messages on stderr."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _rich_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Coll
 
 
 def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str = "") -> None:
-    """Print a text whose pieces are coloured, given as (start, end, strength from -1 to 1)."""
+    """Print a text whose pieces are colored, given as (start, end, strength from -1 to 1)."""
     from rich.text import Text
 
     shown = Text.assemble((before, "dim"), text)

@@ -62,7 +62,7 @@ def report(
     explain: Annotated[
         str,
         typer.Option(
-            help="The metric by which words are coloured, or none. Default: cider-d, or else the "
+            help="The metric by which words are colored, or none. Default: cider-d, or else the "
             "first metric that explains its scores without a language model.",
             metavar="NAME",
             show_default=False,

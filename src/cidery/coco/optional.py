@@ -77,7 +77,7 @@ _CATEGORIES: Mapping[str, Category] = {
     "Cardinality": "count",
     "Attribute": "attribute",
     "Size": "size",
-    "Color": "colour",
+    "Color": "color",
     "Object": "object",
     "All": "all",
 }

@@ -108,7 +108,7 @@ def map_captions(
     """Place captions of several images by multidimensional scaling: figure 9 of Wang and Chan 2019.
 
     The distance of two captions is √(K_ii + K_jj - 2 K_ij). The map begins as classical scaling,
-    the principal components of the centred kernel, which shows only the few directions in which
+    the principal components of the centered kernel, which shows only the few directions in which
     captions differ most; majorisation (SMACOF, de Leeuw 1977) then fits all distances. `seed` is of
     the small shift by which points that begin in one place part; equal captions stay together.
     The other arguments are those of `latent_semantics`.
@@ -141,8 +141,8 @@ def map_captions(
 
 def scale_classically(matrix: Floats, dimensions: int) -> Floats:
     """Return the principal components of a kernel, float64[m, dimensions] (Torgerson 1952)."""
-    centred = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
-    eigenvalues, vectors = np.linalg.eigh(centred)
+    centered = matrix - matrix.mean(axis=0) - matrix.mean(axis=1)[:, None] + matrix.mean()
+    eigenvalues, vectors = np.linalg.eigh(centered)
     strongest = slice(None, -dimensions - 1, -1)
     lengths = np.sqrt(np.maximum(eigenvalues[strongest], 0.0))
     return np.asarray(_fix_signs(vectors[:, strongest]) * lengths, np.float64)

@@ -38,7 +38,7 @@ class TokenStates:
 
     captions: Sequence[str]
     states: Floats32
-    """float32[tokens, width], not normalised"""
+    """float32[tokens, width], not normalized"""
     ids: Integers
     """int64[tokens]: equal for equal tokens, in any captions of the same encoder"""
     special: NDArray[np.bool_]
@@ -118,7 +118,7 @@ def number_distinct(captions: Sequence[str]) -> tuple[list[str], Integers]:
     return list(places), numbers
 
 
-def normalise(embeddings: Floats32) -> Floats32:
+def normalize(embeddings: Floats32) -> Floats32:
     """Return rows of length 1; a row of zeros stays one."""
     lengths = np.linalg.norm(embeddings, axis=1, keepdims=True)
     normal: Floats32 = embeddings / np.maximum(lengths, np.float32(1e-12))

@@ -36,7 +36,7 @@ _PIECES = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 """How CLIP's tokenizer parts a caption before it looks for pieces (Radford et al. 2021)."""
 _MEAN = (0.48145466, 0.4578275, 0.40821073)
 _SPREAD = (0.26862954, 0.26130258, 0.27577711)
-"""Of the colours of CLIP's training images, where the folder does not say."""
+"""Of the colors of CLIP's training images, where the folder does not say."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class ClipModel:
         return f"torch-{self._device.type}"
 
     def embed_captions(self, captions: Sequence[str], keep: bool = False) -> Floats32:
-        """Return float32[captions, width], as the model projects them, not normalised.
+        """Return float32[captions, width], as the model projects them, not normalized.
 
         Captions of more tokens than the model sees are cut, as CLIP's own tokenizer cuts them, and
         an UnreliableWarning says how many.
@@ -168,7 +168,7 @@ class ClipModel:
         return self._embed("caption", keys, lambda key: self._run_text(made[key]), keep)
 
     def embed_images(self, files: Sequence[Path], keep: bool = False) -> Floats32:
-        """Return float32[files, width], as the model projects them, not normalised."""
+        """Return float32[files, width], as the model projects them, not normalized."""
         keys = [str(file).encode() for file in files]
         known = dict(zip(keys, files, strict=True))
         spelled = None
@@ -220,7 +220,7 @@ class ClipModel:
             x = self._take("text_model.embeddings.token_embedding.weight")[places]
             x = x + self._take("text_model.embeddings.position_embedding.weight")[: len(ids)]
             x = self._run(x, self._text, causal=True)
-            x = self._normalise(x, self._text, "final_layer_norm")
+            x = self._normalize(x, self._text, "final_layer_norm")
             # The caption's vector is the state of its end.
             return self._project(x[ids.index(self._end)], "text_projection")
 
@@ -241,9 +241,9 @@ class ClipModel:
                     f"{self.folder}: images of {self._preparation.height} x "
                     f"{self._preparation.width} pixels do not fit the model"
                 )
-            x = self._normalise(x + positions, self._vision, "pre_layrnorm")
+            x = self._normalize(x + positions, self._vision, "pre_layrnorm")
             x = self._run(x, self._vision, causal=False)
-            x = self._normalise(x, self._vision, "post_layernorm")
+            x = self._normalize(x, self._vision, "post_layernorm")
             return self._project(x[0], "visual_projection")
 
     def _run(self, x: torch.Tensor, tower: _Tower, *, causal: bool) -> torch.Tensor:
@@ -255,7 +255,7 @@ class ClipModel:
 
         for number in range(tower.layers):
             place = f"{tower.prefix}.encoder.layers.{number}"
-            y = self._normalise(x, tower, f"encoder.layers.{number}.layer_norm1")
+            y = self._normalize(x, tower, f"encoder.layers.{number}.layer_norm1")
             query, key, value = (
                 apply(y, f"{place}.self_attn.{part}_proj")
                 .view(len(y), tower.heads, -1)
@@ -267,13 +267,13 @@ class ClipModel:
             )[0]
             mixed = mixed.transpose(0, 1).reshape(len(x), tower.width)
             x = x + apply(mixed, f"{place}.self_attn.out_proj")
-            y = self._normalise(x, tower, f"encoder.layers.{number}.layer_norm2")
+            y = self._normalize(x, tower, f"encoder.layers.{number}.layer_norm2")
             y = apply(y, f"{place}.mlp.fc1")
             y = y * torch.sigmoid(1.702 * y) if tower.quick else functional.gelu(y)
             x = x + apply(y, f"{place}.mlp.fc2")
         return x
 
-    def _normalise(self, x: torch.Tensor, tower: _Tower, name: str) -> torch.Tensor:
+    def _normalize(self, x: torch.Tensor, tower: _Tower, name: str) -> torch.Tensor:
         from torch.nn import functional
 
         place = f"{tower.prefix}.{name}"

@@ -14,7 +14,7 @@ from cidery.encoders.base import (
     Floats32,
     Token,
     TokenStates,
-    normalise,
+    normalize,
     number_distinct,
 )
 from cidery.errors import InputError, SettingError
@@ -57,7 +57,7 @@ class FunctionEncoder(Encoder):
         if _is_by_word(found):
             found = [states.mean(axis=0) for _, states in self._read_words(distinct, found)]
         embeddings = self._read_array(found, "an array [captions, width]")
-        embedded: Floats32 = normalise(embeddings)[places]
+        embedded: Floats32 = normalize(embeddings)[places]
         return embedded
 
     def tokens(

@@ -142,7 +142,7 @@ class TorchLayers:
     def _run_layer(self, x: torch.Tensor, layer: list[torch.Tensor], mask: Any) -> torch.Tensor:
         from torch.nn import functional
 
-        def normalise(y: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
+        def normalize(y: torch.Tensor, scale: torch.Tensor, shift: torch.Tensor) -> torch.Tensor:
             return functional.layer_norm(y, (y.shape[-1],), scale, shift, self._epsilon)
 
         attend, gather, attended, widen, narrow, output = zip(layer[::2], layer[1::2], strict=True)
@@ -153,6 +153,6 @@ class TorchLayers:
         )
         mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
         mixed = mixed.transpose(1, 2).reshape(captions, length, width)
-        x = normalise(x + functional.linear(mixed, *gather), *attended)
+        x = normalize(x + functional.linear(mixed, *gather), *attended)
         inner = functional.gelu(functional.linear(x, *widen))
-        return normalise(x + functional.linear(inner, *narrow), *output)
+        return normalize(x + functional.linear(inner, *narrow), *output)

@@ -1,8 +1,8 @@
-"""Lenses: maps of an encoder's vectors that were learnt from people's judgments of captions.
+"""Lenses: maps of an encoder's vectors that were learned from people's judgments of captions.
 
 An encoder was taught which texts belong together, not which captions people find right. A lens
 changes its vectors a little, so that their cosines follow people. docs/metrics/consensus.md tells
-what they were learnt from; tools/fit_lens.py learns them.
+what they were learned from; tools/fit_lens.py learns them.
 """
 
 from __future__ import annotations

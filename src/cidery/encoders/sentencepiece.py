@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 NAME = "sentencepiece.bpe.model"
 
 # Numbers of fields in sentencepiece_model.proto.
-_PIECES, _TRAINING, _NORMALISING = 1, 2, 3
+_PIECES, _TRAINING, _NORMALIZING = 1, 2, 3
 _TEXT, _SCORE = 1, 2
 _KIND, _UNIGRAM = 3, 1
 _CHARACTERS = 2
@@ -39,7 +39,7 @@ def read_sentencepiece(path: Path) -> tokenizers.Tokenizer:
         ]
         pieces = [_read_piece(value) for key, value in fields if key == _PIECES]
         spelling = [
-            field for key, value in fields if key == _NORMALISING for field in _read_fields(value)
+            field for key, value in fields if key == _NORMALIZING for field in _read_fields(value)
         ]
     except (IndexError, ValueError, TypeError, struct.error) as error:
         raise DataError(f"{path} is damaged: it is no SentencePiece model") from error

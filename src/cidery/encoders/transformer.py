@@ -20,7 +20,7 @@ from cidery.encoders.base import (
     Integers,
     Token,
     TokenStates,
-    normalise,
+    normalize,
     number_distinct,
 )
 from cidery.encoders.layers import Layers, NativeLayers, TorchLayers
@@ -124,7 +124,7 @@ class TransformerEncoder(Encoder):
         counts = np.diff(cut.bounds)
         if len(distinct) < len(sums):
             sums = np.add.reduceat(sums, cut.firsts[:-1])
-        embedded: Floats32 = normalise((sums / counts[:, None]).astype(np.float32))[places]
+        embedded: Floats32 = normalize((sums / counts[:, None]).astype(np.float32))[places]
         return embedded
 
     def tokens(
@@ -255,7 +255,7 @@ class TransformerEncoder(Encoder):
         return states
 
     def _embed_tokens(self, ids: Integers, offsets: Integers) -> Floats32:
-        """Return word, position and kind of each token, summed and normalised."""
+        """Return word, position and kind of each token, summed and normalized."""
         model = self._model
         places = np.arange(len(ids)) - np.repeat(offsets[:-1], np.diff(offsets))
         # The same word at the same place is the same vector, wherever it occurs.

@@ -273,7 +273,7 @@ def count_frequencies(
         n: the longest n-grams.
         min_count: n-grams of fewer images are left out.
         name: what signatures call the set.
-        source: where the captions come from, and their licence.
+        source: where the captions come from, and their license.
         caption_field: the column of the references; by default a well-known one.
         id_field: the column of the ids; by default a well-known one.
         engine: `"local"`, `"ray"` or an Engine.

@@ -22,8 +22,8 @@ from cidery.files.containers import (
     parse_json,
     parse_json_lines,
     read_arrow,
-    recognise,
-    recognise_json,
+    recognize,
+    recognize_json,
     unwrap_records,
 )
 from cidery.files.fields import (
@@ -65,7 +65,7 @@ def read_references(
     Args:
         source: A path (`-` is standard input), bytes or an open file; plain or gzipped.
         name: What messages call the source; by default the path or the open file's name.
-        format: One of `FORMATS`, or one that another package adds; by default it is recognised by
+        format: One of `FORMATS`, or one that another package adds; by default it is recognized by
             content and suffix.
         split: Keep the records of this split only; `train+restval` keeps both.
         caption_field: The field that has the references; by default a well-known one.
@@ -136,7 +136,7 @@ class Reader:
         name, content = read_bytes(given, name=name, default=self.side)
         source, rows = Source(name), Source(name, "row")
         file = os.fspath(given) if isinstance(given, str | os.PathLike) else name
-        container = format or recognise(content, file, self.chosen.id, source)
+        container = format or recognize(content, file, self.chosen.id, source)
         if container in ("parquet", "arrow"):
             return self.pick(read_arrow(content, container, self._columns(rows), rows), rows)
         if container not in ("json", *FORMATS):
@@ -150,7 +150,7 @@ class Reader:
         shape = container
         if container == "json":
             named = (self.chosen.id, self.chosen.captions)
-            shape = recognise_json(document, named, source)
+            shape = recognize_json(document, named, source)
         if shape == "mapping":
             return self._pick_by_id(document, source)
         return self.pick(unwrap_records(document, shape, source), source)

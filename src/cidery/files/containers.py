@@ -37,8 +37,8 @@ _SUFFIXES: dict[str, str] = {
 }
 
 
-def recognise(content: bytes, file: str, id_field: str | None, source: Source) -> str:
-    """Recognise a container by its first bytes, then by its suffix, then by its first line."""
+def recognize(content: bytes, file: str, id_field: str | None, source: Source) -> str:
+    """Recognize a container by its first bytes, then by its suffix, then by its first line."""
     if content.startswith(b"PAR1"):
         return "parquet"
     # The magic of Arrow files (which Feather is) and the continuation marker of Arrow streams.
@@ -56,7 +56,7 @@ def recognise(content: bytes, file: str, id_field: str | None, source: Source) -
     if any(field.encode() in header for field in (*ID_FIELDS, *filter(None, [id_field]))):
         return "csv"
     source.fail(
-        f"the format is not recognised; {UNDERSTOOD}; give the file the suffix of its format "
+        f"the format is not recognized; {UNDERSTOOD}; give the file the suffix of its format "
         f"({', '.join(_SUFFIXES)})"
     )
 
@@ -81,8 +81,8 @@ def parse_json_lines(text: str, source: Source) -> list[Any]:
     return [record for _, record in read_json_lines(text, source.name)]
 
 
-def recognise_json(document: Any, named: tuple[str | None, ...], source: Source) -> str:
-    """Recognise what a JSON document holds; `named` are fields that someone named."""
+def recognize_json(document: Any, named: tuple[str | None, ...], source: Source) -> str:
+    """Recognize what a JSON document holds; `named` are fields that someone named."""
     if isinstance(document, list):
         return "results"
     if isinstance(document, dict):

@@ -14,7 +14,7 @@ from cidery.files.containers import (
     parse_json,
     parse_json_lines,
     read_arrow,
-    recognise,
+    recognize,
 )
 from cidery.files.fields import CAPTION_FIELDS, ID_FIELDS, spell_fields
 from cidery.files.plugin_formats import read_foreign
@@ -81,7 +81,7 @@ class _Table:
 def _read(
     content: bytes, file: str, source: Source, field: str | None, id_field: str | None
 ) -> dict[ImageId, tuple[str, ...]]:
-    container = recognise(content, file, id_field, source)
+    container = recognize(content, file, id_field, source)
     rows = Source(source.name, "row")
     if container in ("parquet", "arrow"):
 

@@ -56,7 +56,7 @@ class DocumentFrequencies:
     """Rarer n-grams were left out: in scores one image counts the same as none."""
     name: str = "unnamed"
     source: str = ""
-    """Where the captions come from, and their licence."""
+    """Where the captions come from, and their license."""
 
     @classmethod
     def from_references(

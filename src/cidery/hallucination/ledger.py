@@ -32,7 +32,7 @@ VALUES: Mapping[Verdict, float] = {
     "repeated": -0.4,
     "contradicted": -1.0,
 }
-"""How words are coloured."""
+"""How words are colored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class LedgerLine:
     support: float
     """In [0, 1]."""
     reason: str
-    """`stated`, `other colour`, or the nearest word of a reference."""
+    """`stated`, `other color`, or the nearest word of a reference."""
     evidence: str
     """The words of a reference that decided: `“black dog” in reference 2`; may be empty."""
     reference: int | None
@@ -144,7 +144,7 @@ class LedgerEntry:
         }
 
     def to_html(self) -> str:
-        """Return the caption in colours, and its claims as a table that opens with a click.
+        """Return the caption in colors, and its claims as a table that opens with a click.
 
         Green is supported, grey unsupported, red contradicted; text is escaped.
         """
@@ -198,7 +198,7 @@ class Ledger:
         }
 
     def to_html(self) -> str:
-        """Return all captions in colours."""
+        """Return all captions in colors."""
         shown = "".join(entry.to_html() for entry in self.entries)
         return f"<div>{shown}{fold_lines('signatures', [self.signature])}</div>"
 

@@ -53,9 +53,9 @@ def evaluate(
     """
     asked = (settings or Settings()).change(**changes)
     chosen = asked.change(protocol=choose_protocol(dataset, asked.protocol))
-    labelled = label_for(dataset, metrics, chosen.language)
+    labeled = label_for(dataset, metrics, chosen.language)
     store = open_cache(cache, chosen)
-    keys = store.find_keys(dataset, labelled, chosen)
+    keys = store.find_keys(dataset, labeled, chosen)
     known = {label: found for label, key in keys.items() if (found := store.load(key))}
     if chosen.protocol in WITH_PEOPLE and keys:
         keys[HUMAN] = store.make_people_key(dataset, chosen)
@@ -63,14 +63,14 @@ def evaluate(
             known[HUMAN] = people
         else:
             known = {}
-    missing = {label: metric for label, metric in labelled.items() if label not in known}
+    missing = {label: metric for label, metric in labeled.items() if label not in known}
     verdicts: dict[str, Verdict] = {}
     if missing:
         kept = open_score_cache(cache, chosen)
         scorer = CaptionScorer.build(chosen, threads, progress, kept)
         verdicts = judge_dataset(dataset, missing, chosen, scorer)
         _keep(store, keys, verdicts)
-    return _tabulate(dataset, chosen, labelled, known, verdicts)
+    return _tabulate(dataset, chosen, labeled, known, verdicts)
 
 
 def judge_dataset(

@@ -21,14 +21,14 @@ def label_for(dataset: Dataset, metrics: Any, language: str | None = None) -> di
     Metrics given by name get the settings of the language.
     """
     if isinstance(dataset, Sets):
-        labelled = _label_measures(metrics)
+        labeled = _label_measures(metrics)
     elif isinstance(dataset, Systems):
-        labelled = _label_known(dataset, metrics)
+        labeled = _label_known(dataset, metrics)
     else:
-        labelled = dict(get_metrics(metrics, language=language))
-    if HUMAN in labelled:
+        labeled = dict(get_metrics(metrics, language=language))
+    if HUMAN in labeled:
         raise SettingError(f"{HUMAN!r} is what people reach; give the metric another name")
-    return labelled
+    return labeled
 
 
 def _label_known(dataset: Systems, metrics: Any) -> dict[str, Any]:
@@ -53,17 +53,17 @@ def _label_measures(given: Any) -> dict[str, Any]:
         given = [] if given is None else [given]
     given = list(given)
     known = [measure for measure in given if isinstance(measure, str | Measure)]
-    labelled: dict[str, Any] = {}
+    labeled: dict[str, Any] = {}
     if known or not given:
-        labelled.update(get_measures(known or None))
+        labeled.update(get_measures(known or None))
     for function in given:
         if isinstance(function, str | Measure):
             continue
         name = _name_function(function)
-        if name in labelled:
+        if name in labeled:
             raise SettingError(f"two measures are called {name!r}; pass a dict to name them")
-        labelled[name] = function
-    return labelled
+        labeled[name] = function
+    return labeled
 
 
 def _resolve_one(label: str, measure: Any) -> Any:

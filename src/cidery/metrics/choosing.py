@@ -60,12 +60,12 @@ def get_metrics(
         metrics = DEFAULT
     common = _Common(faithful, None if language is None else get_language(language))
     if isinstance(metrics, Mapping):
-        labelled = {label: _find_one(label, given, common) for label, given in metrics.items()}
+        labeled = {label: _find_one(label, given, common) for label, given in metrics.items()}
     else:
-        labelled = _label(_find_all(metrics, common))
-    if not labelled:
+        labeled = _label(_find_all(metrics, common))
+    if not labeled:
         raise SettingError("no metrics were asked for")
-    return labelled
+    return labeled
 
 
 def _join(named: Sequence[str], metrics: MetricsLike) -> MetricsLike:
@@ -301,17 +301,17 @@ def _read_value(where: str, text: str, kind: Any) -> Any:
 
 
 def _label(requests: Sequence[_Request]) -> dict[str, Metric]:
-    labelled: dict[str, Metric] = {}
+    labeled: dict[str, Metric] = {}
     for request in requests:
         metric = request.metric
         others = [r.metric for r in requests if r is not request and r.metric.name == metric.name]
         label = request.label or _add_settings(metric.name, _find_differences(metric, others))
-        if label in labelled:
+        if label in labeled:
             raise SettingError(
                 f"two metrics are called {label!r}; pass a dict of labels and metrics to name them"
             )
-        labelled[label] = metric
-    return labelled
+        labeled[label] = metric
+    return labeled
 
 
 def _find_differences(metric: Metric, others: Sequence[Metric]) -> dict[str, str]:

@@ -142,7 +142,7 @@ class Explanation:
         return notes
 
     def to_html(self) -> str:
-        """Return the captions with their words coloured by what they earned and cost.
+        """Return the captions with their words colored by what they earned and cost.
 
         Text is escaped; nothing is loaded from elsewhere.
         """

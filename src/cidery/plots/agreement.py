@@ -16,7 +16,7 @@ import numpy as np
 from cidery.errors import SettingError
 from cidery.meta.agreement import Agreement
 from cidery.meta.protocols.base import HUMAN
-from cidery.plots.figures import COLOURS, line_styles, new_figure
+from cidery.plots.figures import COLORS, line_styles, new_figure
 from cidery.statistics import Correlation, Floats
 
 if TYPE_CHECKING:
@@ -110,10 +110,10 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
                 yerr=errors,
                 error_kw={"elinewidth": 0.8, "ecolor": "0.25"},
                 label="people" if label == HUMAN else f"{label}, r = {r:.2f}",
-                color="white" if label == HUMAN else COLOURS[(place - 1) % len(COLOURS)],
+                color="white" if label == HUMAN else COLORS[(place - 1) % len(COLORS)],
                 edgecolor="black",
                 linewidth=0.6,
-                hatch="///" if label == HUMAN else HATCHES[(place - 1) // len(COLOURS) % 3],
+                hatch="///" if label == HUMAN else HATCHES[(place - 1) // len(COLORS) % 3],
             )
         axes.set_xticks(range(len(systems)), systems, parse_math=False)
         if max(map(len, systems)) > 10 or len(systems) > 8:

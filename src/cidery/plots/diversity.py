@@ -14,7 +14,7 @@ from cidery.diversity import DiversityComparison
 from cidery.diversity.comparison import HUMANS
 from cidery.errors import SettingError
 from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
-from cidery.plots.figures import COLOURS, LINES, new_figure, point_styles
+from cidery.plots.figures import COLORS, LINES, new_figure, point_styles
 from cidery.plots.measures import (
     check_tables,
     draw_systems,
@@ -104,7 +104,7 @@ def plot_f_scores(tables: Mapping[str, ScoreTable], *, humans: str = HUMANS) -> 
                 place,
                 found.score,
                 height=0.68,
-                color="white" if name == humans else COLOURS[5],
+                color="white" if name == humans else COLORS[5],
                 edgecolor="black",
                 linewidth=0.6,
                 hatch="///" if name == humans else None,
@@ -149,11 +149,11 @@ def plot_counts(
         axes.grid(True)
         styles = point_styles(curves, humans)
         for (_, tables), style in zip(curves.items(), styles, strict=True):
-            colour = style["markerfacecolor"]
+            color = style["markerfacecolor"]
             for number, (measure, line) in enumerate(zip(measures, cycle(LINES))):
                 values = [table.corpus[measure] for table in tables.values()]
                 marks = style if number == 0 else style | {"markerfacecolor": "white"}
-                axes.plot(list(tables), values, line, color=colour, clip_on=False, **marks)
+                axes.plot(list(tables), values, line, color=color, clip_on=False, **marks)
         axes.set_ylim(0, 1)
         axes.set_xticks(sorted({count for tables in curves.values() for count in tables}))
         axes.set_xlabel("captions per image, the most accurate first")

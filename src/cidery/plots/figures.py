@@ -1,7 +1,7 @@
-"""What all figures share: their style, colours and markers, and how they are written to files.
+"""What all figures share: their style, colors and markers, and how they are written to files.
 
-Colours are those of Okabe and Ito (2008), which colour-blind readers tell apart; every series also
-has a marker or a line style of its own, so that no figure depends on colour alone. Vector files
+Colors are those of Okabe and Ito (2008), which color-blind readers tell apart; every series also
+has a marker or a line style of its own, so that no figure depends on color alone. Vector files
 (PDF, SVG, EPS) keep text as text. Needs the extra `plots`.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".pdf", ".svg", ".eps", ".png")
 """What `save_figures` can write."""
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "h")
 LINES: tuple[Literal["-", "--", "-.", ":"], ...] = ("-", "--", "-.", ":")
 _STYLE = {
@@ -113,24 +113,24 @@ def require_some(things: Mapping[str, Any]) -> None:
 
 
 def line_styles(count: int) -> list[dict[str, Any]]:
-    """Return a colour, a dash pattern and a marker for each of so many lines."""
-    styles = zip(cycle(COLOURS[:6]), cycle(LINES), cycle(_MARKERS), strict=False)
+    """Return a color, a dash pattern and a marker for each of so many lines."""
+    styles = zip(cycle(COLORS[:6]), cycle(LINES), cycle(_MARKERS), strict=False)
     return [
-        {"color": colour, "linestyle": line, "marker": marker, "markersize": 3, "linewidth": 1.1}
-        for colour, line, marker in islice(styles, count)
+        {"color": color, "linestyle": line, "marker": marker, "markersize": 3, "linewidth": 1.1}
+        for color, line, marker in islice(styles, count)
     ]
 
 
 def point_styles(names: Iterable[str], humans: str | None) -> list[dict[str, Any]]:
-    """Return a marker and a colour for each name; `humans` is a black star.
+    """Return a marker and a color for each name; `humans` is a black star.
 
     The first 70 names get 70 different combinations.
     """
-    colours, markers = cycle(COLOURS), cycle(_MARKERS)
+    colors, markers = cycle(COLORS), cycle(_MARKERS)
     return [
         {
             "marker": "*" if name == humans else next(markers),
-            "markerfacecolor": "black" if name == humans else next(colours),
+            "markerfacecolor": "black" if name == humans else next(colors),
             "markersize": 12 if name == humans else 7,
             "markeredgecolor": "black",
             "markeredgewidth": 0.6,

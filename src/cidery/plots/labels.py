@@ -53,12 +53,12 @@ def _find_taken(
     size = 5 * figure.dpi / 72
     taken = []
     for x, y, _ in points:
-        centre = place((x.score, y.score))
+        center = place((x.score, y.score))
         across = place([(x.low, y.score), (x.high, y.score)])
         up = place([(x.score, y.low), (x.score, y.high)])
         taken += [
             Bbox([corners[0] - pad, corners[1] + pad])
-            for corners, pad in ((across, 2), (up, 2), ((centre, centre), size))
+            for corners, pad in ((across, 2), (up, 2), ((center, center), size))
         ]
     return taken
 

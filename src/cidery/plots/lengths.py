@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.corpus.description import Description
-from cidery.plots.figures import COLOURS, LINES, new_figure, require_some
+from cidery.plots.figures import COLORS, LINES, new_figure, require_some
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,8 +42,8 @@ def plot_lengths(descriptions: Description | Mapping[str, Description]) -> Figur
     with new_figure(5.2, 3.0) as figure:
         axes = figure.subplots()
         axes.grid(True, axis="y")
-        styles = zip(cycle(COLOURS[:6]), cycle(LINES), strict=False)
-        for (name, one), rows, (colour, line) in zip(found.items(), counts, styles, strict=False):
+        styles = zip(cycle(COLORS[:6]), cycle(LINES), strict=False)
+        for (name, one), rows, (color, line) in zip(found.items(), counts, styles, strict=False):
             words = np.minimum(rows[:, 0], longest)
             captions, _ = np.histogram(words, edges, weights=rows[:, 1])
             heights = 100 * captions / one.captions / width
@@ -51,12 +51,12 @@ def plot_lengths(descriptions: Description | Mapping[str, Description]) -> Figur
             axes.stairs(
                 heights,
                 edges,
-                color=colour,
+                color=color,
                 linestyle=line,
                 linewidth=1.4,
                 label=f"{name}: {said}" if name else said,
             )
-            axes.stairs(heights, edges, fill=True, color=colour, alpha=0.12)
+            axes.stairs(heights, edges, fill=True, color=color, alpha=0.12)
         longer = any(rows[-1, 0] > longest for rows in counts)
         axes.set_xlabel("words (the last bin has all longer captions)" if longer else "words")
         axes.set_ylabel("captions, % per word")

@@ -53,8 +53,8 @@ def plot_scene(graph: SceneGraph) -> Figure:
     """
     if not graph.objects:
         raise InputError("there is nothing to draw: the caption names no object")
-    centres, width = _place_objects(graph)
-    arches = _build_arches(graph, centres)
+    centers, width = _place_objects(graph)
+    arches = _build_arches(graph, centers)
     depth = max(Counter(name for name, _ in graph.attributes).values(), default=0)
     height = 1 + max((arch.level for arch in arches), default=0)
     low, high = -_LINE * (depth + 0.7), _LEVEL * height
@@ -68,17 +68,17 @@ def plot_scene(graph: SceneGraph) -> Figure:
         for name, attribute in graph.attributes:
             below[name] += 1
             depth_below = -_LINE * below[name]
-            axes.plot([centres[name]] * 2, [0, depth_below], color="0.8", linewidth=1, zorder=1)
-            _write(axes, centres[name], depth_below, attribute, _ATTRIBUTE)
-        for name, centre in centres.items():
-            _write(axes, centre, 0, name, _OBJECT, bold=True)
+            axes.plot([centers[name]] * 2, [0, depth_below], color="0.8", linewidth=1, zorder=1)
+            _write(axes, centers[name], depth_below, attribute, _ATTRIBUTE)
+        for name, center in centers.items():
+            _write(axes, center, 0, name, _OBJECT, bold=True)
     return figure
 
 
 def _place_objects(graph: SceneGraph) -> tuple[dict[str, float], float]:
     """Return the middle of each object's column, wide enough for what is in it, and the width."""
     ends = Counter(name for subject, _, other in graph.relations for name in (subject, other))
-    centres: dict[str, float] = {}
+    centers: dict[str, float] = {}
     at = _GAP
     for name in graph.objects:
         letters = max(len(name), *(len(a) for o, a in graph.attributes if o == name), 3)
@@ -86,14 +86,14 @@ def _place_objects(graph: SceneGraph) -> tuple[dict[str, float], float]:
             (len(label) for subject, label, _ in graph.relations if subject == name), default=0
         )
         width = max(_LETTER * letters + _PADDING, _FOOT * (ends[name] + 1), _LETTER * longest)
-        centres[name] = at + width / 2
+        centers[name] = at + width / 2
         at += width + _GAP
-    return centres, at
+    return centers, at
 
 
-def _build_arches(graph: SceneGraph, centres: dict[str, float]) -> list[_Arch]:
+def _build_arches(graph: SceneGraph, centers: dict[str, float]) -> list[_Arch]:
     """Give short relations low arches; where two would cross, the later one goes higher."""
-    feet = _place_feet(graph, centres)
+    feet = _place_feet(graph, centers)
     spans = [(feet[number, 0], feet[number, 2]) for number in range(len(graph.relations))]
     arches: list[_Arch] = []
     for number in sorted(range(len(spans)), key=lambda n: abs(spans[n][0] - spans[n][1])):
@@ -103,7 +103,7 @@ def _build_arches(graph: SceneGraph, centres: dict[str, float]) -> list[_Arch]:
     return arches
 
 
-def _place_feet(graph: SceneGraph, centres: dict[str, float]) -> dict[tuple[int, int], float]:
+def _place_feet(graph: SceneGraph, centers: dict[str, float]) -> dict[tuple[int, int], float]:
     """Return where each relation stands on its objects, so that few arches cross.
 
     What leads to the left stands to the left, and on each side what leads farther stands inside.
@@ -111,10 +111,10 @@ def _place_feet(graph: SceneGraph, centres: dict[str, float]) -> dict[tuple[int,
     ends: dict[str, list[tuple[bool, float, int, int]]] = {name: [] for name in graph.objects}
     for number, relation in enumerate(graph.relations):
         for side in (0, 2):
-            here, there = centres[relation[side]], centres[relation[2 - side]]
+            here, there = centers[relation[side]], centers[relation[2 - side]]
             ends[relation[side]].append((there > here, -there, number, side))
     return {
-        (number, side): centres[name] + _FOOT * (place - (len(found) - 1) / 2)
+        (number, side): centers[name] + _FOOT * (place - (len(found) - 1) / 2)
         for name, found in ends.items()
         for place, (_, _, number, side) in enumerate(sorted(found))
     }
@@ -145,7 +145,7 @@ def _write(
     x: float,
     y: float,
     text: str,
-    colour: str,
+    color: str,
     *,
     bold: bool = False,
     framed: bool = True,
@@ -156,13 +156,13 @@ def _write(
         text,
         ha="center",
         va="center",
-        color=colour,
+        color=color,
         fontweight="bold" if bold else "normal",
         parse_math=False,
         bbox={
             "boxstyle": "round,pad=0.3" if framed else "round,pad=0.1",
             "facecolor": "white",
-            "edgecolor": colour if framed else "none",
+            "edgecolor": color if framed else "none",
         },
         zorder=2,
     )

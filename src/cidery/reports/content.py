@@ -10,7 +10,7 @@ import numpy as np
 
 from cidery.corpus.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import name_kinds
-from cidery.reports.colours import Values, colour, find_step, list_values
+from cidery.reports.colors import Values, color, find_step, list_values
 from cidery.reports.words import contrast_words, gather_references
 from cidery.scoring.tables import ScoreTable, without_nan
 from cidery.statistics import Interval
@@ -88,7 +88,7 @@ def describe_systems(
     return columns, contrasts
 
 
-def colour_words(
+def color_words(
     corpora: Mapping[str, Corpus], scorer: Scorer, label: str
 ) -> tuple[dict[str, list[Any]], float]:
     """Return what the words of every caption earned or cost, and the unit of these numbers."""
@@ -106,7 +106,7 @@ def colour_words(
     step = find_step(chain.from_iterable(found.values()))
     return {
         name: [
-            colour(corpus.candidates[row], found[name][row], step)
+            color(corpus.candidates[row], found[name][row], step)
             for row in order_rows(corpus).tolist()
         ]
         for name, corpus in corpora.items()

@@ -38,7 +38,7 @@ from cidery.text.tokenizers import Tokenizer, TokenizerLike
 LAYOUT = 1
 """Version of the JSON in a page."""
 LEADS = ("cider-d", "cider-r", "cider")
-"""Metrics that a page begins with, and that colour words, if they are among those chosen."""
+"""Metrics that a page begins with, and that color words, if they are among those chosen."""
 SLOW = ("claims", "contextual", "spice")
 """Extras of metrics that take too long to explain thousands of captions, unless asked to."""
 _OURS = (DataWarning, SliceWarning, UnreliableWarning)
@@ -131,7 +131,7 @@ def write_report(
         images: a folder of images, named after their ids, or an address with `{image}` in it
             (`{image:012}`: twelve digits).
         embed_images: put small pictures into the page, so that it can be sent without the folder.
-        explain: the metric by which words are coloured; None: no colours; by default CIDEr-D, or
+        explain: the metric by which words are colored; None: no colors; by default CIDEr-D, or
             else the first of those chosen that explains its scores and needs no language model.
         audit: also show what `audit_files` finds in each system's captions.
         tokenizer: as in `score`, like all that follows.
@@ -223,19 +223,19 @@ def _check_settings(
 
 
 def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | None:
-    """Return the label of the metric that colours words; None where none is wanted or can."""
+    """Return the label of the metric that colors words; None where none is wanted or can."""
     if wanted is None:
         return None
     able = [label for label, metric in metrics.items() if metric.can_explain]
     if wanted:
         if wanted not in metrics:
             raise SettingError(
-                f"words cannot be coloured by {wanted!r}, which is not among the metrics: "
+                f"words cannot be colored by {wanted!r}, which is not among the metrics: "
                 f"{', '.join(metrics)}"
             )
         if wanted not in able:
             raise SettingError(
-                f"words cannot be coloured by {wanted!r}, which explains no words; these do: "
+                f"words cannot be colored by {wanted!r}, which explains no words; these do: "
                 f"{', '.join(able) or 'none of those chosen'}"
             )
         return wanted
@@ -320,7 +320,7 @@ def _describe_captions(
     if explained is None:
         return content
     step("explaining words", 0.6)
-    words, unit = contents.colour_words(corpora, scorer, explained)
+    words, unit = contents.color_words(corpora, scorer, explained)
     for name, values in words.items():
         columns[name]["words"] = values
     return content | {"explained": {"metric": explained, "step": unit}}

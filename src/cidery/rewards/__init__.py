@@ -7,7 +7,7 @@ reward(image_ids, captions)   # float64[captions]
 """
 
 from cidery.rewards.advantages import (
-    group_normalise,
+    group_normalize,
     leave_one_out,
     mix_losses,
     mix_rewards,
@@ -27,7 +27,7 @@ __all__ = [
     "Reward",
     "RewardPool",
     "count_ended_frequencies",
-    "group_normalise",
+    "group_normalize",
     "leave_one_out",
     "mix_losses",
     "mix_rewards",

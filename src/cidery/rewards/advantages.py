@@ -49,26 +49,26 @@ def leave_one_out(rewards: ArrayLike, samples: int) -> Floats:
     return advantages.ravel()
 
 
-def group_normalise(
+def group_normalize(
     rewards: ArrayLike, samples: int, *, scale: bool = True, epsilon: float = 1e-6
 ) -> Floats:
     """Return (reward - mean) / (standard deviation + ε) over each image's samples, as GRPO does.
 
-    Shao et al. 2024. `scale=False` leaves the division out (Liu et al. 2025: dividing favours
+    Shao et al. 2024. `scale=False` leaves the division out (Liu et al. 2025: dividing favors
     images whose samples hardly differ). Where all samples earn the same, advantages are 0.
 
     ```python
-    group_normalise([1.0, 3.0], samples=2)   # [-1.0, 1.0], nearly
+    group_normalize([1.0, 3.0], samples=2)   # [-1.0, 1.0], nearly
     ```
     """
     if not epsilon > 0:
         raise SettingError(f"epsilon must be positive, not {epsilon}")
     groups = _groups(rewards, samples)
-    centred: Floats = groups - groups.mean(axis=1, keepdims=True)
-    centred[(groups == groups[:, :1]).all(axis=1)] = 0.0  # not the mean's rounding error
+    centered: Floats = groups - groups.mean(axis=1, keepdims=True)
+    centered[(groups == groups[:, :1]).all(axis=1)] = 0.0  # not the mean's rounding error
     if scale:
-        centred = centred / (groups.std(axis=1, keepdims=True) + epsilon)
-    return centred.ravel()
+        centered = centered / (groups.std(axis=1, keepdims=True) + epsilon)
+    return centered.ravel()
 
 
 def per_token(advantages: ArrayLike, mask: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""What nonsense is, by rules that no reward here reads: broken ends, repetition, odd neighbours."""
+"""What nonsense is, by rules that no reward here reads: broken ends, repetition, odd neighbors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Nonsense:
       a", and no reference of any image ends in the same two words.
     - *repeated*: at least a third of its words of content were said before in it, and more than in
       any reference of the image.
-    - *scrambled*: at least half of its pairs of neighbouring words stand side by side in no
+    - *scrambled*: at least half of its pairs of neighboring words stand side by side in no
       reference of any image, and in no image of the document frequencies.
     """
 
@@ -64,7 +64,7 @@ class Nonsense:
         return is_broken(words) and tuple(words[-2:]) not in self._ends
 
     def share_unseen(self, words: Sequence[str]) -> float:
-        """Return the share of pairs of neighbouring words that nobody ever wrote."""
+        """Return the share of pairs of neighboring words that nobody ever wrote."""
         pairs = list(pairwise(words))
         return sum(map(self._is_unseen, pairs)) / len(pairs) if pairs else 0.0
 

@@ -203,8 +203,8 @@ class BlindPolicy:
         weights = advantages[:, None] * made / self.samples
         places = np.broadcast_to(np.arange(self.most_words), chosen.shape)
         np.add.at(gradient, (places.ravel(), chosen.ravel()), weights.ravel())
-        centred: Floats = gradient - weights.sum(axis=0)[:, None] * chances
-        return centred
+        centered: Floats = gradient - weights.sum(axis=0)[:, None] * chances
+        return centered
 
     def _mean_rewards(self, images: Sequence[int], captions: Sequence[Words]) -> Floats:
         pairs = [(image, words) for words in captions for image in images]

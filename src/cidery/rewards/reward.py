@@ -262,10 +262,10 @@ def read_weights(
             raise SettingError(f"the weight of {name!r} must be a number, not {weight!r}")
         if not np.isfinite(weight):
             raise SettingError(f"the weight of {name!r} must be finite, not {weight!r}")
-    labelled = get_metrics([name for name, _ in given], faithful, language)
-    if len(labelled) != len(given):
+    labeled = get_metrics([name for name, _ in given], faithful, language)
+    if len(labeled) != len(given):
         raise SettingError("the mix names the same metric twice")
-    for (label, chosen), (_, weight) in zip(labelled.items(), given, strict=True):
+    for (label, chosen), (_, weight) in zip(labeled.items(), given, strict=True):
         if chosen.lower_is_better and weight > 0:
             raise SettingError(
                 f"of {label} a lower score is better, and a reward is to be high: give it a "
@@ -273,7 +273,7 @@ def read_weights(
             )
     return {
         label: (chosen, float(weight))
-        for (label, chosen), (_, weight) in zip(labelled.items(), given, strict=True)
+        for (label, chosen), (_, weight) in zip(labeled.items(), given, strict=True)
     }
 
 

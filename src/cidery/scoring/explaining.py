@@ -20,7 +20,7 @@ from cidery.text.tokenizers import TokenizerLike
 
 @dataclass(frozen=True, eq=False)
 class Explanations(Mapping[str, Explanation]):
-    """What several metrics say of one caption, by label; notebooks show it in colour.
+    """What several metrics say of one caption, by label; notebooks show it in color.
 
     ```python
     found = cidery.explain("a dog runs", ["the dog is running"])
@@ -62,7 +62,7 @@ class Explanations(Mapping[str, Explanation]):
         }
 
     def to_html(self) -> str:
-        """Return the captions once for each metric, their words coloured by what they earned."""
+        """Return the captions once for each metric, their words colored by what they earned."""
         shown = "".join(found.to_html() for found in self.values())
         return f"<div>{shown}{fold_lines('signatures', list(self.signatures.values()))}</div>"
 

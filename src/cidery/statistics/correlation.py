@@ -204,7 +204,7 @@ def williams_test(first: Floats, second: Floats, human: Floats) -> float:
 def pearson_rows(scores: Floats, human: Floats, groups: NDArray[np.integer]) -> Floats:
     """Return rows, float64[groups, 6], whose sum `pool_pearson` turns into Pearson's r.
 
-    Scores are standardised first, so that two metrics' rows may change places in a permutation.
+    Scores are standardized first, so that two metrics' rows may change places in a permutation.
     """
     spread = scores.std()
     x = (scores - scores.mean()) / (spread if spread > 0 else 1.0)

@@ -154,9 +154,9 @@ class _Limits:
     floor: float
     """The least variance."""
     added: float
-    """How much answers at both ends move the centre: their share of all."""
+    """How much answers at both ends move the center: their share of all."""
     always: bool
-    """Whether the centre moves in any case, or as far as the floor makes the variance."""
+    """Whether the center moves in any case, or as far as the floor makes the variance."""
 
     @classmethod
     def of_share(cls, bounds: tuple[float, float], parts: _Parts) -> _Limits:
@@ -172,7 +172,7 @@ class _Limits:
         """Believe no error below that of two answers a whole scale away.
 
         On a scale with several steps most answers lie inside, where they need no help: so the
-        centre moves by half an answer at each end (Jeffreys), and only as far as the floor counts.
+        center moves by half an answer at each end (Jeffreys), and only as far as the floor counts.
         """
         ends = [sorted((factor * scale[0], factor * scale[1])) for factor in factors]
         low, high = (sum(end[side] for end in ends) for side in (0, 1))
@@ -180,7 +180,7 @@ class _Limits:
         added = reach / whole / (groups + 1)
         return cls(low, high, (reach / (groups + 2)) ** 2, added, always=False)
 
-    def centre(self, value: float, variance: float) -> float:
+    def center(self, value: float, variance: float) -> float:
         """Return the middle of the interval; the variance is that of answers alone."""
         share = self.added * (1 if self.always or not variance else self.floor / variance)
         return (1 - share) * value + share * (self.low + self.high) / 2
@@ -252,14 +252,14 @@ def estimate_contrast(
     value = parts.value + chosen * parts.shift
     freedom = parts.groups - (2 if tuned else 1)
     width = error * _quantile(confidence, freedom, parts.groups, horizon)
-    centre = value
+    center = value
     if limits is not None:
         value = limits.clip(value)
-        centre = limits.centre(value, without**2)
-    low, high = centre - width, centre + width
+        center = limits.center(value, without**2)
+    low, high = center - width, center + width
     if limits is not None:
         low, high = limits.clip(low), limits.clip(high)
-    p = p_of_distance(abs(centre - null), error, freedom, parts.groups, horizon)
+    p = p_of_distance(abs(center - null), error, freedom, parts.groups, horizon)
     return Estimate(
         *(value, low, high, confidence, error, without, chosen, parts.judged),
         p,

@@ -119,9 +119,9 @@ def _ordinal(by_value: Floats) -> Floats:
 
 def _distance_rows(counts: Floats, values: Floats) -> Floats:
     """Return rows of (observed disagreement, answers, sum, sum of squares): few for any scale."""
-    centred = values - values.mean()
+    centered = values - values.mean()
     answers = counts.sum(axis=1)
-    sums, squares = counts @ centred, counts @ centred**2
+    sums, squares = counts @ centered, counts @ centered**2
     observed = 2 * (answers * squares - sums**2) / (answers - 1)
     return np.stack([observed, answers, sums, squares], axis=1)
 

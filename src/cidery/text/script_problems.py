@@ -359,7 +359,7 @@ def _report_forms(looks: Mapping[str, _Look]) -> Iterator[str]:
     if names:
         yield (
             f"{_join(names)}: {_count(count)} not in Unicode's normal form C, so that words which "
-            "look the same may differ; normalise them (unicodedata.normalize), or pass "
+            "look the same may differ; normalize them (unicodedata.normalize), or pass "
             'tokenizer="ptb" or "words" or a language, which do'
         )
 

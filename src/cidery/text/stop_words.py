@@ -1,7 +1,7 @@
 """Words without content of their own, by language: what captions have them for is grammar.
 
 The lists were written for captions: articles, pronouns, prepositions, conjunctions and auxiliary
-verbs, and no noun, number, colour or direction, which the usual lists have some of.
+verbs, and no noun, number, color or direction, which the usual lists have some of.
 """
 
 from __future__ import annotations

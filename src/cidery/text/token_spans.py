@@ -37,7 +37,7 @@ _FAR = 40
 def locate_words(text: str, words: Sequence[str]) -> list[Place | None]:
     """Return where each word stands in a caption: in order, each place apart from the one before.
 
-    Words that the tokenizer rewrote get the text between their neighbours; several may then share
+    Words that the tokenizer rewrote get the text between their neighbors; several may then share
     a place. None stands for a word that the caption does not have, such as an end token.
 
     ```python
@@ -79,7 +79,7 @@ def _fold_word(word: str) -> str:
 
 
 def _locate_rewritten(text: str, words: Sequence[str]) -> list[Place | None]:
-    """Find words whose letters were changed too, by their neighbours if need be."""
+    """Find words whose letters were changed too, by their neighbors if need be."""
     pieces = [_fold(character) for character in text]
     folded = "".join(pieces)
     sources = [place for place, piece in enumerate(pieces) for _ in piece]

@@ -26,42 +26,42 @@ def run(lab: Lab) -> Findings:
                 shown[name] = captions
     findings.captions = show_captions(lab, shown)
     findings.expect_more(
-        "Optimising CIDEr-D makes captions more repetitive than cross-entropy",
+        "Optimizing CIDEr-D makes captions more repetitive than cross-entropy",
         f"{SOURCE}, section 5",
         "repetition",
         "cider-d",
         "cross-entropy",
     )
     findings.expect_more(
-        "Optimising CIDEr-R makes captions less repetitive than CIDEr-D",
+        "Optimizing CIDEr-R makes captions less repetitive than CIDEr-D",
         f"{SOURCE}, section 6.2",
         "repetition",
         "cider-d",
         "cider-r",
     )
     findings.expect_more(
-        "Optimising CIDEr-R makes captions shorter than CIDEr-D",
+        "Optimizing CIDEr-R makes captions shorter than CIDEr-D",
         f"{SOURCE}, section 5",
         "words",
         "cider-d",
         "cider-r",
     )
     findings.expect_more(
-        "Optimising CIDEr-D gives a higher CIDEr-D than optimising CIDEr-R",
+        "Optimizing CIDEr-D gives a higher CIDEr-D than optimizing CIDEr-R",
         f"{SOURCE}, Table 2",
         "cider-d",
         "cider-d",
         "cider-r",
     )
     findings.expect_more(
-        "Optimising CIDEr-R gives a higher CIDEr-R than optimising CIDEr-D",
+        "Optimizing CIDEr-R gives a higher CIDEr-R than optimizing CIDEr-D",
         f"{SOURCE}, Table 2",
         "cider-r",
         "cider-r",
         "cider-d",
     )
     findings.expect_more(
-        "Optimising CIDEr-D raises CIDEr-D above cross-entropy",
+        "Optimizing CIDEr-D raises CIDEr-D above cross-entropy",
         "Rennie et al. 2017",
         "cider-d",
         "cider-d",

@@ -135,7 +135,7 @@ class See(nn.Linear):
             self.weight.div_(self.shrink)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Take standardised features [..., width]."""
+        """Take standardized features [..., width]."""
         return super().forward(images * self.shrink)
 
 

@@ -340,7 +340,7 @@ class SubmissionForm(serializers.Serializer[Any]):
         default=False,
         label=gettext_lazy("Private"),
         help_text=gettext_lazy(
-            "Your team and the organisers see it; it is not on the leaderboard."
+            "Your team and the organizers see it; it is not on the leaderboard."
         ),
     )
 

@@ -184,7 +184,7 @@ class Challenge(models.Model):
         return f"{self.main.title}: {self.phase}" if self.phase else self.main.title
 
     @property
-    def labelled_metrics(self) -> dict[str, Metric]:
+    def labeled_metrics(self) -> dict[str, Metric]:
         """The metrics by label, with the settings of the challenge's language."""
         return get_metrics(self.metrics, language=self.language or None)
 

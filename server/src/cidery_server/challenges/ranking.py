@@ -95,7 +95,7 @@ class Leaderboard:
 
 def challenge_columns(challenge: Challenge, slice: str = "") -> list[Column]:
     """Return the columns of a challenge's leaderboard; the first one ranks."""
-    labels = list(challenge.labelled_metrics)
+    labels = list(challenge.labeled_metrics)
     names = [found.name for found in challenge.reference_sets.defer("packed_references")]
     return [Column(name, label, slice) for name in names for label in labels]
 
@@ -307,7 +307,7 @@ def find_difference(score: Score, another: Score) -> Difference:
         return known
     one, other = sorted((score, another), key=lambda s: s.pk)
     challenge = one.submission.challenge
-    metric = challenge.labelled_metrics[one.metric]
+    metric = challenge.labeled_metrics[one.metric]
     sides = {
         str(s.pk): Resampling(s.rows.array, partial(pool_counted, metric)) for s in (one, other)
     }

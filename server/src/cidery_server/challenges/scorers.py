@@ -16,7 +16,7 @@ from cidery.scoring.scorer import Scorer
 from cidery.text.languages import choose_tokenizer
 from cidery_server.challenges.models import HiddenReferences
 
-Labelled: TypeAlias = tuple[tuple[str, Metric], ...]
+Labeled: TypeAlias = tuple[tuple[str, Metric], ...]
 MOST_SCORERS = 32
 
 
@@ -42,12 +42,12 @@ class ScorerKey:
 
     references: bytes
     """A digest of the images' ids and of the references themselves."""
-    metrics: Labelled
+    metrics: Labeled
     frequencies: str
     language: str
 
     @classmethod
-    def of(cls, references: HiddenReferences, metrics: Labelled) -> ScorerKey:
+    def of(cls, references: HiddenReferences, metrics: Labeled) -> ScorerKey:
         """Return the key for references as they are now, not as they were at the first use."""
         challenge = references.challenge
         stored = (challenge.packed_images, references.packed_references)
@@ -65,7 +65,7 @@ class ScorerCache:
     def __len__(self) -> int:
         return len(self._scorers)
 
-    def get(self, references: HiddenReferences, metrics: Labelled) -> Scorer:
+    def get(self, references: HiddenReferences, metrics: Labeled) -> Scorer:
         """Return the scorer of these references and metrics, built if it is not here."""
         key = ScorerKey.of(references, metrics)
         if key not in self._scorers:

@@ -33,7 +33,7 @@ from cidery_server.challenges.models import (
     pack_rows,
 )
 from cidery_server.challenges.probes import Detector, Prints
-from cidery_server.challenges.scorers import Labelled, ScorerCache
+from cidery_server.challenges.scorers import Labeled, ScorerCache
 
 MOST_ATTEMPTS = 8
 """A submission at which this many workers have died is given up."""
@@ -192,10 +192,10 @@ def _find_problems(submission: Submission, scorers: ScorerCache) -> list[str]:
     return [problem.partition("; ")[0].removeprefix("captions: ") for problem in found]
 
 
-def _steps(challenge: Challenge) -> Iterator[tuple[HiddenReferences, Labelled]]:
+def _steps(challenge: Challenge) -> Iterator[tuple[HiddenReferences, Labeled]]:
     """Yield sets of references with metrics that share their work."""
     families: dict[Hashable, list[tuple[str, Metric]]] = defaultdict(list)
-    for label, metric in challenge.labelled_metrics.items():
+    for label, metric in challenge.labeled_metrics.items():
         families[metric.row_key].append((label, metric))
     for reference_set in challenge.reference_sets.all():
         for metrics in families.values():

@@ -75,8 +75,8 @@ class ChallengeData(serializers.ModelSerializer[Challenge]):
         return {name: len(places) for name, places in found.members.items()} if found else {}
 
     def get_metrics(self, challenge: Challenge) -> list[str]:
-        """Return the metrics' names, families spelt out."""
-        return list(challenge.labelled_metrics)
+        """Return the metrics' names, families spelled out."""
+        return list(challenge.labeled_metrics)
 
     def get_image_count(self, challenge: Challenge) -> int:
         """Return the number of images."""

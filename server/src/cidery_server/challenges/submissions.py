@@ -61,7 +61,7 @@ def _check_limits(account: Account, challenge: Challenge) -> None:
             _("Your team, {name}, does not let you submit.").format(name=team_of(account).name)
         )
     if not team_of(account).is_active:
-        raise InputError(_("Your team is suspended: ask the organisers."))
+        raise InputError(_("Your team is suspended: ask the organizers."))
     if challenge.opens is not None and now < challenge.opens:
         raise InputError(
             _("The challenge opens on {when} UTC.").format(when=_write_date(challenge.opens))
@@ -72,14 +72,14 @@ def _check_limits(account: Account, challenge: Challenge) -> None:
         )
     if not challenge.admits(account):
         raise InputError(
-            _("Your team may not submit to this challenge yet: ask the organisers on its page.")
+            _("Your team may not submit to this challenge yet: ask the organizers on its page.")
         )
     waiting = Submission.objects.counted(account, challenge.family)
     if waiting.filter(probe=Submission.Probe.WITHHELD).exists():
         raise InputError(
             _(
                 "An earlier submission of your team differs from another one on few images, or "
-                "scores nothing on most. The organisers must look at it before you can submit "
+                "scores nothing on most. The organizers must look at it before you can submit "
                 "again."
             )
         )

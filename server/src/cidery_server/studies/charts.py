@@ -77,8 +77,8 @@ def draw_answers(study: Study) -> bytes:
         axes.grid(True, axis="y")
         places = sorted(counts)
         gap = min(np.diff(places), default=1.0)
-        colours = [MUTED if study.is_pairwise and place == 0 else ACCENT for place in places]
-        axes.bar(places, [counts[p] for p in places], width=0.8 * gap, color=colours)
+        colors = [MUTED if study.is_pairwise and place == 0 else ACCENT for place in places]
+        axes.bar(places, [counts[p] for p in places], width=0.8 * gap, color=colors)
         if len(places) <= MOST_STEPS:
             axes.set_xticks(places)
         if study.questions:
@@ -92,13 +92,13 @@ def draw_judges(study: Study) -> bytes:
     """Draw each judge's answers, and whether they passed their attention checks."""
     judges = [summary for summary in Count(study).judges() if summary.answers]
     judges = sorted(judges, key=lambda summary: summary.answers)
-    colours = [
+    colors = [
         MUTED if s.excluded else SECOND if s.checks_right < s.checks else ACCENT for s in judges
     ]
     with new_chart() as figure:
         axes = figure.add_subplot()
         axes.grid(True, axis="y")
-        axes.bar(range(len(judges)), [s.answers for s in judges], color=colours)
+        axes.bar(range(len(judges)), [s.answers for s in judges], color=colors)
         axes.set_xticks([])
         axes.set_xlabel(_("judges; blue: missed an attention check; grey: excluded"))
         axes.set_ylabel(_("answers"))

@@ -76,7 +76,7 @@ def keep_images(files: Iterable[File[Any]], names: Iterable[str]) -> str:
             image = next((wanted[k] for k in (name, stem, short) if k in wanted), None)
             if image is None:
                 continue
-            suffix = _recognise(name, content)
+            suffix = _recognize(name, content)
             folder.mkdir(parents=True, exist_ok=True)
             write_atomically(folder / f"{_digest(image)}{suffix}", content)
             kept.add(image)
@@ -166,7 +166,7 @@ def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
         ) from None
 
 
-def _recognise(name: str, content: bytes) -> str:
+def _recognize(name: str, content: bytes) -> str:
     """Return the ending of a file by what is in it; only images are kept."""
     found = next((suffix for start, suffix in SUFFIXES.items() if content.startswith(start)), "")
     if content[:4] == b"RIFF" and content[8:12] == b"WEBP":

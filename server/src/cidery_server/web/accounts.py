@@ -83,7 +83,7 @@ class SignUpForm(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         validators=[check_printable],
-        help_text=gettext_lazy("How the organisers reach you; nobody else sees it."),
+        help_text=gettext_lazy("How the organizers reach you; nobody else sees it."),
     )
 
     def validate_name(self, value: str) -> str:

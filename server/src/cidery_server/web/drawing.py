@@ -1,4 +1,4 @@
-"""Charts as SVG in the colours of the page, which are light or dark as the reader's system is."""
+"""Charts as SVG in the colors of the page, which are light or dark as the reader's system is."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _FONT = 'system-ui, "Segoe UI", Roboto, "Noto Sans", sans-serif'
 
 @contextmanager
 def new_chart(width: float = WIDTH, height: float = HEIGHT) -> Iterator[Figure]:
-    """Make a figure of so many pixels; draw on it in the colours above inside the block."""
+    """Make a figure of so many pixels; draw on it in the colors above inside the block."""
     with new_figure(width / _INCH, height / _INCH) as figure:
         import matplotlib
 
@@ -73,21 +73,21 @@ def _localize(figure: Figure) -> None:
 
 
 def to_svg(figure: Figure) -> bytes:
-    """Return a chart whose colours follow the reader's light or dark theme."""
+    """Return a chart whose colors follow the reader's light or dark theme."""
     _localize(figure)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata={"Date": None})
     names = {light: f"--c{number}" for number, light in enumerate(DARK)}
 
-    def name_colours(style: re.Match[str]) -> str:
+    def name_colors(style: re.Match[str]) -> str:
         text = style[0]
         for light, name in names.items():
             text = text.replace(light, f"var({name})")
         return text
 
-    drawn = _STYLES.sub(name_colours, file.getvalue())
-    light = "".join(f"{name}:{colour};" for colour, name in names.items())
-    dark = "".join(f"{names[colour]}:{other};" for colour, other in DARK.items())
+    drawn = _STYLES.sub(name_colors, file.getvalue())
+    light = "".join(f"{name}:{color};" for color, name in names.items())
+    dark = "".join(f"{names[color]}:{other};" for color, other in DARK.items())
     sheet = (
         f"<style>svg{{{light}}}text{{font-family:{_FONT}!important}}"
         f"@media(prefers-color-scheme:dark){{svg{{{dark}}}}}</style>"

@@ -111,7 +111,7 @@ class Environment:
 
     @property
     def database_url(self) -> str:
-        """The database, the default one spelt out."""
+        """The database, the default one spelled out."""
         return self.database or f"sqlite:///{self.data / DATABASE_FILE}"
 
     @property

@@ -27,7 +27,7 @@ class AccountManager(BaseUserManager["Account"]):
     """Makes accounts; Django's authentication wants this name for the key."""
 
     def get_by_natural_key(self, username: str | None) -> Account:
-        """Find an account by its name, however it is capitalised."""
+        """Find an account by its name, however it is capitalized."""
         return self.get(name__iexact=normalize_name(username or ""))
 
     def sign_up(self, name: str, password: str | None, **fields: Any) -> Account:

@@ -46,7 +46,7 @@ class EndpointSchema(AutoSchema):
 
     def get_tags(self) -> list[str]:
         """Group operations by app."""
-        return [type(self.view).__module__.split(".")[2]]
+        return [type(self.view).__module__.split(".")[1]]
 
     def get_auth(self) -> list[dict[str, list[str]]]:
         """Say which calls need a token or a session."""

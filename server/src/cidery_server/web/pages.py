@@ -122,7 +122,7 @@ class Group:
     """For which choices, of the field that decides, there is something to fill in."""
 
 
-class LabelledForm(Serializer[Any]):
+class LabeledForm(Serializer[Any]):
     """A form whose fields are called what one place says."""
 
     labels: ClassVar[Mapping[str, StrOrPromise]] = MappingProxyType({})
@@ -135,7 +135,7 @@ class LabelledForm(Serializer[Any]):
                 self.fields[name].label = label
 
 
-class GroupedForm(LabelledForm):
+class GroupedForm(LabeledForm):
     """A form that is shown in steps, all sent at once."""
 
     groups: ClassVar[Sequence[Group]]
@@ -234,7 +234,7 @@ def explain(exc: Exception, context: Mapping[str, Any]) -> Response | None:
 def _refuse_unknown(form: Serializer[Any], data: Any) -> None:
     """Raise a ValidationError for a field that the form has not.
 
-    It may be misspelt, and what it should say, such as that a submission is private, be lost.
+    It may be misspelled, and what it should say, such as that a submission is private, be lost.
     """
     if isinstance(data, Mapping):
         known = [name for name, one in form.fields.items() if not one.read_only]

@@ -20,7 +20,7 @@ QUESTIONS = {
     "conciseness": ("Con", "conciseness_penalty"),
     "inclusive": ("Inc", "inclusive_penalty"),
 }
-"""question -> its fields in copies of the authors' file, and spelt out; total = (P + R) / 2 +
+"""question -> its fields in copies of the authors' file, and spelled out; total = (P + R) / 2 +
 penalties."""
 
 

@@ -156,12 +156,12 @@ def predict(
 
     Ranks, so that no metric's scale matters; of pairs, ranks of the differences with their signs.
     """
-    labelled = label_for(dataset, metrics, settings.language)
-    if PEOPLE in labelled:
+    labeled = label_for(dataset, metrics, settings.language)
+    if PEOPLE in labeled:
         raise SettingError(f"a metric cannot be called {PEOPLE!r} here; name it otherwise")
     kept = open_score_cache(cache, settings)
     scorer = CaptionScorer.build(settings, threads, progress, kept)
-    scored = scorer.score(dataset.judged, labelled)
+    scored = scorer.score(dataset.judged, labeled)
     predictions = {}
     for label, scores in scored.each.items():
         if isinstance(dataset, Pairs):

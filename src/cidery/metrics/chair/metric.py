@@ -129,8 +129,8 @@ class Chair(CountedObjects):
             offsets = references.image_offsets.tolist()
             named = [unite_kinds(mentions[begin:end]) for begin, end in pairwise(offsets)]
         if self.instances is not None:
-            labelled = _find_labelled(read_instances(self.instances), references)
-            named = [one | other for one, other in zip(named, labelled, strict=True)]
+            labeled = _find_labeled(read_instances(self.instances), references)
+            named = [one | other for one, other in zip(named, labeled, strict=True)]
         return named
 
     @property
@@ -187,7 +187,7 @@ class _PreparedChair(Prepared):
         return rows
 
 
-def _find_labelled(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:
+def _find_labeled(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:
     if references.images is None:
         raise SettingError(
             "annotated instances are found by image id, and these captions have none; leave out "

@@ -137,7 +137,7 @@ def _find(lemmas: Mapping[int, str]) -> list[Mention]:
 def name_kinds(captions: Sequence[str]) -> list[list[str]]:
     """Return the kinds of objects that captions name, each once, as people mean them.
 
-    Other than CHAIR, this takes `men` for persons, and `orange` for a colour, but in the plural.
+    Other than CHAIR, this takes `men` for persons, and `orange` for a color, but in the plural.
 
     ```python
     name_kinds(["men and an orange dog near stop signs"])   # [["dog", "stop sign", "person"]]

@@ -1,6 +1,6 @@
 """Parts of speech as NLTK's averaged perceptron finds them (Honnibal 2013), bit for bit.
 
-A tag is decided by the word, its neighbours and the two tags before it. Many captions are tagged
+A tag is decided by the word, its neighbors and the two tags before it. Many captions are tagged
 at once, word after word.
 """
 
@@ -25,7 +25,7 @@ END = ("-END-", "-END2-")
 
 @dataclass(frozen=True, eq=False)
 class Tagger:
-    """Weights of tags for what can be said about a word and its neighbours."""
+    """Weights of tags for what can be said about a word and its neighbors."""
 
     labels: Sequence[str]
     """The last ones first: of equal scores, the last label wins."""

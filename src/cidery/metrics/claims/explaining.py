@@ -47,7 +47,7 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
 
 
 def explain_finding(found: Finding, judged: JudgedCaption) -> str:
-    """Say what references say of a claim: `contradicted: dog: red (other colour, …)`."""
+    """Say what references say of a claim: `contradicted: dog: red (other color, …)`."""
     text = f"{found.verdict}: {found.claim}"
     quote = quote_evidence(found, judged)
     because = ", ".join(filter(None, (found.reason, quote)))

@@ -1,4 +1,4 @@
-"""Faults of wording: what is said again, an end that is none, odd neighbours."""
+"""Faults of wording: what is said again, an end that is none, odd neighbors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from cidery.frequencies import load_shipped
-from cidery.metrics.claims.reading import PLAIN_COLOURS, Sentence
+from cidery.metrics.claims.reading import PLAIN_COLORS, Sentence
 from cidery.metrics.claims.words import NUMERALS
 from cidery.metrics.contextual.wording import COUNTED_ON, EXPECTED, Wording
 from cidery.text.tokenizers import STOP_WORDS
@@ -20,7 +20,7 @@ TELLING = 2
 RARELY = 0.05
 """Three words are odd that occur in less than this share of the images that chance puts them in."""
 DANGLING, ODDITY = 0.2, 0.5
-"""What an end like `in the` costs, and a caption in which every word has an odd neighbour; as in
+"""What an end like `in the` costs, and a caption in which every word has an odd neighbor; as in
 consensus."""
 
 
@@ -33,7 +33,7 @@ class Faults:
     dangling: int | None
     """The last word of a sentence, where none can end on it."""
     odd: tuple[int, ...]
-    """The first of two neighbours that hardly ever stand side by side."""
+    """The first of two neighbors that hardly ever stand side by side."""
     length: int
 
     @property
@@ -102,7 +102,7 @@ def find_repeated(sentences: Sequence[Sentence]) -> tuple[int, ...]:
                 before = words[max(0, place - size + 1) : place + 1]
                 if len(before) == size and words[place + 1 : place + 1 + size] == before:
                     again.update(range(first + place + 1, first + place + 1 + size))
-        # What is said again with another number, another colour or a denial is said again.
+        # What is said again with another number, another color or a denial is said again.
         kept = [place for place, word in enumerate(words) if word not in ("not", "never")]
         shapes = [_find_shape(words[place]) for place in kept]
         own: set[tuple[str, ...]] = set()
@@ -121,6 +121,6 @@ def find_repeated(sentences: Sequence[Sentence]) -> tuple[int, ...]:
 def _find_shape(word: str) -> str:
     if word in NUMERALS or word.isdecimal():
         return "#"
-    if word in PLAIN_COLOURS:
+    if word in PLAIN_COLORS:
         return "@"
     return "a" if word in ("no", "an", "the") else word

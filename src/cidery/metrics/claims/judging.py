@@ -30,12 +30,12 @@ LOW, HIGH = 0.2, 0.8
 SENTENCE = 0.6
 """The share of a claim's support that its sentence decides; its own words decide the rest."""
 UNTOLD, USUAL = 0.6, 0.02
-"""What a colour or number earns that no reference tells of, and the share of a thing's mentions in
+"""What a color or number earns that no reference tells of, and the share of a thing's mentions in
 COCO's captions that must have it for that; rarer ones earn less."""
 SUPPORTED = 0.6
 """How much alike words must be for a claim to be called supported, or covered."""
 EXCUSED = 0.2
-"""What a wrong number earns at most, the nearer it is, and a wrong colour, the more usual it is."""
+"""What a wrong number earns at most, the nearer it is, and a wrong color, the more usual it is."""
 DOUBT = 0.5
 """What is left of the support of a relation that is told in words that hardly go together."""
 
@@ -84,9 +84,9 @@ class ReadCaption:
             return np.zeros((0, self.vectors.shape[1]))
         claims = [statement.claim for statement in self.statements]
         if parts == "own":
-            return normalise(self._average(self.vectors, map(self.own_words, claims)))
+            return normalize(self._average(self.vectors, map(self.own_words, claims)))
         words = ([word for part in claim.words for word in part] for claim in claims)
-        return normalise(self._average(self.vectors, words))
+        return normalize(self._average(self.vectors, words))
 
     @cached_property
     def information(self) -> Floats:
@@ -106,7 +106,7 @@ class ReadCaption:
         return means
 
 
-def normalise(rows: Floats) -> Floats:
+def normalize(rows: Floats) -> Floats:
     """Return rows of length 1; a row of zeros stays one."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     found: Floats = rows / np.maximum(lengths, 1e-12)
@@ -132,7 +132,7 @@ class Finding:
     support: float
     """In [0, 1]; 0 for what is repeated or denied without evidence."""
     reason: str
-    """`other colour`, or the word of a reference that is nearest."""
+    """`other color`, or the word of a reference that is nearest."""
     reference: int | None = None
     """The number of the reference that decided, from 0."""
     evidence: tuple[int, ...] = ()
@@ -358,7 +358,7 @@ class Witnesses:
         return Finding(claim, verdict, support, text, number, (word,))
 
     def _excuse(self, claim: Claim, caption: ReadCaption, against: Stated) -> float:
-        """Return what a wrong number earns that is near the right one, or a usual wrong colour."""
+        """Return what a wrong number earns that is near the right one, or a usual wrong color."""
         if not is_exact(claim) or claim.negated:
             return 0.0
         said, told = to_number(claim.parts[1]), against.claim.number
@@ -406,7 +406,7 @@ class Witnesses:
 
 
 class _ExactWords:
-    """The colours and numbers that a caption tells, and of what."""
+    """The colors and numbers that a caption tells, and of what."""
 
     def __init__(self, claims: Sequence[Claim], same: Same) -> None:
         self._same = same
@@ -414,7 +414,7 @@ class _ExactWords:
         self._things = {claim.parts[0] for claim in claims}
 
     def cover(self, claim: Claim) -> bool:
-        """Tell whether a colour or number of a reference is told, of that thing if it is named."""
+        """Tell whether a color or number of a reference is told, of that thing if it is named."""
         named = any(self._same(claim.parts[0], thing) for thing in self._things)
         return any(
             _is_equal(told, claim) and (not named or self._same(told.parts[0], claim.parts[0]))

@@ -21,9 +21,9 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.claims.explaining import share_judgment
-from cidery.metrics.claims.judging import COLUMNS, JudgedCaption, ReadCaption, Witnesses, normalise
+from cidery.metrics.claims.judging import COLUMNS, JudgedCaption, ReadCaption, Witnesses, normalize
 from cidery.metrics.claims.reading import (
-    PLAIN_COLOURS,
+    PLAIN_COLORS,
     Description,
     Known,
     Sentence,
@@ -321,7 +321,7 @@ def encode_sentences(
 ) -> dict[Sentence, EncodedSentence]:
     """Return the vectors of sentences and of their words.
 
-    Colours, numbers and denials are compared as words. They are left out of what the encoder reads,
+    Colors, numbers and denials are compared as words. They are left out of what the encoder reads,
     so that they do not change the vectors of the other words, and have fixed vectors of their own.
     """
     kept = {sentence: [p for p in range(len(sentence)) if not _is_exact(sentence, p)]
@@ -348,17 +348,17 @@ def encode_sentences(
         for place, word in enumerate(sentence):
             if place not in places and word in EXACT:
                 sums[place] = fix_vector(word, width)
-        found[sentence] = EncodedSentence(normalise(sums), normalise(whole)[0])
+        found[sentence] = EncodedSentence(normalize(sums), normalize(whole)[0])
     return found
 
 
-EXACT = PLAIN_COLOURS | NUMERALS
+EXACT = PLAIN_COLORS | NUMERALS
 _DENIALS = ("not", "never")
 _JOINING = STOP_WORDS["english"] | {","}
 
 
 def _is_exact(sentence: Sentence, place: int) -> bool:
-    """Tell whether a word is a denial, or a colour or number of what follows: `a red bus`."""
+    """Tell whether a word is a denial, or a color or number of what follows: `a red bus`."""
     word, following = sentence[place], sentence[place + 1 : place + 2]
     if word in _DENIALS or word.isdecimal():
         return True
@@ -370,7 +370,7 @@ def _is_exact(sentence: Sentence, place: int) -> bool:
 
 @lru_cache(maxsize=1 << 10)
 def fix_vector(word: str, width: int) -> Floats:
-    """Return a vector of a word that is like no other: the same for the same number or colour."""
+    """Return a vector of a word that is like no other: the same for the same number or color."""
     key = str(NUMBERS[word]) if word in NUMBERS else word
     vector: Floats = np.random.default_rng([*key.encode()]).standard_normal(width)
     return vector

@@ -24,7 +24,7 @@ from cidery.metrics.claims.words import (
 )
 from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
-from cidery.metrics.spice.words import COLOURS, GROUPS, PEOPLE
+from cidery.metrics.spice.words import COLORS, GROUPS, PEOPLE
 from cidery.runtime.processes import share_work
 from cidery.runtime.progress import current_report
 from cidery.text.token_spans import Place
@@ -37,7 +37,7 @@ LONGEST = 120
 BATCH = 256
 """Sentences that a process is given at a time."""
 REACH = 5
-"""So many words after a colour may stand what has it."""
+"""So many words after a color may stand what has it."""
 TOPICS = 32
 """So many of the latest things may be what a pronoun stands for."""
 _STEP = "reading claims"
@@ -51,8 +51,8 @@ _REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
 _DENYING = ("no", "not", "never", "neither", "nor", "cannot")
 _NOBODY = ("nobody", "noone", "none")
 _ANYBODY = ("anybody", "anyone", "everybody", "everyone", "somebody", "someone", "nobody", "noone")
-VAGUE_COLOURS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
-PLAIN_COLOURS = COLOURS - VAGUE_COLOURS
+VAGUE_COLORS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
+PLAIN_COLORS = COLORS - VAGUE_COLORS
 
 Sentence: TypeAlias = tuple[str, ...]
 Known: TypeAlias = Mapping[Sentence, tuple[Claim, ...]]
@@ -150,7 +150,7 @@ def read_claims(tree: Tree) -> tuple[Claim, ...]:
         for claim in rule(scene):
             first.setdefault((claim.parts, claim.negated), claim)
     used = {place for claim in first.values() for part in claim.words for place in part}
-    for claim in attach_colours(scene, used):
+    for claim in attach_colors(scene, used):
         first.setdefault((claim.parts, claim.negated), claim)
     return tuple(first.values())
 
@@ -263,7 +263,7 @@ def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
     for noun in range(len(scene.tree)):
         if noun not in scene.objects and scene.name(noun) in PICTURES:
             for modifier in scene.modifiers(noun, "amod", "compound", "nmod"):
-                if scene.name(modifier) in PLAIN_COLOURS:
+                if scene.name(modifier) in PLAIN_COLORS:
                     yield scene.claim("attribute", noun, modifier)
     for verb in scene.verbs:
         subjects, denied = scene.subjects(verb), scene.is_denied(verb)
@@ -325,10 +325,10 @@ def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) 
                 yield scene.claim(kind, subject, (*label, preposition, *inner), thing, denied=out)
 
 
-def attach_colours(scene: _OpenScene, used: Collection[int]) -> Iterator[Claim]:
-    """`an orange teddy bear`: colours that the parser takes for things are of what follows."""
+def attach_colors(scene: _OpenScene, used: Collection[int]) -> Iterator[Claim]:
+    """`an orange teddy bear`: colors that the parser takes for things are of what follows."""
     for place, token in enumerate(scene.tree.tokens):
-        if token.word not in PLAIN_COLOURS or place in used:
+        if token.word not in PLAIN_COLORS or place in used:
             continue
         following = (noun for noun in scene.objects if 0 < noun - place <= REACH)
         for noun in following:
@@ -347,7 +347,7 @@ class Statement:
     repeated: bool = False
     """Whether it was made before, in a sentence that adds nothing."""
     varied: bool = False
-    """Whether such a sentence says otherwise: another number, another colour, or the contrary."""
+    """Whether such a sentence says otherwise: another number, another color, or the contrary."""
 
 
 def join_sentences(description: Description, known: Known) -> tuple[Statement, ...]:
@@ -383,8 +383,8 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
 
 
 def _find_topical(claim: Claim) -> tuple[str, ...]:
-    """Return what a claim is about, whatever number, colour or denial it says of it."""
-    if claim.kind == "count" or claim.parts[-1] in PLAIN_COLOURS:
+    """Return what a claim is about, whatever number, color or denial it says of it."""
+    if claim.kind == "count" or claim.parts[-1] in PLAIN_COLORS:
         return claim.parts[0], claim.kind
     return claim.parts
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.reading import PLAIN_COLOURS
+from cidery.metrics.claims.reading import PLAIN_COLORS
 from cidery.metrics.claims.words import (
     ANIMALS,
     NUMBERS,
@@ -39,8 +39,8 @@ Rule: TypeAlias = Callable[[Claim, Sequence[Stated], Same], Stated | None]
 
 
 def is_exact(claim: Claim) -> bool:
-    """Tell whether a claim is of a colour or a number, which encoders hardly tell from others."""
-    return claim.kind == "count" or (len(claim.parts) == 2 and claim.parts[1] in PLAIN_COLOURS)
+    """Tell whether a claim is of a color or a number, which encoders hardly tell from others."""
+    return claim.kind == "count" or (len(claim.parts) == 2 and claim.parts[1] in PLAIN_COLORS)
 
 
 def states(known: Claim, claim: Claim, same: Same) -> bool:
@@ -85,12 +85,12 @@ def count_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> State
     return min(against, key=lambda k: abs(k.claim.number - number) if k.claim.number > 0 else 99)
 
 
-def colour_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
+def color_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
     """`a red dog`, where references see a black one."""
-    if claim.kind != "attribute" or claim.parts[1] not in PLAIN_COLOURS:
+    if claim.kind != "attribute" or claim.parts[1] not in PLAIN_COLORS:
         return None
     for known in _describe(claim, stated, same):
-        if known.claim.parts[1] in PLAIN_COLOURS:
+        if known.claim.parts[1] in PLAIN_COLORS:
             return known
     return None
 
@@ -157,7 +157,7 @@ def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | N
 RULES: dict[str, Rule] = {
     "denied": deny,
     "other count": count_otherwise,
-    "other colour": colour_otherwise,
+    "other color": color_otherwise,
     "opposite": say_opposite,
     "roles swapped": swap_roles,
 }

@@ -74,7 +74,7 @@ class Consensus(ByToken):
     blend of the references', the mean of its cosines with them, and how near its tokens are to
     theirs. recall is how near their tokens are to its own, short how much less it tells, agreement
     how near references are to each other; the others are faults of wording. Vectors are changed by
-    a lens, a map learnt from people's judgments. docs/metrics/consensus.md defines each and tells
+    a lens, a map learned from people's judgments. docs/metrics/consensus.md defines each and tells
     how they were chosen.
 
     ```python
@@ -95,9 +95,9 @@ class Consensus(ByToken):
     dangling: float = 0.3
     """The weight of an end like `in the`."""
     oddity: float = 0.25
-    """The weight of neighbours that hardly ever stand side by side."""
+    """The weight of neighbors that hardly ever stand side by side."""
     lens: bool = True
-    """Whether vectors are changed by their encoder's lens, a map learnt from people's judgments;
+    """Whether vectors are changed by their encoder's lens, a map learned from people's judgments;
     only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
@@ -185,7 +185,7 @@ class Consensus(ByToken):
         ]
 
     def find_factors(self, faults: Faults) -> tuple[float, float, float]:
-        """Return what share of the score repetition, end and odd neighbours leave, each."""
+        """Return what share of the score repetition, end and odd neighbors leave, each."""
         return (
             math.sqrt(1 - self.repetition * faults.repetition),
             math.sqrt(1 - self.dangling * float(faults.dangling is not None)),
@@ -202,7 +202,7 @@ class Consensus(ByToken):
         """Return what words earned by their likeness with the nearest ones, and faults cost.
 
         The score without faults is shared by cosine; what repetition, a dangling end and odd
-        neighbours take from it, one after the other, is borne by the words at fault. Similarities
+        neighbors take from it, one after the other, is borne by the words at fault. Similarities
         of words are without the lens.
         """
         assert isinstance(prepared, _PreparedConsensus)
@@ -450,7 +450,7 @@ class _PreparedConsensus(Prepared):
                     for p in (p, p + 1)
                 ],
             ),
-            ("said too often", "no end", "odd neighbours"),
+            ("said too often", "no end", "odd neighbors"),
             strict=True,
         ):
             cost = value * (factor - 1)

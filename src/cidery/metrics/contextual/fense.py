@@ -25,7 +25,7 @@ class Fense(Contextual):
     """FENSE: the mean cosine of a caption and its references, less if it breaks; in [-1, 1].
 
     mean_r cos(c, r)·(1 - 0.9·broken)·(1 - 0.25·repeated), after Zhou et al., ICASSP 2022,
-    section 3. Embeddings are the encoder's, changed by its lens, a map learnt from people's
+    section 3. Embeddings are the encoder's, changed by its lens, a map learned from people's
     judgments; whether a caption breaks is decided by rules, not by the authors' model.
 
     ```python

@@ -70,7 +70,7 @@ class TokenTable:
             known = np.zeros(max(ours.max(initial=0), theirs.max(initial=0)) + 1)
             known[theirs] = 1.0
             return known[ours]
-        cosines = _normalise(self.states[places]) @ _normalise(other.states[other_places]).T
+        cosines = _normalize(self.states[places]) @ _normalize(other.states[other_places]).T
         nearest: Floats = cosines.max(axis=1, initial=-1.0)
         return nearest
 
@@ -81,7 +81,7 @@ class TokenTable:
         if self.states is None or other.states is None:
             likeness = self.ids[places][:, None] == other.ids[other_places]
         else:
-            likeness = _normalise(self.states[places]) @ _normalise(other.states[other_places]).T
+            likeness = _normalize(self.states[places]) @ _normalize(other.states[other_places]).T
         nearest: NDArray[np.int64] = likeness.argmax(axis=1)
         return nearest
 
@@ -97,7 +97,7 @@ class TokenTable:
         return np.where(nearest > beta, nearest, 0.0)
 
 
-def _normalise(states: NDArray[np.float32]) -> Floats:
+def _normalize(states: NDArray[np.float32]) -> Floats:
     exact = states.astype(np.float64)
     normal: Floats = exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-12)
     return normal

@@ -1,4 +1,4 @@
-"""What embeddings do not tell: how much is said, repetition, a broken end, odd neighbours."""
+"""What embeddings do not tell: how much is said, repetition, a broken end, odd neighbors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Faults:
     dangling: str | None
     """The last word, if a caption cannot end on it and no reference does."""
     odd: tuple[tuple[str, str], ...]
-    """Neighbours, common words each, that hardly ever stand side by side."""
+    """Neighbors, common words each, that hardly ever stand side by side."""
     length: int
     """How many words it has."""
 

@@ -357,7 +357,7 @@ class CiderD(_CiderFamily):
 
     CIDEr-D_n(c, S) = 10/m Σ_j exp(-(l(c)-l(s_j))²/2σ²) · min(g_n(c), g_n(s_j))·g_n(s_j) /
     (‖g_n(c)‖ ‖g_n(s_j)‖): equations (4)-(5) of Vedantam, Zitnick, Parikh, CVPR 2015. `coco` (the
-    "CIDEr" of coco-caption) clips raw counts; `paper` clips the TF-normalised g of equation (1).
+    "CIDEr" of coco-caption) clips raw counts; `paper` clips the TF-normalized g of equation (1).
 
     ```python
     cidery.score(candidates, references, metrics=[CiderD(sigma=6.0)])

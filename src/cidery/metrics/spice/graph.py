@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from cidery.metrics.spice.words import COLOURS, COUNTS, SIZES
+from cidery.metrics.spice.words import COLORS, COUNTS, SIZES
 
 SceneTuple: TypeAlias = tuple[str, ...]
 """(object,), (object, attribute) or (object, relation, object)."""
-Category: TypeAlias = Literal["all", "object", "attribute", "relation", "colour", "count", "size"]
+Category: TypeAlias = Literal["all", "object", "attribute", "relation", "color", "count", "size"]
 CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
@@ -18,7 +18,7 @@ def categories_of(found: SceneTuple) -> tuple[Category, ...]:
     """Return the categories in which a tuple counts; all tuples count in `all`.
 
     ```python
-    categories_of(("dog", "brown"))   # ("all", "attribute", "colour")
+    categories_of(("dog", "brown"))   # ("all", "attribute", "color")
     ```
     """
     if len(found) == 1:
@@ -26,8 +26,8 @@ def categories_of(found: SceneTuple) -> tuple[Category, ...]:
     if len(found) == 3:
         return "all", "relation"
     word = found[1]
-    if word in COLOURS:
-        return "all", "attribute", "colour"
+    if word in COLORS:
+        return "all", "attribute", "color"
     if word in COUNTS or word.isdigit():
         return "all", "attribute", "count"
     if word in SIZES:

@@ -56,7 +56,7 @@ class Spice(Metric):
 
     ```python
     print(Spice().parse("a brown dog chases two cats on the grass"))
-    cidery.score(candidates, references, metrics=[Spice(), Spice(of="colour", measure="recall")])
+    cidery.score(candidates, references, metrics=[Spice(), Spice(of="color", measure="recall")])
     ```
     """
 

@@ -7,7 +7,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-COLOURS = _words(
+COLORS = _words(
     """
     amber aqua beige black blond blonde blue bronze brown colored colorful colourful cream
     crimson cyan dark gold golden gray green grey indigo ivory khaki lavender light lime magenta

@@ -3,7 +3,7 @@
 "use strict";
 (() => {
   const { make, show, showSigned } = globalThis.cidery;
-  const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#b8578f", "#8a7a00", "#56748f"];
+  const COLORS = ["#0072b2", "#d55e00", "#009e73", "#b8578f", "#8a7a00", "#56748f"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "x", "star"];
   const MOST_POINTS = 6000; // of a picture: browsers draw each as an element
   const BINS = 30;
@@ -43,7 +43,7 @@
   }
 
   // Mean and 95 % interval of the mean of some captions.
-  function summarise(values) {
+  function summarize(values) {
     const middle = mean(values);
     const squares = values.reduce((sum, value) => sum + (value - middle) ** 2, 0);
     const wide =
@@ -68,12 +68,12 @@
     return Array.from({ length: Math.ceil(count / step) }, (_, i) => i * step);
   }
 
-  function colour(names, name) {
-    return COLOURS[names.indexOf(name) % COLOURS.length];
+  function color(names, name) {
+    return COLORS[names.indexOf(name) % COLORS.length];
   }
 
   function marker(names, name, others = {}) {
-    return { color: colour(names, name), symbol: SYMBOLS[names.indexOf(name) % SYMBOLS.length], ...others };
+    return { color: color(names, name), symbol: SYMBOLS[names.indexOf(name) % SYMBOLS.length], ...others };
   }
 
   class Charts {
@@ -280,7 +280,7 @@
             mode: "lines",
             line: {
               shape: "hv",
-              color: colour(names, name),
+              color: color(names, name),
               width: 2,
               dash: ["solid", "dash", "dot", "dashdot"][i % 4],
             },
@@ -332,7 +332,7 @@
             text: places.map((i) => text(images[i])),
             mode: "markers",
             type: "scatter",
-            marker: { color: COLOURS[0], size: 5, opacity: 0.45 },
+            marker: { color: COLORS[0], size: 5, opacity: 0.45 },
             hovertemplate: "%{text}: %{y:.3f} against %{x:.3f}<extra></extra>",
           },
         ],
@@ -363,7 +363,7 @@
           groups.get(key).push(value);
         });
         const keys = [...groups.keys()].sort((a, b) => a - b);
-        const found = keys.map((key) => summarise(groups.get(key)));
+        const found = keys.map((key) => summarize(groups.get(key)));
         keys.forEach((key, i) =>
           rows.push([
             label(key),
@@ -381,7 +381,7 @@
           type: "scatter",
           mode: "lines+markers",
           marker: marker(names, name, { size: 8 }),
-          line: { color: colour(names, name) },
+          line: { color: color(names, name) },
           error_y: { type: "data", array: found.map((f) => f.wide || 0) },
           hovertemplate: "%{x}: %{y:.4f}<extra></extra>",
         };
@@ -508,7 +508,7 @@
             text: places.map((i) => text(images[i])),
             mode: "markers",
             type: "scatter",
-            marker: { color: COLOURS[2], size: 5, opacity: 0.45 },
+            marker: { color: COLORS[2], size: 5, opacity: 0.45 },
             hovertemplate: "%{text}: %{y:.3f}, %{x:.3f}<extra></extra>",
           },
         ],

@@ -1,4 +1,4 @@
-"""What organisers tell and give: announcements, and files to download."""
+"""What organizers tell and give: announcements, and files to download."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def is_own(submission: Submission, account: Any) -> bool:
 
 def list_columns(submission: Submission) -> Iterator[tuple[str, Floats]]:
     """Yield the name of each column of scores, and every image's score."""
-    metrics = submission.challenge.labelled_metrics
+    metrics = submission.challenge.labeled_metrics
     found = submission.scores.filter(slice="").select_related("reference_set", "rows")
     for score in found.defer("reference_set__packed_references"):
         values = pool_counted(metrics[score.metric], score.rows.array)
@@ -244,5 +244,5 @@ class TakePart(FormPage):
         account = self.request.user
         assert isinstance(account, Account)  # the role sees to it
         challenge.main.teams.get_or_create(team=team_of(account))
-        message = _("The organisers will decide on your team.")
+        message = _("The organizers will decide on your team.")
         return self.done(challenge, message=message)

@@ -1,4 +1,4 @@
-"""What organisers write, in Markdown: without HTML of their own, without images from elsewhere."""
+"""What organizers write, in Markdown: without HTML of their own, without images from elsewhere."""
 
 from __future__ import annotations
 

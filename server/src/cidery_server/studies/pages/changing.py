@@ -15,14 +15,14 @@ from cidery_server.studies.models import Study
 from cidery_server.studies.pages.creating import StudySummary, blaming, check_new_name
 from cidery_server.studies.pages.managing import StudyOwnerPage
 from cidery_server.studies.wording import GROUPS, LABELS, field_style
-from cidery_server.web.pages import FormPage, GroupedForm, LabelledForm
+from cidery_server.web.pages import FormPage, GroupedForm, LabeledForm
 from cidery_server.web.translation import translate as _
 
 LISTS = ("examples", "questions")
 """Fields that are lists; they are changed through the API."""
 
 
-class CopyForm(LabelledForm, serializers.ModelSerializer[Study]):
+class CopyForm(LabeledForm, serializers.ModelSerializer[Study]):
     """What the copy is called."""
 
     labels = LABELS

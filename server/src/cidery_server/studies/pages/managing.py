@@ -21,7 +21,7 @@ from cidery_server.studies.slots import count_slots
 from cidery_server.studies.standings import rank_systems
 from cidery_server.studies.summaries import summarize
 from cidery_server.studies.wording import LABELS
-from cidery_server.web.pages import FormPage, LabelledForm, Page
+from cidery_server.web.pages import FormPage, LabeledForm, Page
 from cidery_server.web.roles import Role
 from cidery_server.web.translation import translate as _
 
@@ -266,7 +266,7 @@ class StudyState(StudyOwnerPage, FormPage):
         return self.done("study", study, message=message, name=study.name)
 
 
-class QualityForm(LabelledForm, serializers.ModelSerializer[Study]):
+class QualityForm(LabeledForm, serializers.ModelSerializer[Study]):
     """Which answers do not count."""
 
     labels = LABELS

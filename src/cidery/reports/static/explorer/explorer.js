@@ -5,7 +5,7 @@
 (() => {
   const { Model, SORTS, WORD, say } = globalThis.cidery;
   const ROW = 64; // pixels of a row of the list, as in explorer.css
-  const LEVELS = 4; // of colour
+  const LEVELS = 4; // of color
 
   // Makes an element; children are elements or texts.
   function make(tag, attributes = {}, ...children) {

@@ -164,7 +164,7 @@
       return pieces;
     }
 
-    // The size of value that gets the strongest colour: few words are above it.
+    // The size of value that gets the strongest color: few words are above it.
     strongest() {
       return this.once("strongest", () => {
         const sizes = [];

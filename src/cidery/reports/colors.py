@@ -28,14 +28,14 @@ def find_step(captions: Iterable[Values]) -> float:
     return 10.0 ** math.ceil(math.log10(largest / STEPS)) if largest > 0 else 1.0
 
 
-def colour(caption: str, values: Values, step: float) -> list[int] | dict[str, list[list[int]]]:
+def color(caption: str, values: Values, step: float) -> list[int] | dict[str, list[list[int]]]:
     """Return the values of a caption's words, as whole numbers of steps.
 
     A list has one number for each run of characters that are not blank. Where words are cut
     otherwise, `{"spans": [[start, end, value], …]}` says where they are, in Unicode characters.
 
     ```python
-    colour("a dog", [(0, 1, 0.02), (2, 5, 0.51)], 0.01)   # [2, 51]
+    color("a dog", [(0, 1, 0.02), (2, 5, 0.51)], 0.01)   # [2, 51]
     ```
     """
     if _fits(list(_WORD.finditer(caption)), values):
