@@ -31,7 +31,7 @@ from cidery.meta.estimation.items import (
     predict,
     read_items,
 )
-from cidery.runtime.progress import no_report
+from cidery.runtime.progress import ignore_progress
 from cidery.statistics import Estimate, Sample, estimate_contrast
 from cidery.text_tables import markdown_table
 
@@ -130,7 +130,7 @@ class Prepared:
 def prepare(case: Case, data: Path, metrics: Sequence[str]) -> Prepared:
     """Read and score a data set."""
     chosen, items = read_items(read_dataset(case.dataset, data), case.settings)
-    predicted, _ = predict(chosen, list(metrics), case.settings, 0, no_report)
+    predicted, _ = predict(chosen, list(metrics), case.settings, 0, ignore_progress)
     _, images = np.unique(items.images, return_inverse=True)
     items = replace(items, images=images)
     noise = np.random.default_rng(0).random(len(items.answers))

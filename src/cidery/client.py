@@ -15,7 +15,7 @@ from urllib.parse import quote
 import httpx
 
 from cidery.errors import InputError
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 
 MEGABYTE = 1024 * 1024
 LARGEST_UPLOAD = 50 * MEGABYTE
@@ -27,7 +27,7 @@ POLL_SECONDS = 1.0
 class ReportedFile(io.FileIO):
     """A file to read that reports how much of it has been read."""
 
-    def __init__(self, path: Path, report: Report) -> None:
+    def __init__(self, path: Path, report: ProgressCallback) -> None:
         super().__init__(path)
         self._report, self._size = report, path.stat().st_size
 
@@ -58,7 +58,7 @@ class Client:
         challenge: str,
         path: Path,
         title: str,
-        report: Report = no_report,
+        report: ProgressCallback = ignore_progress,
         *,
         private: bool = False,
     ) -> int:
@@ -83,7 +83,7 @@ class Client:
             )
         return int(answer["id"])
 
-    def wait(self, submission: int, report: Report = no_report) -> dict[str, Any]:
+    def wait(self, submission: int, report: ProgressCallback = ignore_progress) -> dict[str, Any]:
         """Return the submission's page once it is scored."""
         while True:
             page = self._request("GET", f"submissions/{submission}")

@@ -14,7 +14,7 @@ from cidery.corpus.corpus import Corpus
 from cidery.errors import InputError, SettingError, UnreliableWarning
 from cidery.files.events import Event, Events
 from cidery.metrics import Metric, MetricsLike, get_metrics
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import Floats
@@ -237,7 +237,7 @@ class _Pairs:
 
     def score(self, metric: Metric, tiou: float, threads: int) -> float:
         """Return the mean of all videos' scores."""
-        report = current_report()
+        report = current_progress()
         values = []
         rows = None if metric.uses_frequencies else self.measure(metric, threads)
         for done, video in enumerate(self.videos):

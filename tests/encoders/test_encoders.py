@@ -16,7 +16,7 @@ import cidery
 from cidery import storage
 from cidery.encoders import Encoder, choose_beta, choose_layer, get_encoder
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError
-from cidery.runtime.progress import report_to
+from cidery.runtime.progress import use_progress
 from support.example import Example
 from support.tiny_models import KINDS, make_model
 
@@ -472,7 +472,7 @@ def test_without_tokenizers_the_extra_is_named(
 
 def test_encoding_is_reported(minilm: Encoder) -> None:
     told = []
-    with report_to(lambda what, share: told.append((what, share))):
+    with use_progress(lambda what, share: told.append((what, share))):
         minilm.embed(["a dog"])
     assert told == [("encoding captions by minilm", 0.0)]
 

@@ -483,10 +483,10 @@ def test_command_line(
 
 
 def test_progress_says_how_fast_and_how_long(tmp_path: Path, sides: tuple[str, str]) -> None:
-    from cidery.runtime.progress import report_to
+    from cidery.runtime.progress import use_progress
 
     told: list[str] = []
-    with report_to(lambda what, _: told.append(what)):
+    with use_progress(lambda what, _: told.append(what)):
         score_here(tmp_path, sides, METRICS, partitions=2)
     assert any(
         what.startswith("scoring, 0:00:") and what.endswith("captions/s") for what in told

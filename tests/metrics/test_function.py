@@ -17,7 +17,7 @@ from cidery.cli import main
 from cidery.compat.huggingface import CaptionMetrics
 from cidery.errors import InputError, SettingError
 from cidery.metrics import FunctionMetric, get_metrics
-from cidery.runtime.progress import report_to
+from cidery.runtime.progress import use_progress
 from support.example import Example
 
 CANDIDATES = {"a": ["A Dog  runs!", "A Dog  runs!", "a cat"], "b": "A Dog  runs!"}
@@ -152,7 +152,7 @@ def test_exceptions_name_function_and_caption() -> None:
 
 def test_progress() -> None:
     seen: list[tuple[str, float]] = []
-    with report_to(lambda what, share: seen.append((what, share))):
+    with use_progress(lambda what, share: seen.append((what, share))):
         cidery.score(CANDIDATES, REFERENCES, share_letters)
     assert seen == [("scoring by share_letters", share) for share in (0.25, 0.5, 0.75, 1.0)]
 

@@ -49,7 +49,7 @@ import cidery
 from cidery import storage
 from cidery.runtime import progress
 built = []
-with progress.report_to(lambda what, share: built.append(what) if share == 0 else None):
+with progress.use_progress(lambda what, share: built.append(what) if share == 0 else None):
     table = cidery.score(["two dogs ran"], [["a pair of dogs run"]], metrics=sys.argv[1])
 print(len(built), table.corpus, table.signatures)
 """
@@ -152,7 +152,7 @@ def test_build_show_verify_remove() -> None:
 @pytest.mark.usefixtures("cache_folder", "sources")
 def test_building_is_reported() -> None:
     reports = []
-    with progress.report_to(lambda what, share: reports.append((what, share))):
+    with progress.use_progress(lambda what, share: reports.append((what, share))):
         storage.build("meteor")
     storage.build("meteor")
     assert {what for what, _ in reports} == {"compiling METEOR's table"}
@@ -436,7 +436,7 @@ def test_a_process_that_dies_while_building_leaves_nothing_behind(
 import os, cidery
 from cidery import storage
 from cidery.runtime import progress
-with progress.report_to(lambda what, share: os._exit(3) if share == 1 else None):
+with progress.use_progress(lambda what, share: os._exit(3) if share == 1 else None):
     cidery.Meteor().align("a", "a")
 """
     environment = {"CIDERY_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(sources.parents[1])}

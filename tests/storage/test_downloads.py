@@ -223,7 +223,7 @@ def test_names_that_are_not(index: Any) -> None:
 
 def test_fetching_is_reported(index: Any) -> None:
     told = []
-    with progress.report_to(lambda what, share: told.append((what, round(share, 2)))):
+    with progress.use_progress(lambda what, share: told.append((what, round(share, 2)))):
         storage.get("pieces")
     steps = [("fetching piece-0==1.0", 0.0), ("fetching piece-1==1.0", 0.5)]
     assert told == [*steps, ("unpacking pieces", 1.0)]

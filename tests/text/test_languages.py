@@ -24,7 +24,7 @@ from cidery.errors import (
     SettingError,
     UnreliableWarning,
 )
-from cidery.runtime.progress import report_to
+from cidery.runtime.progress import use_progress
 from cidery.text import segmenters
 from cidery.text.languages import LANGUAGES, choose_tokenizer, get_language
 from cidery.text.normalization import clean_caption
@@ -354,11 +354,11 @@ def test_helper_processes_cut_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, float]] = []
     cut = segmenters.SegmenterCut("jieba", refuse)  # this process has none: helpers do the work
     monkeypatch.setattr(cut, "cut_new", partial(segmenters.cut_there, "jieba"))
-    with report_to(lambda what, share: told.append((what, share))):
+    with use_progress(lambda what, share: told.append((what, share))):
         shared = cut.cut_all(captions, threads=2)
     alone = get_tokenizer("jieba")
     assert shared == [tuple(alone.function(caption)) for caption in captions]  # type: ignore[misc]
-    assert told[-1] == ("cutting captions with jieba", 1.0)
+    assert told[-1] == ("tokenizing captions with jieba", 1.0)
     monkeypatch.setattr(cut, "cut_new", refuse)
     assert cut.cut_all(captions, threads=2) == shared  # nothing is cut twice
     monkeypatch.setattr(segmenters, "KEPT", 3)

@@ -18,7 +18,7 @@ from cidery.auditing.material import Material
 from cidery.auditing.pipelines import Engine, Pipeline
 from cidery.corpus.corpus import Candidates, References
 from cidery.corpus.length_mismatch import SURVIVORS
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
 
@@ -101,7 +101,7 @@ def audit_files(
     """
     material = Material.build(candidates, references, candidates_name, references_name)
     inspection = _Inspection(material)
-    report = current_report()
+    report = current_progress()
     found: list[Finding] = []
     for number, look in enumerate(_LOOKS):
         report("looking at captions", number / len(_LOOKS))

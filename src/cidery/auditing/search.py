@@ -16,7 +16,7 @@ from cidery.auditing.causes import Cause, list_relevant
 from cidery.auditing.material import Material
 from cidery.auditing.pipelines import Engine, Group, NotPossibleError, Pipeline
 from cidery.auditing.readings import Reading
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 
 _ORDER = ("rouge", "bleu", "cider", "meteor")
 """The quickest metrics first: one that does not fit makes the others needless."""
@@ -237,7 +237,7 @@ class Search:
             groups.setdefault(pipeline.group, []).append(number)
         stop = threading.Event()
         done: dict[int, Trial | None] = {}
-        report = current_report()
+        report = current_progress()
         report(what, 0.0)
 
         def work(numbers: list[int]) -> None:

@@ -22,7 +22,7 @@ BIG_FILE = 20_000_000
 def progress(steps: int, *files: str) -> Iterator[Bar]:
     """Yield a bar of so many steps; `files` are what will be read.
 
-    Where a step reports how far it is (`cidery.storage.report_to`), the bar shows that.
+    Where a step reports how far it is (`cidery.runtime.use_progress`), the bar shows that.
 
     ```python
     with progress(2, "references.json") as step:
@@ -30,7 +30,7 @@ def progress(steps: int, *files: str) -> Iterator[Bar]:
         step("counting words")
     ```
     """
-    from cidery.runtime.progress import report_to
+    from cidery.runtime.progress import use_progress
 
     bar = Bar(steps)
     timer = threading.Timer(PATIENCE, bar.show)
@@ -42,7 +42,7 @@ def progress(steps: int, *files: str) -> Iterator[Bar]:
         else:
             timer.start()
     try:
-        with report_to(bar.report):
+        with use_progress(bar.report):
             yield bar
     finally:
         timer.cancel()

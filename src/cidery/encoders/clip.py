@@ -21,7 +21,7 @@ import numpy as np
 from cidery.encoders.base import Floats32
 from cidery.encoders.weights import hash_file, hash_weights, read_arrays
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError, UnreliableWarning
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.storage.disk_cache import DiskCache
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ class ClipModel:
         contents: Mapping[bytes, bytes] | None = None,
     ) -> Floats32:
         """Return the vector of each key, each made once; with `keep`, once on this machine."""
-        report = current_report()
+        report = current_progress()
         model = "\n".join((*self._files, self.kernel, what)).encode()
         distinct = list(dict.fromkeys(keys))
         names = {

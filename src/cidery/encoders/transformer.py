@@ -30,7 +30,7 @@ from cidery.encoders.sentencepiece import NAME as SENTENCEPIECE
 from cidery.encoders.sentencepiece import read_sentencepiece
 from cidery.errors import DataError, MissingExtraError, SettingError
 from cidery.runtime.processes import current_runner, share_work
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 
 if TYPE_CHECKING:
     import tokenizers
@@ -230,7 +230,7 @@ class TransformerEncoder(Encoder):
         self, ids: Integers, offsets: Integers, layers: int, threads: int
     ) -> Iterator[tuple[int, int, Floats32]]:
         """Yield the states of captions [first, last), some at a time."""
-        report: Callable[[str, float], None] = current_report()
+        report: Callable[[str, float], None] = current_progress()
         total = len(offsets) - 1
         starts = range(0, total, AT_ONCE)
         chunks = [

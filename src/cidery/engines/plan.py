@@ -19,7 +19,7 @@ from cidery.engines.spill import GROUP_BITS, Split, split_piece
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.files.chunks import cut_file, describe_file, find_files, measure_file
 from cidery.files.fields import Side
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.storage import write_atomically
 
 T = TypeVar("T")
@@ -295,10 +295,10 @@ class Progress:
 
     def follow(self, results: Iterator[R], count: int) -> Iterator[R]:
         """Yield results, and report after each."""
-        report = current_report()
+        progress = current_progress()
         begun = time.monotonic()
         units = 0
-        report(self.what, 0.0)
+        progress(self.what, 0.0)
         for done, result in enumerate(results, start=1):
             passed = max(time.monotonic() - begun, 1e-9)
             left = passed / done * (count - done)
@@ -306,7 +306,7 @@ class Progress:
             if self.size is not None:
                 units += self.size(result)
                 text += f", {units / passed:,.0f} {self.unit}/s"
-            report(text, done / count)
+            progress(text, done / count)
             yield result
 
 

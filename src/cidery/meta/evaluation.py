@@ -19,7 +19,7 @@ from cidery.meta.scoring import CaptionScorer
 from cidery.meta.selection import select_judgments
 from cidery.meta.settings import Settings
 from cidery.meta.significance import compare_verdicts
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 
 WITH_PEOPLE = ("triplets", "preference", "human", "liked", "wins", "ratings")
 """Protocols that may say what people themselves reach."""
@@ -32,7 +32,7 @@ def evaluate(
     *,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Agreement:
     """Judge metrics by human judgments.

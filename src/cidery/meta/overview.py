@@ -23,7 +23,7 @@ from cidery.meta.protocols import choose_protocol
 from cidery.meta.protocols.base import HUMAN, Verdict
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.statistics import rank_metrics
 from cidery.text_tables import latex_table, markdown_table
 
@@ -170,7 +170,7 @@ def evaluate_all(
     seed: int = 0,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
 ) -> Overview:
     """Judge metrics by all sets of judgments in a folder.
 
@@ -225,7 +225,7 @@ def evaluate_all(
     return Overview(results, statistics, signatures, absent)
 
 
-def _report_for(name: str, progress: Report) -> Report:
+def _report_for(name: str, progress: ProgressCallback) -> ProgressCallback:
     """Return a report that also says which set is at work."""
     return lambda what, share: progress(f"{name}: {what}", share)
 

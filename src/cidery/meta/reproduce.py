@@ -26,7 +26,7 @@ from cidery.meta.recomputed import (
     rank_sentences,
 )
 from cidery.metrics import METRICS
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.text_tables import latex_table, markdown_table
 
 
@@ -115,7 +115,7 @@ def reproduce(
     sources: Sequence[str] = (),
     cache: bool | str | os.PathLike[str] = False,
     threads: int = 0,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
 ) -> Reproduction:
     """Compute every number of the papers that the data sets in a folder allow.
 

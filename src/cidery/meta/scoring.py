@@ -15,7 +15,7 @@ from cidery.meta.score_cache import ScoreCache
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
-from cidery.runtime.progress import Report, no_report, report_to
+from cidery.runtime.progress import ProgressCallback, ignore_progress, use_progress
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import (
     FrequenciesLike,
@@ -58,7 +58,7 @@ class CaptionScorer:
     frequencies: FrequenciesLike = "references"
     """`references`: those of the judged captions' documents."""
     threads: int = 0
-    progress: Report = no_report
+    progress: ProgressCallback = ignore_progress
     cache: ScoreCache | None = None
 
     @classmethod
@@ -66,7 +66,7 @@ class CaptionScorer:
         cls,
         settings: Settings,
         threads: int = 0,
-        progress: Report = no_report,
+        progress: ProgressCallback = ignore_progress,
         cache: ScoreCache | None = None,
     ) -> CaptionScorer:
         """Take tokenizer, language and frequencies from settings."""
@@ -92,7 +92,7 @@ class CaptionScorer:
         self.progress(f"scoring by {', '.join(missing)}", 0.0)
         self._warn(judged, missing)
         scorer = self._build(judged, missing)
-        with report_to(self.progress):
+        with use_progress(self.progress):
             table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
         signatures = _sign(missing, scorer.references, counts)
         for label, key in keys.items():

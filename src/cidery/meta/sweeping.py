@@ -16,7 +16,7 @@ from cidery.meta.evaluation import evaluate
 from cidery.meta.judgments import Dataset
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, MetricLike, get_metrics
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.text_tables import latex_table, markdown_table
 
 SETTING = "repetition"
@@ -139,7 +139,7 @@ def sweep(
     settings: Settings | None = None,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Sweep:
     """Judge a metric at many values of one setting: by default CIDEr-R's k_r.

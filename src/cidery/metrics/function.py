@@ -12,7 +12,7 @@ import numpy as np
 
 from cidery.errors import InputError
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
@@ -88,7 +88,7 @@ class _PreparedFunction(Prepared):
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
         """Return rows, float64[captions, 1]."""
-        report = current_report()
+        report = current_progress()
         known: dict[tuple[str, int], float] = {}
         pairs = list(zip(candidates.captions.texts, candidates.images.tolist(), strict=True))
         rows = np.empty((len(pairs), 1))

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from cidery.corpus.ids import ImageId
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.files.image_files import list_images, match_files
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 
 WIDTH = 200
 """Pixels of the longer side of a picture inside the page."""
@@ -93,7 +93,7 @@ def _link(file: Path | None, page: Path) -> str | None:
 def _embed(files: Sequence[Path | None]) -> Iterator[str | None]:
     from PIL import Image
 
-    report = current_report()
+    report = current_progress()
     for number, file in enumerate(files):
         report("making pictures smaller", number / len(files))
         if file is None:

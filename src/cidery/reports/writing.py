@@ -24,7 +24,7 @@ from cidery.reports.citing import cite
 from cidery.reports.page import find_plotly, make_page
 from cidery.reports.sentences import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.scoring.comparison import Comparison, Tests, common_corpora, compare
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
@@ -160,7 +160,7 @@ def write_report(
     explained = find_explained(chosen, explain)
     sampling = _Sampling(confidence, resamples, seed)
     weights = read_frequencies(frequencies)
-    step = current_report()
+    step = current_progress()
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
         corpora = common_corpora(systems, references, missing, references_name)
@@ -305,7 +305,7 @@ def _describe_captions(
     explained: str | None,
 ) -> dict[str, Any]:
     """Return images, references and captions, with what words earned if they are explained."""
-    step = current_report()
+    step = current_progress()
     step("describing captions", 0.4)
     first = next(iter(corpora.values()))
     columns, contrasts = contents.describe_systems(corpora, tables, scorer)
@@ -363,7 +363,7 @@ def _audit(
     systems: Mapping[str, Candidates], references: References, references_name: str
 ) -> dict[str, Any]:
     """Return what is suspicious about each system's captions."""
-    current_report()("auditing captions", 0.3)
+    current_progress()("auditing captions", 0.3)
     found = {
         name: audit_files(
             captions, references, candidates_name=name, references_name=references_name

@@ -22,7 +22,7 @@ from cidery.rewards import Reward
 from cidery.rewards.redteam_nonsense import KINDS, Kind, Nonsense
 from cidery.rewards.redteam_search import BlindPolicy, Climb, Words, list_common
 from cidery.rewards.reward import RewardMetric
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats, Interval, bootstrap_interval
 from cidery.storage import write_atomically
@@ -585,7 +585,7 @@ class _Reporter:
     size: float
 
     def __call__(self, share: float) -> None:
-        current_report()(self.what, self.begin + share * self.size)
+        current_progress()(self.what, self.begin + share * self.size)
 
 
 def _ratio(found: Floats, other: Floats, seed: int) -> Interval:

@@ -183,7 +183,7 @@ def _close_pool(helpers: int) -> None:
     if pool is not None:
         # loky would tell what was taken back that the pool ends, and print that it cannot.
         waiting = pool._pending_work_items
-        for number in [n for n, item in list(waiting.items()) if item.future.canceled()]:
+        for number in [n for n, item in list(waiting.items()) if item.future.cancelled()]:
             waiting.pop(number, None)
         pool.shutdown(wait=True, kill_workers=True)
 

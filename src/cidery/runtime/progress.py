@@ -1,4 +1,4 @@
-"""How work that takes long says how far it is: one protocol for the whole library."""
+"""Progress callbacks: one protocol for the whole library."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
-Report: TypeAlias = Callable[[str, float], None]
-"""Called with what is being done and how much of it, 0 to 1, is done."""
+ProgressCallback: TypeAlias = Callable[[str, float], None]
+"""Function of the name of a step and the share of it that is done, 0 to 1."""
 
 
-def no_report(what: str, share: float) -> None:
-    """Report to nobody."""
+def ignore_progress(step: str, share: float) -> None:
+    """Ignore progress."""
 
 
-_report: ContextVar[Report] = ContextVar("report", default=no_report)
+_progress: ContextVar[ProgressCallback] = ContextVar("progress", default=ignore_progress)
 
 
 @contextmanager
-def report_to(report: Report) -> Iterator[None]:
-    """Have everything that takes long inside the block report how far it is.
+def use_progress(callback: ProgressCallback) -> Iterator[None]:
+    """Call a function with the progress of every long step inside the block.
 
     ```python
-    with report_to(lambda what, share: print(f"{what}: {share:.0%}")):
+    with use_progress(lambda step, share: print(f"{step}: {share:.0%}")):
         cidery.score(candidates, references, metrics="meteor")
     ```
     """
-    token = _report.set(report)
+    token = _progress.set(callback)
     try:
         yield
     finally:
-        _report.reset(token)
+        _progress.reset(token)
 
 
-def current_report() -> Report:
-    """Return what `report_to` set, or a function that does nothing."""
-    return _report.get()
+def current_progress() -> ProgressCallback:
+    """Return the callback of the innermost `use_progress`, or `ignore_progress`."""
+    return _progress.get()

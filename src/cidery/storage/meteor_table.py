@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias
 
 from cidery._native import MeteorTable, MeteorTableBuilder
 from cidery.errors import DataError, MissingExtraError, SettingError
-from cidery.runtime.progress import Report, current_report, no_report
+from cidery.runtime.progress import ProgressCallback, current_progress, ignore_progress
 from cidery.storage.atomic import write_atomically
 from cidery.storage.cache import Resource
 
@@ -66,7 +66,7 @@ def find_sources() -> Path:
 
 
 def compile_table(
-    report: Report,
+    progress: ProgressCallback,
     paraphrases: Path | None,
     language: str = "en",
     function_words: FunctionWords = "english",
@@ -78,7 +78,7 @@ def compile_table(
     if language not in NAMES:  # nothing is read: words weigh the same, and none has synonyms
         return MeteorTableBuilder(b"", b"", b"", b"", language).finish()
     jar = find_sources() / JAR
-    report(_STEP, 0.0)
+    progress(_STEP, 0.0)
     try:
         with zipfile.ZipFile(jar) as archive:
             lists = [archive.read(name) for name in _list_files(language, function_words)]
@@ -87,12 +87,12 @@ def compile_table(
     except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, ValueError) as error:
         raise _unusable(jar, error) from error
     if paraphrases is not None:
-        _add_paraphrases(builder, paraphrases, report)
+        _add_paraphrases(builder, paraphrases, progress)
     try:
         content = builder.finish()
     except ValueError as error:
         raise _unusable(paraphrases or jar, error) from error
-    report(_STEP, 1.0)
+    progress(_STEP, 1.0)
     return content
 
 
@@ -103,7 +103,7 @@ def _list_files(language: str, function_words: FunctionWords) -> Sequence[str]:
     return function if function_words == "own" else WORD_LISTS[0], prefixes
 
 
-def _add_paraphrases(builder: MeteorTableBuilder, path: Path, report: Report) -> None:
+def _add_paraphrases(builder: MeteorTableBuilder, path: Path, progress: ProgressCallback) -> None:
     import gzip
     import zlib
 
@@ -112,7 +112,7 @@ def _add_paraphrases(builder: MeteorTableBuilder, path: Path, report: Report) ->
         try:
             while piece := file.read(_PIECE):
                 builder.add_paraphrases(piece)
-                report(_STEP, 0.9 * packed.tell() / size)
+                progress(_STEP, 0.9 * packed.tell() / size)
         except (gzip.BadGzipFile, zlib.error, EOFError, ValueError) as error:
             raise _unusable(path, error) from error
 
@@ -125,18 +125,18 @@ def _unusable(path: Path, error: Exception) -> DataError:
     )
 
 
-def _build(report: Report) -> bytes:
+def _build(progress: ProgressCallback) -> bytes:
     paraphrases = find_sources() / PARAPHRASES
     if not paraphrases.exists():
         raise DataError(
             f"{paraphrases} is missing; install it again with: {_INSTALL}, or do without: "
             "Meteor(paraphrases=False), -m meteor:paraphrases=no"
         )
-    return compile_table(report, paraphrases)
+    return compile_table(progress, paraphrases)
 
 
-def _build_words(report: Report) -> bytes:
-    return compile_table(report, None)
+def _build_words(progress: ProgressCallback) -> bytes:
+    return compile_table(progress, None)
 
 
 def write_table(
@@ -155,7 +155,7 @@ def write_table(
         raise SettingError(
             f"METEOR has no paraphrases for {language!r}; it has them for {', '.join(NAMES)}"
         )
-    content = compile_table(current_report(), Path(paraphrases), language, function_words)
+    content = compile_table(current_progress(), Path(paraphrases), language, function_words)
     write_atomically(path, content)
 
 
@@ -171,7 +171,7 @@ def open_language_table(language: str, function_words: FunctionWords) -> MeteorT
 # The lists are short: compiling them takes a few milliseconds, so no file is kept.
 @lru_cache(maxsize=32)
 def _open_words(language: str, function_words: FunctionWords, *_: Path | int) -> MeteorTable:
-    return open_table(compile_table(no_report, None, language, function_words))
+    return open_table(compile_table(ignore_progress, None, language, function_words))
 
 
 def open_table(source: Path | bytes) -> MeteorTable:

@@ -29,7 +29,7 @@ from types import MappingProxyType
 
 from cidery.errors import DataError, MissingExtraError
 from cidery.runtime.processes import can_start_processes, count_cores, share_work
-from cidery.runtime.progress import current_report, no_report
+from cidery.runtime.progress import current_progress, ignore_progress
 from cidery.text.normalization import clean_caption
 
 Cut = Callable[[str], Iterable[str]]
@@ -210,11 +210,11 @@ class SegmenterCut:
             new = list(dict.fromkeys(captions))
         chunks = [new[start : start + CHUNK] for start in range(0, len(new), CHUNK)]
         helpers = count_helpers(len(new), threads)
-        report = current_report() if len(chunks) > 1 else no_report
+        progress = current_progress() if len(chunks) > 1 else ignore_progress
         shared = share_work(chunks, self.cut_new, partial(cut_there, self.name), helpers)
         for number, (chunk, cut) in enumerate(zip(chunks, shared, strict=True), start=1):
             known.update(zip(chunk, cut, strict=True))
-            report(f"cutting captions with {self.name}", number / len(chunks))
+            progress(f"tokenizing captions with {self.name}", number / len(chunks))
         return [known[caption] for caption in captions]
 
     def cut_new(self, captions: Sequence[str]) -> list[Words]:

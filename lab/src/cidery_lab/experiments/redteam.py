@@ -10,7 +10,7 @@ import numpy as np
 
 from cidery.rewards.redteam import RedTeam, red_team
 from cidery.rewards.redteam_nonsense import KINDS
-from cidery.runtime.progress import report_to
+from cidery.runtime import use_progress
 from cidery_lab.experiments.base import Findings, Lab, Verdict, judge
 from cidery_lab.stages import read_metric
 
@@ -120,5 +120,5 @@ def _watched(lab: Lab, seed: int) -> Iterator[None]:
         if lab.watch is not None:
             lab.watch({"system": what, "seed": seed, "stage": "red team", "share": share})
 
-    with report_to(watch):
+    with use_progress(watch):
         yield

@@ -28,7 +28,7 @@ from cidery.meta.estimation.items import (
     list_quantities,
     predict,
 )
-from cidery.runtime.progress import no_report
+from cidery.runtime import ignore_progress
 from cidery.scoring.comparison import format_p
 from cidery.statistics import Estimate, Floats, forecast_answers
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
@@ -363,7 +363,9 @@ class _Ranking:
         with warnings.catch_warnings():
             # Poor scores do no harm here: the weight of a metric follows from how well it predicts.
             warnings.simplefilter("ignore", UnreliableWarning)
-            predictions, signatures = predict(dataset, [self.metric], Settings(), 1, no_report)
+            predictions, signatures = predict(
+                dataset, [self.metric], Settings(), 1, ignore_progress
+            )
         ((label, predicted),) = predictions.items()
         return predicted, signatures.get(label, "")
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from cidery.runtime.parent_process import end_with_parent
+from cidery.runtime import end_with_parent
 
 wsgi_app = "cidery_server.web.wsgi:application"
 worker_class = "gthread"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cidery.runtime.parent_process import end_with_parent
+from cidery.runtime import end_with_parent
 from cidery_server.web.environment import Environment, set_up
 
 POLL_SECONDS = 1.0

@@ -20,7 +20,7 @@ from cidery.meta.estimation.items import (
 from cidery.meta.judgments import Dataset, JudgedCaptions, Pairs, Ratings
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.statistics import Floats, order_evenly
 
 
@@ -36,7 +36,7 @@ def choose_next(
     seed: int = 0,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> list[dict[str, Any]]:
     """Return which items to judge next: lines of a file of judgments that lack the answers.

@@ -23,7 +23,7 @@ from cidery.meta.estimation.items import (
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.scoring.comparison import format_p
 from cidery.statistics import Estimate, Floats, adjust_together, estimate_contrast
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
@@ -186,7 +186,7 @@ def estimate(
     scale: tuple[float, float] | None = None,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Estimates:
     """Estimate what people would say from few answers and a metric's scores of all captions.

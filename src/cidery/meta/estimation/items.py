@@ -18,7 +18,7 @@ from cidery.meta.protocols.base import get_main_votes
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.selection import select_items
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import Report
+from cidery.runtime.progress import ProgressCallback
 from cidery.statistics import Floats, Sample
 
 PEOPLE = "people"
@@ -149,7 +149,7 @@ def predict(
     metrics: AnyMetrics,
     settings: Settings,
     threads: int,
-    progress: Report,
+    progress: ProgressCallback,
     cache: bool | str | os.PathLike[str] = False,
 ) -> tuple[dict[str, Floats], dict[str, str]]:
     """Return predictions of every item, by metric.

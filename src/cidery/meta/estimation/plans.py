@@ -26,7 +26,7 @@ from cidery.meta.estimation.items import (
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
-from cidery.runtime.progress import Report, no_report
+from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.statistics import Floats, plan_images
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, find_reach
 from cidery.text_tables import latex_table, markdown_table
@@ -145,7 +145,7 @@ def plan(
     scale: tuple[float, float] | None = None,
     threads: int = 0,
     cache: bool | str | os.PathLike[str] = False,
-    progress: Report = no_report,
+    progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Plan:
     """Say how many judgments find a difference, from a first few judgments or another data set.

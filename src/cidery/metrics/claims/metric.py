@@ -37,7 +37,7 @@ from cidery.metrics.claims.words import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.explanations import Shares
 from cidery.runtime.processes import count_cores
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions
@@ -212,7 +212,7 @@ class PreparedClaims(Prepared):
         """Yield the number of each candidate and what its references say of it."""
         read = work.once(_read, self.parser, candidates.captions)
         same = make_same()
-        report, done = current_report(), 0
+        report, done = current_progress(), 0
         threads = work.threads or count_cores()
         ahead = min(AHEAD, threads)
 

@@ -26,7 +26,7 @@ from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
 from cidery.metrics.spice.words import COLORS, GROUPS, PEOPLE
 from cidery.runtime.processes import share_work
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 from cidery.text.token_spans import Place
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ def parse_sentences(
     distinct = list(dict.fromkeys(sentences))
     chunks = [distinct[start : start + BATCH] for start in range(0, len(distinct), BATCH)]
     helpers = parser.count_helpers(len(distinct), threads)
-    report = current_report()
+    report = current_progress()
     read: list[tuple[Claim, ...]] = []
     seen: dict[tuple[object, ...], tuple[Any, ...]] = {}  # most parts and words are of few kinds
     here, there = partial(_read_chunk, parser), partial(_read_there, parser.package)

@@ -19,7 +19,7 @@ from cidery.metrics.spice.repairs import repair
 from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.runtime.processes import count_cores, count_sharing, is_own_process, share_work
-from cidery.runtime.progress import current_report
+from cidery.runtime.progress import current_progress
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -194,7 +194,7 @@ class Parser:
             for start in range(0, max(1, len(caption)), PIECE)
         ]
         graphs = self._share_pieces(pieces, self.count_helpers(len(pieces), threads))
-        report = current_report()
+        report = current_progress()
         for place, caption in enumerate(captions):
             if place % BATCH == 0:
                 report(_STEP, place / len(captions))
