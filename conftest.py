@@ -202,23 +202,3 @@ def stacks() -> Path:
     if not (folder / ".installed").exists():
         pytest.skip("the RL trainers are not installed: make stacks")
     return folder
-
-
-@pytest.fixture(scope="session")
-def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Django in this process, on an SQLite of its own: for what needs no server."""
-    from cidery_server.web.environment import Environment, set_up
-    from support.serving import Installation, copy_tables
-
-    # A browser of other tests may have an event loop running in this thread; Django need not mind.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    local = Installation(tmp_path_factory.mktemp("local"))
-    copy_tables(local)
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
-            patch.setenv(name, "")  # so that it is unset afterwards
-        set_up(Environment(data=local.folder / "data"))
-    yield
-    from django.db import connections
-
-    connections.close_all()

@@ -16,12 +16,12 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tools")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tools")]
 
+from server.tests.support.installations import Installation, running  # noqa: E402
 from take_screenshots import fill  # noqa: E402
 
 from support.browsing import opened_browser  # noqa: E402  # beside the tests
-from support.serving import Installation, running  # noqa: E402
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

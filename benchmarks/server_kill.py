@@ -13,10 +13,11 @@ import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.killing import SHORT_LEASE, run_under_fire  # beside the tests
-from support.serving import PostgreSQL, running, running_postgresql
+from server.tests.support.installations import PostgreSQL, running, running_postgresql
+from server.tests.support.worker_kills import SHORT_LEASE, run_under_fire  # beside the tests
 
 
 def main() -> None:

@@ -21,10 +21,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from support.serving import PostgreSQL, running, running_postgresql
-from support.studying import choose_dog, make_links, make_study, query, triplets
+from server.tests.support.installations import PostgreSQL, running, running_postgresql
+from server.tests.support.studies import choose_dog, make_links, make_study, query, triplets
 
 
 @dataclass

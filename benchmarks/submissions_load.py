@@ -21,12 +21,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from server.tests.support.installations import (
+    PostgreSQL,
+    Visitor,
+    running,
+    running_postgresql,
+    wait_until,
+)
+from server.tests.support.studies import query
 from workloads import small
-
-from support.serving import PostgreSQL, Visitor, running, running_postgresql, wait_until
-from support.studying import query
 
 TEAMS = 20
 METRICS = "cider-d bleu-4 rouge-l"

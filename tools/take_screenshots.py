@@ -15,11 +15,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from server.tests.support.installations import PASSWORD, Installation, running, wait_until  # noqa: E402
 
 from cidery.corpus import bundled  # noqa: E402
 from support.browsing import opened_browser  # noqa: E402  # beside the tests
-from support.serving import PASSWORD, Installation, running, wait_until  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 TEAMS = {"Bramley": 0.95, "Cox's Orange": 0.9, "Egremont": 0.6, "Pippin": 0.3, "Quince": 0.0}

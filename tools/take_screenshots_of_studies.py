@@ -20,11 +20,12 @@ from cidery_server.studies.items import Sources, make_items
 
 ROOT = Path(__file__).parent.parent
 IMAGES = ROOT / "docs" / "images"
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+
+from server.tests.support.installations import PASSWORD, Installation, Visitor, running  # noqa: E402
+from server.tests.support.studies import join, make_links, make_study, query  # noqa: E402
 
 from support.browsing import opened_browser  # noqa: E402
-from support.serving import PASSWORD, Installation, Visitor, running  # noqa: E402
-from support.studying import join, make_links, make_study, query  # noqa: E402
 
 DESK = {"width": 900, "height": 640}
 PHONE = {"width": 360, "height": 640}

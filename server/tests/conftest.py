@@ -8,16 +8,17 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-
-from cidery.corpus import bundled
-from support.attacking import World, attacked
-from support.serving import (
+from server.tests.support.attacks import World, attacked
+from server.tests.support.installations import (
     Installation,
     PostgreSQL,
     choose_database,
+    copy_tables,
     running,
     share_postgresql,
 )
+
+from cidery.corpus import bundled
 
 
 @pytest.fixture(scope="session")
@@ -79,3 +80,22 @@ def browsed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     with running(folder) as app:
         app.run("challenge", "create", str(folder / "challenge.json"))
         yield app
+
+
+@pytest.fixture(scope="session")
+def local_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Django in this process, on an SQLite of its own: for what needs no server."""
+    from cidery_server.web.environment import Environment, set_up
+
+    # Other tests may leave an event loop of the browser in this thread; Django does not use it.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
+    local = Installation(tmp_path_factory.mktemp("local"))
+    copy_tables(local)
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CIDERY_DATA", "CIDERY_PROXIES", "CIDERY_LEASE", "DJANGO_SETTINGS_MODULE"):
+            patch.setenv(name, "")  # so that it is unset afterwards
+        set_up(Environment(data=local.folder / "data"))
+    yield
+    from django.db import connections
+
+    connections.close_all()

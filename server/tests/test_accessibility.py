@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.attacks import ROLES, World
+from server.tests.support.expected_routes import EXPECTED, addresses, fill
 
-from support.attacking import ROLES, World
 from support.browsing import open_page
-from support.expected_routes import EXPECTED, addresses, fill
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from server.tests.support.installations import PASSWORD, Installation, wait_until
 
 from support.browsing import open_page
-from support.serving import PASSWORD, Installation, wait_until
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request

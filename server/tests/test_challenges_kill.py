@@ -6,9 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from support.killing import FEWEST_KILLS, SHORT_LEASE, run_under_fire
-from support.serving import running
+from server.tests.support.installations import running
+from server.tests.support.worker_kills import FEWEST_KILLS, SHORT_LEASE, run_under_fire
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists a process's children")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import choose_dog, join, make_links, make_study, triplets
 
 from support.browsing import open_page
-from support.serving import Installation, Visitor
-from support.studying import choose_dog, join, make_links, make_study, triplets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -6,11 +6,11 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.installations import Installation, Visitor, wait_until
+from server.tests.support.studies import join, make_links, make_study
 
 from support.browsing import open_page
 from support.example import BUNDLED
-from support.serving import Installation, Visitor, wait_until
-from support.studying import join, make_links, make_study
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-
-from support.hosting import Host, captions, references
+from server.tests.support.challenges import Host, captions, references
 
 IMAGES = range(48)
 DOMAINS = {n: ("in", "near", "=out")[n % 3] for n in IMAGES}

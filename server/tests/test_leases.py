@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
-from support.serving import free_port, wait_until
+from server.tests.support.installations import free_port, wait_until
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-
-from support.hosting import Host, captions, references
+from server.tests.support.challenges import Host, captions, references
 
 IMAGES = range(20)
 TRIES = ("runs", "sits down", "sleeps quite well", "is", "walks over", "stands there all day long")

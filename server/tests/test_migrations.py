@@ -8,7 +8,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
-from support.serving import PostgreSQL
+from server.tests.support.installations import PostgreSQL
 
 OLD = [("web", "0001_initial"), ("studies", "0001_initial"), ("challenges", "0002_slices")]
 NOON = datetime(2026, 1, 1, 12, tzinfo=timezone.utc)

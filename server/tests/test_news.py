@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-
-from support.hosting import Host, captions, references
+from server.tests.support.challenges import Host, captions, references
 
 IMAGES = range(12)
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-
-from support.attacking import World, make_challenge, references, submit
-from support.serving import PASSWORD, Visitor
+from server.tests.support.attacks import World, make_challenge, references, submit
+from server.tests.support.installations import PASSWORD, Visitor
 
 IMAGES = [image["id"] for image in references()["images"]]
 

@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from server.tests.support.installations import PostgreSQL
 
 from cidery.corpus import bundled
 from support.commands import Finished, run_cidery
-from support.serving import PostgreSQL
 
 COMMANDS = (
     "study list",

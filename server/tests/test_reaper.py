@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from server.tests.support.installations import TIMEOUT_SECONDS, PostgreSQL, wait_until
 
 from support.browsing import find_chromium
 from support.reaper import find_marked, is_running, postgresql_folder
-from support.serving import PATIENCE_SECONDS, PostgreSQL, wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists processes so")
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def test_processes_end_with_the_run(tmp_path: Path, number: signal.Signals) -> N
         started = descendants_of(run.pid) | find_marked(told.split()[1])
         assert len(started) >= 3  # the reaper is one of them
         run.send_signal(number)
-        run.wait(PATIENCE_SECONDS)
+        run.wait(TIMEOUT_SECONDS)
         wait_until(lambda: not any(map(is_running, started)), what="the end of all processes")
 
 
@@ -113,6 +113,6 @@ def test_services_end_with_an_interrupted_run(tmp_path: Path) -> None:
         assert len(started) > 8
         os.kill(int(worker), signal.SIGKILL)
         run.send_signal(signal.SIGINT)
-        run.wait(PATIENCE_SECONDS)
+        run.wait(TIMEOUT_SECONDS)
         wait_until(lambda: not any(map(is_running, started)), what="the end of all services")
         assert not folder.exists()

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
-
-from support.attacking import World, make_challenge, results, submit
-from support.serving import PATIENCE_SECONDS
-from support.studying import join, make_links, make_study, triplets
+from server.tests.support.attacks import World, make_challenge, results, submit
+from server.tests.support.installations import TIMEOUT_SECONDS
+from server.tests.support.studies import join, make_links, make_study, triplets
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed")
 EXAMPLES = 50 if os.environ.get("CIDERY_EXAMPLES") == "new" else 3
@@ -96,7 +95,7 @@ def attack(operation: Any, headers: dict[str, str], target: dict[str, Any]) -> N
         case.cookies = {}
         if hit:
             aim(case, target)
-        answer = case.call(headers=headers, timeout=PATIENCE_SECONDS)
+        answer = case.call(headers=headers, timeout=TIMEOUT_SECONDS)
         assert answer.status_code < 500, (case.as_curl_command(), answer.text)
         if answer.status_code < 300:
             operation.validate_response(answer)

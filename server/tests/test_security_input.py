@@ -20,10 +20,17 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
-
-from cidery.errors import InputError
-from support.attacking import IMAGES, OTHER, PAYLOAD, TEAM, World, make_challenge, results, submit
-from support.serving import (
+from server.tests.support.attacks import (
+    IMAGES,
+    OTHER,
+    PAYLOAD,
+    TEAM,
+    World,
+    make_challenge,
+    results,
+    submit,
+)
+from server.tests.support.installations import (
     PASSWORD,
     Installation,
     Visitor,
@@ -33,7 +40,9 @@ from support.serving import (
     wait_for_morning,
     wait_until,
 )
-from support.studying import make_links, make_study
+from server.tests.support.studies import make_links, make_study
+
+from cidery.errors import InputError
 
 INJECTIONS = (
     "'",

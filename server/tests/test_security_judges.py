@@ -8,11 +8,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from server.tests.support.attacks import PAYLOAD, World, checks, items
+from server.tests.support.installations import PASSWORD
+from server.tests.support.studies import Judge, choose_dog, join, make_links, make_study, triplets
+
 from cidery.meta.datasets.files import read_table
-from support.attacking import PAYLOAD, World, checks, items
 from support.browsing import open_page
-from support.serving import PASSWORD
-from support.studying import Judge, choose_dog, join, make_links, make_study, triplets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

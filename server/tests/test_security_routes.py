@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import httpx
 import pytest
-
-from support.attacking import OTHER, ROLES, TEAM, World
-from support.expected_routes import EXPECTED, addresses, fill
-from support.serving import Visitor
+from server.tests.support.attacks import OTHER, ROLES, TEAM, World
+from server.tests.support.expected_routes import EXPECTED, addresses, fill
+from server.tests.support.installations import Visitor
 
 METHODS = ("GET", "POST")
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-
-from support.attacking import (
+from server.tests.support.attacks import (
     CANARIES,
     CAPTION,
     IMAGES,
@@ -22,9 +21,9 @@ from support.attacking import (
     results,
     submit,
 )
-from support.expected_routes import addresses, fill
-from support.serving import PASSWORD, running, wait_until
-from support.studying import join
+from server.tests.support.expected_routes import addresses, fill
+from server.tests.support.installations import PASSWORD, running, wait_until
+from server.tests.support.studies import join
 
 
 @pytest.fixture(scope="module")

@@ -12,11 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from cidery import meta
-from cidery.errors import DataWarning
-from support.serving import Installation, Visitor
-from support.studying import (
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import (
     choose_cat,
     choose_dog,
     join,
@@ -26,6 +23,9 @@ from support.studying import (
     query,
     triplets,
 )
+
+from cidery import meta
+from cidery.errors import DataWarning
 
 
 @pytest.fixture(scope="module")

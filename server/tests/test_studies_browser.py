@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.installations import PASSWORD, Installation, Visitor
+from server.tests.support.studies import make_links, make_study, triplets
 
 from support.browsing import open_page
-from support.serving import PASSWORD, Installation, Visitor
-from support.studying import make_links, make_study, triplets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from support.serving import Installation, Visitor
-from support.studying import join, make_links, make_study, query, to_lines, triplets
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import join, make_links, make_study, query, to_lines, triplets
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154789c63f8"

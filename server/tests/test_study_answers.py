@@ -8,12 +8,20 @@ import json
 from typing import Any
 
 import pytest
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import (
+    Judge,
+    choose_cat,
+    choose_dog,
+    join,
+    make_links,
+    make_study,
+    triplets,
+)
 
 from cidery.meta import Ratings, Sets
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
-from support.serving import Installation, Visitor
-from support.studying import Judge, choose_cat, choose_dog, join, make_links, make_study, triplets
 
 IMAGES = "https://images.example.org/{image}.jpg"
 

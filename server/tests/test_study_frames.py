@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
 
 import pytest
+from server.tests.support.attacks import World
+from server.tests.support.studies import choose_dog, join, make_links, make_study, triplets
 
-from support.attacking import World
 from support.browsing import open_page
-from support.studying import choose_dog, join, make_links, make_study, triplets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -9,10 +9,9 @@ import zipfile
 from typing import Any
 
 import pytest
-
-from support.attacking import PIXEL
-from support.serving import Installation, Visitor
-from support.studying import choose_dog, join, make_links, make_study, query, triplets
+from server.tests.support.attacks import PIXEL
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import choose_dog, join, make_links, make_study, query, triplets
 
 
 @pytest.fixture(scope="module")

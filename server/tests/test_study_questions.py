@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.challenges import Host
 
 from cidery.errors import FormatError, SettingError
 from cidery.meta import Pairs, Sets, evaluate, read_dataset
 from cidery.meta.datasets import build_judgments
 from cidery.meta.datasets.files import Record
-from support.hosting import Host
 
 if TYPE_CHECKING:
     from django.test import Client

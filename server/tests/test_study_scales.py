@@ -7,10 +7,10 @@ import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import make_links, make_study, to_lines
 
 from support.browsing import open_page
-from support.serving import Installation, Visitor
-from support.studying import make_links, make_study, to_lines
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -7,12 +7,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from server.tests.support.attacks import PIXEL, World
+from server.tests.support.installations import PASSWORD
+from server.tests.support.studies import (
+    choose_dog,
+    join,
+    make_links,
+    make_study,
+    query,
+    to_lines,
+    triplets,
+)
 
 from cidery.corpus import bundled
-from support.attacking import PIXEL, World
 from support.browsing import open_page
-from support.serving import PASSWORD
-from support.studying import choose_dog, join, make_links, make_study, query, to_lines, triplets
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

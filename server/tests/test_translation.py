@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from support.hosting import Host, captions, references
+from server.tests.support.challenges import Host, captions, references
 
 ROOT = Path(__file__).parents[2]
 APP = ROOT / "server" / "src" / "cidery_server"

@@ -15,12 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from server.tests.support.installations import (
+    PASSWORD,
+    Installation,
+    PostgreSQL,
+    free_port,
+    running,
+    wait_until,
+)
 
 from cidery.errors import MissingExtraError, SettingError
 from cidery_server.web.environment import Environment
 from cidery_server.web.roles import Role
 from support.reaper import is_running
-from support.serving import PASSWORD, Installation, PostgreSQL, free_port, running, wait_until
 
 
 def test_health(installation: Installation) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-
-from support.serving import PASSWORD, Installation, Visitor, running, wait_until
-from support.studying import Judge, join, make_links, make_study, query
+from server.tests.support.installations import PASSWORD, Installation, Visitor, running, wait_until
+from server.tests.support.studies import Judge, join, make_links, make_study, query
 
 IMAGES = 12
 REFERENCE = "zqreference"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from support.attacking import World
+from server.tests.support.attacks import World
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from support.commands import run_cidery
 from support.reaper import MARK, postgresql_folder
 
 CIDERY = str(Path(sys.executable).parent / "cidery")
-PATIENCE_SECONDS = 180
+TIMEOUT_SECONDS = 180
 """A busy machine is slow, not wrong: only what never happens fails."""
 GENEROUS = ",".join(
     f"{name}=10000/min" for name in ("sign-in", "sign-in-account", "sign-up", "submit", "join")
@@ -49,7 +49,7 @@ def free_port() -> int:
             return port
 
 
-def wait_until(done: Any, seconds: float = PATIENCE_SECONDS, *, what: str = "it") -> None:
+def wait_until(done: Any, seconds: float = TIMEOUT_SECONDS, *, what: str = "it") -> None:
     deadline = time.monotonic() + seconds
     pause = 0.02  # longer and longer: asking takes the time of whoever answers
     while not done():
@@ -69,7 +69,7 @@ def wait_for_morning() -> None:
 
 def open_client(url: str) -> httpx.Client:
     """Return a client for plain HTTP: reading the system's certificates takes 45 ms of CPU."""
-    return httpx.Client(base_url=url, timeout=PATIENCE_SECONDS, verify=False)
+    return httpx.Client(base_url=url, timeout=TIMEOUT_SECONDS, verify=False)
 
 
 @dataclass
@@ -161,7 +161,7 @@ class Installation:
     def stop(self) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(PATIENCE_SECONDS)
+            self.process.wait(TIMEOUT_SECONDS)
         self.process = None
         for visitor in self.visitors:
             visitor.http.close()

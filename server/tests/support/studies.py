@@ -11,8 +11,7 @@ from itertools import count
 from typing import Any
 
 import psycopg
-
-from support.serving import Installation, Visitor
+from server.tests.support.installations import Installation, Visitor
 
 NUMBERS = count(1)
 
