@@ -6,6 +6,7 @@ from . import meta as meta
 from . import plots as plots
 from . import reports as reports
 from . import rewards as rewards
+from . import tables as tables
 from .auditing import audit as audit
 from .auditing import audit_files as audit_files
 from .corpus.corpus import Corpus as Corpus
@@ -67,6 +68,7 @@ from .scoring.explaining import Explanations as Explanations
 from .scoring.explaining import explain as explain
 from .scoring.explaining import explain_captions as explain_captions
 from .scoring.tables import ScoreTable as ScoreTable
+from .tables import Table as Table
 from .text.tokenizers import tokenize as tokenize
 
 __version__: str

@@ -2,43 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
 
 GAP = "  "
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
-_GUARDED = re.compile(r"''*[=+\-@\t\r]")
-_CONTROLS = {
-    code: repr(chr(code))[1:-1]
-    for code in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))
-}
-"""Characters that steer a terminal or turn the direction of text, and how they are written."""
-
-
-def guard_cell(text: str) -> str:
-    """Mark a CSV cell as text, where a spreadsheet would take it for a formula.
-
-    ```python
-    guard_cell("=1+1")  # "'=1+1"
-    ```
-    """
-    if not _FORMULA.match(text):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
-
-
-def unguard_cell(text: str) -> str:
-    """Return the text that `guard_cell` was given."""
-    return text[1:] if _GUARDED.match(text) else text
-
-
-def show_controls(text: str) -> str:
-    """Write out characters that would steer a terminal; line breaks stay."""
-    return text.translate({code: shown for code, shown in _CONTROLS.items() if code != 10})
 
 
 def text_table(

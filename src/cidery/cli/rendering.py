@@ -12,7 +12,8 @@ from typing import Any, Literal, Protocol
 
 import typer
 
-from cidery.text_tables import GAP, guard_cell, show_controls, text_table
+from cidery.tables import GAP, guard_cell, show_controls
+from cidery.text_tables import text_table
 
 BAR_WIDTH = 40
 

@@ -9,7 +9,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.rendering import show_csv, show_json, show_table
-from cidery.text_tables import show_controls
+from cidery.tables import show_controls
 from cidery_server.commands.installation import Data, Database, make_installation, open_installation
 
 app = parsing.new_app(

@@ -17,7 +17,7 @@ from cidery.cli.rendering import (
     show_table,
     show_title,
 )
-from cidery.text_tables import show_controls
+from cidery.tables import show_controls
 from cidery_server.commands.installation import Data, Database, make_installation, open_installation
 
 if TYPE_CHECKING:

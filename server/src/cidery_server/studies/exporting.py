@@ -15,7 +15,7 @@ from django.db.models import Count, F, Q
 
 from cidery.errors import SettingError
 from cidery.meta.datasets.files import JSON_COLUMNS
-from cidery.text_tables import guard_cell
+from cidery.tables import guard_cell
 from cidery_server.studies.counting import Count as Counted
 from cidery_server.studies.counting import counted_answers
 from cidery_server.studies.models import Assignment, Study, Visit, write_number

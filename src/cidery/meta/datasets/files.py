@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from cidery.errors import FormatError
 from cidery.files.sources import read_json_objects, read_text, shorten
-from cidery.text_tables import unguard_cell
+from cidery.tables import unguard_cell
 
 
 class NotHereError(FormatError):

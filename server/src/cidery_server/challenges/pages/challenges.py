@@ -13,7 +13,7 @@ from rest_framework.exceptions import NotFound, ParseError
 from rest_framework.request import Request
 
 from cidery.errors import SettingError
-from cidery.text_tables import guard_cell
+from cidery.tables import guard_cell
 from cidery_server.challenges.forms import LeaderboardQuery
 from cidery_server.challenges.models import Challenge, ChallengeFile, team_of
 from cidery_server.challenges.ranking import (
