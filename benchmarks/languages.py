@@ -21,7 +21,7 @@ from typing import Any
 
 from cidery.errors import CideryError
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import find_problems
+from cidery.text.script_problems import find_script_problems
 
 WORDS: dict[str, tuple[str, ...]] = {
     "zh": (
@@ -100,9 +100,10 @@ def main() -> None:
             files = {"candidates": candidates, "references": references}
             for name in ("ptb", "words"):
                 check = choose_tokenizer(name, None)
-                find_problems(files, check)  # loads the tables
+                find_script_problems(files, check)  # loads the tables
                 measure(
-                    f"look at the writing, {name}", lambda t=check, f=files: find_problems(f, t)
+                    f"look at the writing, {name}",
+                    lambda t=check, f=files: find_script_problems(f, t),
                 )
 
 

@@ -77,7 +77,7 @@ def test_teams_are_told_what_cannot_be_cut(submissions: dict[str, Submission]) -
 
     assert submissions["german"].warnings == []
     (told,) = submissions["chinese"].warnings
-    assert told == "captions are in Chinese, but the language asked for is 'de'"
+    assert told == "captions are in Chinese, but the language is set to 'de'"
     address = f"/api{submissions['chinese'].get_absolute_url()}"
     client = Client()
     client.force_login(submissions["chinese"].team)
@@ -95,7 +95,7 @@ def test_languages_that_cannot_be(local_app: None, tmp_path: Path) -> None:
         create(tmp_path, language="xx")
     sets = {"c1": {image: [caption] for image, caption in CHINESE.items()}}
     fields = {"slug": "xueshan", "title": "Xueshan", "metrics": ["rouge-l"]}
-    with pytest.warns(LanguageWarning, match="Chinese has no blanks"):
+    with pytest.warns(LanguageWarning, match="Chinese has no spaces"):
         made = create_challenge(fields, sets)
     assert made.language == ""
     made.delete()

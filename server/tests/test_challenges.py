@@ -454,7 +454,7 @@ def test_the_owner_is_told_of_captions_that_cannot_be_cut(orchard: Orchard) -> N
         files={"references": ("references.json", json.dumps(references).encode())},
     )
     shown = orchard.owner.get(made.headers["location"]).text
-    assert "c1: Chinese has no blanks between words" in shown
+    assert "c1: Chinese has no spaces between words" in shown
 
 
 def test_slices_on_the_web(orchard: Orchard) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cidery
-from cidery.corpus.length_mismatch import compare_kinds, measure_gap
+from cidery.corpus.length_mismatch import find_length_mismatch, measure_length_gap
 from cidery.errors import UnreliableWarning
 
 LONG = "a dog runs over the lawn and a man looks on . " * 4
@@ -14,15 +14,13 @@ REFERENCES = {"a": ["a dog runs", "the dog is running fast"], "b": ["two cats"]}
 
 def test_gap_is_counted_by_caption() -> None:
     corpus = cidery.Corpus.build({"a": "a dog", "b": "cats sit on a sofa"}, REFERENCES)
-    gap = measure_gap(corpus)
-    assert (gap.captions, gap.references, gap.apart) == (3.5, 3.0, 2.5)
+    gap = measure_length_gap(corpus)
+    assert (gap.captions, gap.references, gap.difference) == (3.5, 3.0, 2.5)
     assert not gap.is_wide
 
 
 def test_scoring_paragraphs_by_sentences_warns() -> None:
-    message = (
-        r"ours: captions have 48 words \(paragraphs\), references 3 \(sentences\); cider-d can"
-    )
+    message = r"ours: captions have 48 words \(paragraphs\), references 3 \(sentences\); cider-d is"
     with pytest.warns(UnreliableWarning, match=message):
         cidery.score(
             {"a": LONG, "b": LONG},
@@ -37,6 +35,6 @@ def test_scoring_paragraphs_by_sentences_warns() -> None:
 
 def test_files_are_compared() -> None:
     long, short = cidery.describe({"a": [LONG]}), cidery.describe(REFERENCES)
-    [sentence] = compare_kinds({"ours.json": long, "references.json": short})
+    [sentence] = find_length_mismatch({"ours.json": long, "references.json": short})
     assert sentence.startswith("captions of ours.json have 44 words, those of references.json 3: ")
-    assert compare_kinds({"one": short, "other": short}) == []
+    assert find_length_mismatch({"one": short, "other": short}) == []

@@ -125,7 +125,7 @@ def test_english_stays_as_it_was() -> None:
 
 
 def test_languages_that_meteor_does_not_know_are_warned_of(meteor_data: Path) -> None:
-    with pytest.warns(LanguageWarning, match="made for English.*meteor"):
+    with pytest.warns(LanguageWarning, match="support English only.*meteor"):
         cidery.score(CANDIDATES, REFERENCES, ["meteor:paraphrases=no"], language="pl")
 
 

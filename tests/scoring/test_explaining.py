@@ -196,7 +196,7 @@ class TestNotebooks:
 
 
 def test_captions_that_cannot_be_cut_are_warned_of() -> None:
-    with pytest.warns(LanguageWarning, match="Japanese has no blanks"):
+    with pytest.warns(LanguageWarning, match="Japanese has no spaces"):
         cidery.explain("犬が走る", ["犬が走っている"], "rouge-l")
-    with pytest.warns(LanguageWarning, match="Japanese has no blanks"):
+    with pytest.warns(LanguageWarning, match="Japanese has no spaces"):
         cidery.explain_captions({1: "犬が走る"}, {1: ["犬が走っている"]}, metrics="rouge-l")

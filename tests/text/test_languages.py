@@ -168,10 +168,12 @@ def test_chinese_with_jieba() -> None:
 def test_another_language_than_the_one_asked_for_is_told() -> None:
     with pytest.warns(LanguageWarning) as told:
         cidery.score({1: "犬が走る"}, {1: ["犬が走る"]}, ["rouge-l"], language="lo")
-    assert "captions are in Japanese, but the language asked for is 'lo'; pass language=\"ja\"" in (
+    assert "captions are in Japanese, but the language is set to 'lo'; pass language=\"ja\"" in (
         str(told[0].message)
     )
-    with pytest.warns(LanguageWarning, match="in the language 'id'; what is made for English"):
+    with pytest.warns(
+        LanguageWarning, match="in the language 'id', but these support English only"
+    ):
         cidery.score(
             {1: "seekor anjing"},
             {1: ["anjing"]},
@@ -287,7 +289,7 @@ class TestLanguageEverywhere:
         assert "frequencies:references-2" in weighed.signatures["self-cider"]
         with pytest.raises(SettingError, match="no references to count them on"):
             cidery.measure_diversity(sets, ["self-cider"], language="de")
-        with pytest.warns(LanguageWarning, match="Chinese has no blanks"):
+        with pytest.warns(LanguageWarning, match="Chinese has no spaces"):
             cidery.measure_diversity({1: ["一个男人正在攀登雪山", "一名男子在爬雪山"]}, "lsa")
         found = cidery.diversity.score_references(GERMAN, "cider", language="de")
         assert "stemmer:german" in found.signatures["cider"]

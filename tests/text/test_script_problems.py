@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import cidery
 from cidery.coco import COCO, Bleu, COCOEvalCap
 from cidery.errors import LanguageWarning, UnreliableWarning
-from cidery.text.script_problems import count_scripts, detect_language, find_problems
+from cidery.text.scanned_captions import ScannedCaptions
+from cidery.text.script_problems import find_script_problems
 from cidery.text.scripts import classify_scripts, find_script
 from cidery.text.tokenizers import TOKENIZERS, get_tokenizer, split_characters
 
@@ -33,7 +34,7 @@ SCRIPTS = ("Chinese", "Japanese", "Thai", "Lao", "Khmer", "Myanmar")
 
 def find(caption: str, tokenizer: str = "ptb", **others: str) -> list[str]:
     files = {"results.json": [caption], **{name: [text] for name, text in others.items()}}
-    return find_problems(files, get_tokenizer(tokenizer))
+    return find_script_problems(files, get_tokenizer(tokenizer))
 
 
 def test_scripts_are_those_of_unicode() -> None:
@@ -55,7 +56,10 @@ def test_captions_have_the_script_of_most_of_their_letters() -> None:
     ]
     # A caption in Han characters alone is Japanese among captions with kana.
     assert classify_scripts(["犬が走る", "二匹 犬"]) == ["Japanese", "Japanese"]
-    assert [s.captions for s in count_scripts(["a dog", "the dog", "一只狗"])] == [2, 1]
+    assert [s.captions for s in ScannedCaptions(["a dog", "the dog", "一只狗"]).script_counts] == [
+        2,
+        1,
+    ]
 
 
 ALPHABET = st.sampled_from("ab5 é犬人がンคກ\u0301☀дש\n")
@@ -78,16 +82,16 @@ def test_scripts_are_counted_one_by_one(captions: list[str]) -> None:
         for script, k in zip(plain, kana, strict=True)
     ]
     assert classify_scripts(captions) == expected
-    counted = {share.script: share.captions for share in count_scripts(captions)}
+    counted = {share.script: share.captions for share in ScannedCaptions(captions).script_counts}
     assert counted == Counter(filter(None, expected))
 
 
 @given(st.lists(st.text(), max_size=5), st.sampled_from(TOKENIZERS))
 def test_any_text_is_looked_at(captions: list[str], tokenizer: str) -> None:
     assert len(classify_scripts(captions)) == len(captions)
-    assert all(map(str.strip, find_problems({"a": captions}, get_tokenizer(tokenizer))))
+    assert all(map(str.strip, find_script_problems({"a": captions}, get_tokenizer(tokenizer))))
     if all(map(str.isascii, captions)):
-        assert find_problems({"a": captions}, get_tokenizer(tokenizer)) == []
+        assert find_script_problems({"a": captions}, get_tokenizer(tokenizer)) == []
 
 
 @pytest.mark.parametrize("tokenizer", ["ptb", "ptb-coco", "whitespace"])
@@ -98,7 +102,7 @@ def test_sentences_without_blanks_are_told(code: str, tokenizer: str) -> None:
     if code in ("km", "my") and tokenizer != "whitespace":
         assert f"the tokenizer {tokenizer} drops " in problem  # and cuts where it drops
     else:
-        assert f"has no blanks between words, and the tokenizer {tokenizer} takes" in problem
+        assert f"has no spaces between words, and the tokenizer {tokenizer} makes" in problem
     assert (f'pass language="{code}"' if code in "zh ja th" else 'pass tokenizer="') in problem
     # What the advice says helps: characters, or blanks between words.
     assert find(SENTENCES[code], "char") == []
@@ -119,9 +123,9 @@ def test_words_cut_by_anyone_are_not_told() -> None:
     assert find("犬", "words") == find("Ein Hündchen läuft über die Wiese") == []
     assert find("개가 아이와 함께 해변을 달린다") == find("कुत्ता दौड़ता है") == []
     cut: Callable[[str], list[str]] = list
-    assert find_problems({"a": [SENTENCES["zh"]]}, get_tokenizer(cut)) == []
+    assert find_script_problems({"a": [SENTENCES["zh"]]}, get_tokenizer(cut)) == []
     blanks: Callable[[str], list[str]] = str.split
-    assert len(find_problems({"a": [SENTENCES["zh"]]}, get_tokenizer(blanks))) == 1
+    assert len(find_script_problems({"a": [SENTENCES["zh"]]}, get_tokenizer(blanks))) == 1
 
 
 def test_normal_forms() -> None:
@@ -171,15 +175,15 @@ def test_widths() -> None:
 
 def test_different_scripts() -> None:
     (problem,) = find("犬 が 走る", others="a dog runs along the beach")
-    assert "in different scripts (results.json Japanese, others Latin)" in problem
+    assert "in different scripts: results.json: Japanese, others: Latin" in problem
     mixed = {"a.json": ["a dog"] * 8 + ["собака"] * 2, "b.json": ["a café"]}
-    (problem,) = find_problems(mixed, get_tokenizer("ptb"))
+    (problem,) = find_script_problems(mixed, get_tokenizer("ptb"))
     assert problem.startswith("a.json: captions are in different scripts (Latin 80%, Cyrillic 20%)")
 
 
 def test_languages_of_one_script() -> None:
-    assert detect_language([SENTENCES["zh"]]) == "zh"
-    assert detect_language(["5", ""]) is None
+    assert ScannedCaptions([SENTENCES["zh"]]).language == "zh"
+    assert ScannedCaptions(["5", ""]).language is None
     pytest.importorskip("py3langid")
     portuguese = [
         "dois cães correm pela praia com uma criança",
@@ -193,11 +197,11 @@ def test_languages_of_one_script() -> None:
         "ein Mann in einem weißen Hemd fährt mit dem Fahrrad die Straße entlang",
         "drei Jungen spielen auf einer grünen Wiese in der Nähe der Schule Fußball",
     ]
-    assert detect_language(german[:1]) is None  # too short
-    assert detect_language(portuguese) == "pt"
-    assert detect_language(german) == "de"
-    (problem,) = find_problems({"a": portuguese, "b": german}, get_tokenizer("ptb"))
-    assert problem.endswith("in different languages, it seems (a pt, b de)")
+    assert ScannedCaptions(german[:1]).language is None  # too short
+    assert ScannedCaptions(portuguese).language == "pt"
+    assert ScannedCaptions(german).language == "de"
+    (problem,) = find_script_problems({"a": portuguese, "b": german}, get_tokenizer("ptb"))
+    assert problem.endswith("in different languages (detected): a: pt, b: de")
 
 
 def test_score_and_compare_warn_once_at_the_line_of_the_caller() -> None:
@@ -215,8 +219,8 @@ def test_metrics_and_frequencies_of_english_are_told() -> None:
     with pytest.warns(UnreliableWarning) as told:
         cidery.score(candidates, references, ["cider-d"], frequencies="coco-val2014")
     assert [str(warning.message) for warning in told] == [
-        "candidates and references: captions are in Cyrillic; what is made for English gives them "
-        "numbers that mean little: the document frequencies coco-val2014"
+        "candidates and references: captions are in Cyrillic, but these support "
+        "English only: the document frequencies coco-val2014"
     ]
 
 
@@ -234,7 +238,7 @@ def test_descriptions_have_scripts_language_and_advice() -> None:
     found = cidery.describe({1: [SENTENCES["ja"]], 2: ["犬が走る"]})
     assert (found.scripts[0].script, found.scripts[0].captions) == ("Japanese", 2)
     assert found.language == "ja"
-    assert any("Japanese has no blanks" in sentence for sentence in found.advice)
+    assert any("Japanese has no spaces" in sentence for sentence in found.advice)
     assert list(found.to_dict()["scripts"]) == [{"script": "Japanese", "captions": 2}]
 
 

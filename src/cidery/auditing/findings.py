@@ -17,7 +17,7 @@ from cidery import _native
 from cidery.auditing.material import Material
 from cidery.auditing.pipelines import Engine, Pipeline
 from cidery.corpus.corpus import Candidates, References
-from cidery.corpus.length_mismatch import SURVIVORS
+from cidery.corpus.length_mismatch import LENGTH_ROBUST_METRICS
 from cidery.runtime.progress import current_progress
 from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
@@ -641,7 +641,7 @@ def _look_for_lengths(found: _Inspection) -> Iterator[Finding]:
         found.show(np.argsort(-mine).tolist()),
         found.repair(first),
         "CIDEr-D punishes lengths that differ from the references': ask for short captions, or "
-        f"report {SURVIVORS}, which still tell right paragraphs from wrong ones. The gain is that "
+        f"report {LENGTH_ROBUST_METRICS}, which rank paragraphs reliably. The gain is that "
         "of scoring first sentences only.",
     )
 

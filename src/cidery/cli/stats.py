@@ -135,11 +135,11 @@ def stats(
     drawn = _draw(found, plot) if plot else ""
     first = found[references[0]]
     if format == "json":
-        from cidery.corpus.length_mismatch import compare_kinds
+        from cidery.corpus.length_mismatch import find_length_mismatch
 
         several: dict[str, Any] = {"files": {file: d.to_dict() for file, d in found.items()}}
         if len(found) > 1:
-            several |= {"advice": compare_kinds(found)}
+            several |= {"advice": find_length_mismatch(found)}
         show_json(first.to_dict() if len(found) == 1 else several)
     elif len(found) == 1:
         show_title(references[0])
@@ -159,7 +159,7 @@ def _draw(found: Mapping[str, Description], plot: str) -> str:
 def _show_several(found: Mapping[str, Description]) -> None:
     """Print a line per file, then lengths side by side, then advice."""
     from cidery.corpus.description import share_bins
-    from cidery.corpus.length_mismatch import compare_kinds
+    from cidery.corpus.length_mismatch import find_length_mismatch
 
     show_table(
         ["file", "images", "captions", "per image", "words", "sd", "vocabulary", "script"],
@@ -197,7 +197,7 @@ def _show_several(found: Mapping[str, Description]) -> None:
     show_table(header, rows, left=tuple(range(2, len(header), 2)))
     show_advice(
         [
-            *compare_kinds(found),
+            *find_length_mismatch(found),
             *(
                 sentence if sentence.startswith(file) else f"{file}: {sentence}"
                 for file, d in found.items()

@@ -19,7 +19,7 @@ from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import Tokenizer, get_tokenizer
 
 _EXAMPLES = 3
@@ -50,7 +50,7 @@ class TokenizedCorpus:
         frequencies: str | DocumentFrequencies = "references",
     ) -> TokenizedCorpus:
         """Tokenize both sides, each as one document where the tokenizer reads documents."""
-        warn_of_writing({"res": corpus.candidates, "gts": corpus.references}, tokenizer)
+        warn_script_problems({"res": corpus.candidates, "gts": corpus.references}, tokenizer)
         offsets = corpus.reference_offsets.astype(np.uint64)
         groups = GroupedCaptions(tokenizer(corpus.references), offsets)
         images = corpus.candidate_images.astype(np.uint32)

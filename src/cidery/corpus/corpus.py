@@ -24,6 +24,7 @@ from cidery.corpus.inputs import (
 )
 from cidery.corpus.mismatches import Sides
 from cidery.errors import InputError, SettingError
+from cidery.text.scanned_captions import ScannedCaptions
 
 if TYPE_CHECKING:  # it takes as long to import as the rest of this module
     from numpy.typing import NDArray
@@ -47,11 +48,11 @@ class Corpus:
 
     images: tuple[ImageId, ...]
     """In the order of the references."""
-    references: list[str]
+    references: ScannedCaptions
     """Flat, image by image."""
     reference_offsets: NDArray[np.int64]
     """int64[images + 1], read-only: image i has `references[offsets[i] : offsets[i + 1]]`."""
-    candidates: list[str]
+    candidates: ScannedCaptions
     """One per row, in the order given."""
     candidate_images: NDArray[np.int64]
     """int64[rows], read-only: indexes into `images`."""
@@ -105,9 +106,9 @@ class Corpus:
                 raise sides.nothing_left()
 
         flat, offsets = _flatten(images, groups, references_name)
-        check_captions(rows, ids, candidates_name)
+        scanned = check_captions(rows, ids, candidates_name)
         places.setflags(write=False)
-        return cls(tuple(images), flat, offsets, rows, places, ids)
+        return cls(tuple(images), flat, offsets, scanned, places, ids)
 
     @classmethod
     def from_references(
@@ -117,7 +118,7 @@ class Corpus:
         images, groups = group_references(references, references_name)
         Sides("candidates", references_name).check_references(images, groups)
         flat, offsets = _flatten(images, groups, references_name)
-        return cls(tuple(images), flat, offsets, [], np.zeros(0, np.int64), [])
+        return cls(tuple(images), flat, offsets, ScannedCaptions(), np.zeros(0, np.int64), [])
 
     def only(self, images: Collection[ImageId]) -> Corpus:
         """Return the corpus of those of its images."""
@@ -135,7 +136,7 @@ class Corpus:
             tuple(self.images[i] for i in kept),
             flat,
             offsets,
-            [self.candidates[i] for i in rows],
+            ScannedCaptions(self.candidates[i] for i in rows),
             places,
             [self.candidate_ids[i] for i in rows],
         )
@@ -143,9 +144,9 @@ class Corpus:
 
 def _flatten(
     images: list[ImageId], groups: Sequence[Sequence[str]], name: str
-) -> tuple[list[str], NDArray[np.int64]]:
-    """Return all captions in a row, checked, and where each image's begin."""
-    flat = list(chain.from_iterable(groups))
+) -> tuple[ScannedCaptions, NDArray[np.int64]]:
+    """Return all captions in one list, checked, and the offsets of images in it."""
+    flat = ScannedCaptions(chain.from_iterable(groups))
     check_captions(flat, chain.from_iterable(map(repeat, images, map(len, groups))), name)
     offsets = np.zeros(len(groups) + 1, dtype=np.int64)
     np.cumsum(np.fromiter(map(len, groups), np.int64, len(groups)), out=offsets[1:])

@@ -13,12 +13,8 @@ import numpy as np
 
 from cidery.corpus.corpus import FEW_IMAGES, Corpus, References
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import (
-    ScriptShare,
-    count_scripts,
-    detect_language,
-    find_problems,
-)
+from cidery.text.scanned_captions import ScriptCount
+from cidery.text.script_problems import find_script_problems
 from cidery.text.tokenizers import TokenizerLike
 
 if TYPE_CHECKING:
@@ -93,7 +89,7 @@ class Description:
     empty: int
     """Captions without a word."""
     tokenizer: str
-    scripts: tuple[ScriptShare, ...]
+    scripts: tuple[ScriptCount, ...]
     """Captions by the script of most of their letters, the most frequent first."""
     language: str | None
     """The code of the captions' language, where their script or py3langid tells it."""
@@ -210,9 +206,9 @@ def describe(
         repeated_anywhere=_count_repeated(texts),
         empty=int(np.count_nonzero(lengths == 0)),
         tokenizer=chosen.id,
-        scripts=count_scripts(corpus.references),
-        language=detect_language(corpus.references),
-        problems=tuple(find_problems({references_name: corpus.references}, chosen)),
+        scripts=corpus.references.script_counts,
+        language=corpus.references.language,
+        problems=tuple(find_script_problems({references_name: corpus.references}, chosen)),
     )
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, filterfalse, repeat
+from itertools import chain, repeat
 from typing import Any, TypeAlias
 
 from cidery.corpus.ids import ImageId, check_ids
 from cidery.errors import InputError
-from cidery.text.normalization import are_ascii
+from cidery.text.scanned_captions import ScannedCaptions, scan_captions
 
 Rows: TypeAlias = list[tuple[ImageId, str]]
 """Candidates one by one, `(id, caption)`; an image may come more than once."""
@@ -104,15 +104,20 @@ def _by_position(given: Any, name: str) -> tuple[list[ImageId], list[Any]]:
     return list(range(len(given))), list(given)
 
 
-def check_captions(captions: Sequence[str], owners: Iterable[ImageId], name: str) -> None:
-    """Refuse captions that are not text or that UTF-8 cannot hold; say whose they are.
+def check_captions(
+    captions: Sequence[str], owners: Iterable[ImageId], name: str
+) -> ScannedCaptions:
+    """Return captions that are text and valid UTF-8; InputError names the first that is not.
 
-    Both passes are in C, and raise TypeError on anything but text; the second finds the few
-    captions that need a closer look.
+    Args:
+        captions: Captions to check.
+        owners: The image of each caption.
+        name: Name of the captions in messages.
     """
     try:
-        if not are_ascii(captions):
-            "".join(filterfalse(str.isascii, captions)).encode()
+        scanned = scan_captions(captions)
+        "".join(scanned.non_ascii).encode()
+        return scanned
     except (TypeError, UnicodeEncodeError):
         numbers: Counter[ImageId] = Counter()
         for caption, image in zip(captions, owners, strict=True):

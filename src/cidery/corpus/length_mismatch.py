@@ -1,4 +1,4 @@
-"""Whether captions and references are of one kind: sentences, or paragraphs."""
+"""Captions and references of different kinds: sentences against paragraphs."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cidery import _native
 from cidery.corpus.corpus import Corpus
 from cidery.corpus.description import FAR_APART, Description
 
-SURVIVORS = "consensus, bertscore-recall or meteor"
-"""Metrics that still tell right paragraphs from wrong ones: docs/long-captions.md has figures."""
+LENGTH_ROBUST_METRICS = "consensus, bertscore-recall or meteor"
+"""Metrics that rank paragraphs reliably; figures are in docs/long-captions.md."""
 
 
 @dataclass(frozen=True)
 class LengthGap:
-    """How far the lengths of captions are from those of their references, in words."""
+    """Difference between the lengths of captions and of their references, in words."""
 
     captions: float
-    """The median of captions."""
+    """Median length of captions."""
     references: float
-    """The median of references."""
-    apart: float
-    """The median distance of a caption and the mean of its image's references."""
+    """Median length of references."""
+    difference: float
+    """Median difference between a caption and the mean of its image's references."""
 
     @property
     def is_wide(self) -> bool:
-        """Whether captions and references differ in kind."""
-        return self.apart >= FAR_APART
+        """True if captions and references differ in kind."""
+        return self.difference >= FAR_APART
 
     def __str__(self) -> str:
-        kinds = ["paragraphs" if n >= 2 * FAR_APART else "sentences" for n in self._medians]
+        medians = self.captions, self.references
+        kinds = ["paragraphs" if median >= 2 * FAR_APART else "sentences" for median in medians]
         if kinds[0] == kinds[1]:
             kinds = (
                 ["longer", "shorter"] if self.captions > self.references else ["shorter", "longer"]
@@ -42,41 +42,41 @@ class LengthGap:
             f"{self.references:.0f} ({kinds[1]})"
         )
 
-    @property
-    def _medians(self) -> tuple[float, float]:
-        return self.captions, self.references
 
-
-def measure_gap(corpus: Corpus) -> LengthGap:
-    """Return how far captions and references are apart, in words between blanks.
+def measure_length_gap(corpus: Corpus) -> LengthGap:
+    """Return the difference in length between captions and references, in words.
 
     ```python
-    measure_gap(Corpus.build({"a": "a dog"}, {"a": ["a dog runs fast"]})).apart   # 2.0
+    corpus = Corpus.build({"a": "a dog"}, {"a": ["a dog runs fast"]})
+    measure_length_gap(corpus).difference   # 2.0
     ```
     """
-    said, told = _count_words(corpus.candidates), _count_words(corpus.references)
-    apart = _find_distances(corpus, said, told)
-    return LengthGap(*(float(np.median(values)) for values in (said, told, apart)))
+    candidates, references = _count_words(corpus.candidates), _count_words(corpus.references)
+    differences = _find_differences(corpus, candidates, references)
+    medians = (float(np.median(values)) for values in (candidates, references, differences))
+    return LengthGap(*medians)
 
 
-def may_differ(corpus: Corpus) -> bool:
-    """Tell by characters, which are counted at once, whether the gap of words may be wide.
+def may_have_length_gap(corpus: Corpus) -> bool:
+    """Return False if the number of characters, a quick count, excludes a wide gap in words.
 
-    Every word has a character and a blank at least.
+    A word has at least a character and a space.
 
     ```python
-    may_differ(Corpus.build({"a": "a dog"}, {"a": ["a dog runs fast"]}))   # False
+    may_have_length_gap(Corpus.build({"a": "a dog"}, {"a": ["a dog runs fast"]}))   # False
     ```
     """
-    said, told = _count_characters(corpus.candidates), _count_characters(corpus.references)
-    return bool(np.median(_find_distances(corpus, said, told)) >= 2 * FAR_APART)
+    candidates, references = (
+        captions.character_counts for captions in (corpus.candidates, corpus.references)
+    )
+    return bool(np.median(_find_differences(corpus, candidates, references)) >= 2 * FAR_APART)
 
 
-def compare_kinds(descriptions: Mapping[str, Description]) -> list[str]:
+def find_length_mismatch(descriptions: Mapping[str, Description]) -> list[str]:
     """Return a sentence if the captions of one file are much longer than those of another.
 
     ```python
-    compare_kinds({"a.json": cidery.describe({"a": ["a dog"]})})   # []
+    find_length_mismatch({"a.json": cidery.describe({"a": ["a dog"]})})   # []
     ```
     """
     lengths = {file: found.length.mean for file, found in descriptions.items()}
@@ -85,21 +85,18 @@ def compare_kinds(descriptions: Mapping[str, Description]) -> list[str]:
         return []
     return [
         f"captions of {long} have {lengths[long]:.0f} words, those of {short} "
-        f"{lengths[short]:.0f}: scored against each other, CIDEr-D can hardly tell right from "
-        f"wrong ones; take {SURVIVORS}, or cider-r"
+        f"{lengths[short]:.0f}: CIDEr-D is unreliable at these lengths; use "
+        f"{LENGTH_ROBUST_METRICS}, or cider-r"
     ]
 
 
-def _find_distances(corpus: Corpus, said: np.ndarray, told: np.ndarray) -> np.ndarray:
-    """Return how far each caption's length is from the mean of its image's references."""
-    means = np.add.reduceat(told, corpus.reference_offsets[:-1]) / np.diff(corpus.reference_offsets)
-    distances: np.ndarray = np.abs(said - means[corpus.candidate_images])
-    return distances
+def _find_differences(corpus: Corpus, candidates: np.ndarray, references: np.ndarray) -> np.ndarray:
+    """Return each caption's difference from the mean length of its image's references."""
+    offsets = corpus.reference_offsets
+    means = np.add.reduceat(references, offsets[:-1]) / np.diff(offsets)
+    differences: np.ndarray = np.abs(candidates - means[corpus.candidate_images])
+    return differences
 
 
 def _count_words(captions: Sequence[str]) -> np.ndarray:
     return np.asarray([len(caption.split()) for caption in captions], np.float64)
-
-
-def _count_characters(captions: Sequence[str]) -> np.ndarray:
-    return _native.text_lengths(captions if isinstance(captions, list) else list(captions))

@@ -39,7 +39,7 @@ from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 
@@ -97,7 +97,7 @@ def measure_diversity(
     written = {"captions": checked.captions}
     if against is not None:
         written["references"] = against.references
-    warn_of_writing(written, cut)
+    warn_script_problems(written, cut)
     weights = _find_weights(counted_on, references, against, checked, chosen, cut)
     tokenized = _tokenize(checked, cut, weights, training, threads)
     work = Workspace(threads)

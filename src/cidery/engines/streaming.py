@@ -60,7 +60,7 @@ from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import ExactSums, Floats, sum_by_group
 from cidery.storage import write_atomically
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import Tokenizer, TokenizerLike
 
 ENOUGH = 2
@@ -397,7 +397,7 @@ def _warn(
         plan.inputs[0].given: first.candidates,
         plan.inputs[1].given: first.references,
     }
-    warn_of_writing(texts, tokenizer, find_english(metrics, frequencies))
+    warn_script_problems(texts, tokenizer, find_english(metrics, frequencies))
     warn_few_images(metrics, _stand_in(looked, tokenizer, frequencies), stacklevel=4)
 
 

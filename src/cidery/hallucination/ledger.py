@@ -23,7 +23,7 @@ from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import Scorer, find_english
 from cidery.statistics import RESAMPLES, Floats, Interval, LengthControl
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text_tables import text_table
 
 VALUES: Mapping[Verdict, float] = {
@@ -250,7 +250,7 @@ def judge_claims(
     metrics = {"claims-f": chosen}
     cut = choose_tokenizer(None, language)
     captions = {candidates_name: corpus.candidates, references_name: corpus.references}
-    warn_of_writing(captions, cut, find_english(metrics, "references"))
+    warn_script_problems(captions, cut, find_english(metrics, "references"))
     rows = _find_rows(corpus, images, candidates_name)
     scorer = Scorer.build(corpus, metrics, tokenizer=cut, threads=threads)
     prepared = scorer.prepared[chosen.row_key]

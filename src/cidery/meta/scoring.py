@@ -27,7 +27,7 @@ from cidery.scoring.scorer import (
 )
 from cidery.statistics import Floats
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import Tokenizer, get_tokenizer
 
 
@@ -168,7 +168,7 @@ class CaptionScorer:
             "captions": list(judged.captions),
             "references": list(chain.from_iterable(judged.references)),
         }
-        warn_of_writing(
+        warn_script_problems(
             files, self.tokenizer, find_english(metrics, read_frequencies(self.frequencies))
         )
 

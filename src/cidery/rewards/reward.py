@@ -39,7 +39,7 @@ from cidery.scoring.scorer import (
 )
 from cidery.statistics import Floats
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import TokenizerLike
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Reward:
             _check_end_word(metrics, counted_on, end_word)
         warn_few_images(metrics, tokenized, stacklevel=2)
         english = find_english(metrics, counted_on)
-        warn_of_writing({"references": corpus.references}, plain, english)
+        warn_script_problems({"references": corpus.references}, plain, english)
         self._prepared = prepare_metrics(metrics, tokenized, Workspace(threads))
         words = None
         # Results that depend on the vocabulary alone: filled here, then only read.

@@ -14,7 +14,7 @@ from cidery.metrics.base import Faithful
 from cidery.metrics.explanations import Explanation
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import TokenizerLike
 
 
@@ -116,7 +116,7 @@ def explain(
         else frequencies
     )
     captions = {"the caption": corpus.candidates, "references": corpus.references}
-    warn_of_writing(captions, cut, find_english(chosen, weighed))
+    warn_script_problems(captions, cut, find_english(chosen, weighed))
     scorer = Scorer.build(corpus, chosen, tokenizer=cut, frequencies=weighed, threads=threads)
     return replace(_explain_rows(scorer, corpus, [0])[0], image=None)
 
@@ -159,7 +159,7 @@ def explain_captions(
     captions = {candidates_name: corpus.candidates, references_name: corpus.references}
     english = find_english(chosen, read_frequencies(frequencies))
     cut = choose_tokenizer(tokenizer, language)
-    warn_of_writing(captions, cut, english)
+    warn_script_problems(captions, cut, english)
     scorer = Scorer.build(corpus, chosen, tokenizer=cut, frequencies=frequencies, threads=threads)
     return _explain_rows(scorer, corpus, rows)
 

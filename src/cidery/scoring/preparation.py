@@ -9,12 +9,16 @@ from functools import partial
 import numpy as np
 
 from cidery.corpus.corpus import Corpus
-from cidery.corpus.length_mismatch import SURVIVORS, may_differ, measure_gap
+from cidery.corpus.length_mismatch import (
+    LENGTH_ROBUST_METRICS,
+    may_have_length_gap,
+    measure_length_gap,
+)
 from cidery.errors import UnreliableWarning
 from cidery.metrics import Metric
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
 from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery.text.tokenizers import TokenizerLike
 
 
@@ -36,23 +40,23 @@ def prepare_scorers(
     cut, weighed = choose_tokenizer(tokenizer, language), read_frequencies(frequencies)
     captions = {name: corpus.candidates for name, corpus in corpora.items()}
     captions[references_name] = first.references
-    warn_of_writing(captions, cut, find_english(metrics, weighed))
-    warn_of_kinds(corpora, metrics)
+    warn_script_problems(captions, cut, find_english(metrics, weighed))
+    warn_length_mismatch(corpora, metrics)
     return partial(
         Scorer.build, metrics=metrics, tokenizer=cut, frequencies=weighed, threads=threads
     )
 
 
-def warn_of_kinds(corpora: Mapping[str, Corpus], metrics: Mapping[str, Metric]) -> None:
+def warn_length_mismatch(corpora: Mapping[str, Corpus], metrics: Mapping[str, Metric]) -> None:
     """Warn where a metric punishes lengths, and those of captions are far from people's."""
     punishing = [label for label, metric in metrics.items() if metric.punishes_length]
     if not punishing:
         return
     for name, corpus in corpora.items():
-        if may_differ(corpus) and (gap := measure_gap(corpus)).is_wide:
+        if may_have_length_gap(corpus) and (gap := measure_length_gap(corpus)).is_wide:
             warnings.warn(
-                f"{name}: {gap}; {' and '.join(punishing)} can hardly tell right from wrong ones "
-                f"then: take {SURVIVORS}, or cider-r",
+                f"{name}: {gap}; {' and '.join(punishing)} is unreliable at these "
+                f"lengths; use {LENGTH_ROBUST_METRICS}, or cider-r",
                 UnreliableWarning,
                 stacklevel=4,
             )

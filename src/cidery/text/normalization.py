@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from unicodedata import normalize
-
-from cidery import _native
 
 # A zero-width joiner or non-joiner is part of the spelling in Arabic and Indic scripts and of
 # emoji, but not after the letters named here.
@@ -30,13 +27,3 @@ def clean_caption(caption: str) -> str:
         return caption.lower()
     usual = _WIDTHS.sub(lambda found: normalize("NFKC", found[0]), caption)
     return normalize("NFC", INVISIBLE.sub("", _WORD_END.sub(" ", usual))).lower()
-
-
-def are_ascii(captions: Sequence[str]) -> bool:
-    """Tell whether all captions are plain ASCII; TypeError where one is no text.
-
-    ```python
-    are_ascii(["a dog", "a café"])   # False
-    ```
-    """
-    return _native.are_ascii(captions if isinstance(captions, list) else list(captions))

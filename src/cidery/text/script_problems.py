@@ -1,8 +1,8 @@
-"""How captions are written, and what their tokenizer cannot cope with.
+"""Problems in the writing of captions that make scores wrong or too low.
 
-`find_problems` looks at all captions of a run: scripts without blanks that the tokenizer does not
-cut, two normal forms or widths of the same letters, invisible characters, and captions in different
-scripts or languages. English captions in plain ASCII cost one pass in C.
+`find_script_problems` checks all captions of a run: scripts without spaces that the tokenizer does
+not segment, two normal forms or widths of the same letters, invisible characters, and captions in
+different scripts or languages.
 """
 
 from __future__ import annotations
@@ -14,61 +14,48 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, filterfalse
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 from unicodedata import category
 
 from cidery.errors import CideryError, LanguageWarning
-from cidery.text.normalization import INVISIBLE, are_ascii
-from cidery.text.scripts import WITHOUT_BLANKS, Scripts, count_latin, find_script
+from cidery.text.normalization import INVISIBLE
+from cidery.text.scanned_captions import (
+    SCRIPT_LANGUAGES,
+    ScannedCaptions,
+    sample_evenly,
+    scan_captions,
+)
+from cidery.text.scripts import UNSPACED_SCRIPTS, find_script
 from cidery.text.tokenizers import Tokenizer
 
 SAMPLE = 200
-"""How many captions are cut to see what the tokenizer does, spread evenly over all that may show
-it."""
+"""Number of captions that are tokenized to find problems, spread evenly over the file."""
 
-LANGUAGE_SAMPLE = 100
-"""How many captions py3langid reads, spread evenly over the file."""
+DROPPED_SHARE = 0.05
+"""Minimum share of a script's letters and marks that a tokenizer drops for a warning."""
 
-LOST_SHARE = 0.05
-"""From this share of a script's letters and marks on, it is said that the tokenizer drops them."""
-
-FEWEST_CHARACTERS = 200
-"""Of shorter texts the language cannot be told reliably where a script has many."""
-
-_ALIKE = ({"no", "nb", "nn", "da"}, {"id", "ms"}, {"bs", "hr", "sr"})
-"""Languages that are easily taken for one another."""
-
-_WITH_SEGMENTER = ("zh", "ja", "th")
+NON_ASCII_SHARE = 0.01
+"""Minimum share of captions beyond ASCII for language detection; English has fewer."""
 
 MIXED_SHARE = 0.1
-"""From this share of captions on, another script makes a file mixed."""
+"""Minimum share of captions in a second script that makes a file mixed."""
 
-_LONGEST_MEAN = 3.5
-"""Letters per word. Segmented Chinese and Japanese captions have 1.5 to 2 on average."""
-_LONGEST_MEAN_OF_LETTERS = 10.0
+_SIMILAR_LANGUAGES = ({"no", "nb", "nn", "da"}, {"id", "ms"}, {"bs", "hr", "sr"})
+"""Languages that py3langid confuses."""
+
+_LANGUAGES_WITH_SEGMENTER = ("zh", "ja", "th")
+
+_MAX_MEAN_IDEOGRAPHS = 3.5
+"""Mean letters per word. Segmented Chinese and Japanese captions have 1.5 to 2."""
+_MAX_MEAN_LETTERS = 10.0
 """The same for Thai, Lao, Khmer, Burmese and others, whose words have 3 to 6."""
 _IDEOGRAPHIC = ("Han", "Hiragana", "Katakana", "Bopomofo", "Yi", "Nushu", "Tangut")
 
-LANGUAGES = MappingProxyType(
-    {
-        "Chinese": ("Chinese", "zh"),
-        "Japanese": ("Japanese", "ja"),
-        "Hangul": ("Korean", "ko"),
-        "Thai": ("Thai", "th"),
-        "Lao": ("Lao", "lo"),
-        "Khmer": ("Khmer", "km"),
-        "Myanmar": ("Burmese", "my"),
-        "Tibetan": ("Tibetan", "bo"),
-    }
-)
-"""Scripts that tell the language: its name and code."""
-
-_UNSEEN = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
-"""All that `INVISIBLE` may find, whatever stands before."""
+_MAYBE_INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+"""All characters that `INVISIBLE` may match."""
 _WIDE = re.compile("[\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]")
 _NARROW = re.compile("[0-9A-Za-z]")
 _NARROW_KANA = re.compile("[\uff66-\uff9f]+")
@@ -78,93 +65,47 @@ _LOAN_WORD = re.compile("[\u30a0-\u30ff\uff66-\uff9f]+")
 _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
-@dataclass(frozen=True)
-class ScriptShare:
-    """How many captions are written in a script."""
-
-    script: str
-    captions: int
-
-
-def count_scripts(captions: Sequence[str]) -> tuple[ScriptShare, ...]:
-    """Count captions by the script that most of their letters have, the most frequent first.
-
-    ```python
-    count_scripts(["a dog", "the dog", "一只狗"])[0]   # ScriptShare(script="Latin", captions=2)
-    ```
-    """
-    return _share(captions, Scripts.find(list(filterfalse(str.isascii, captions))))
-
-
-def _share(captions: Sequence[str], foreign: Scripts) -> tuple[ScriptShare, ...]:
-    counts = foreign.count()
-    if len(foreign.main) < len(captions) and (latin := count_latin(captions)):
-        counts["Latin"] += latin
-    return tuple(ScriptShare(*item) for item in counts.most_common())
-
-
-def detect_language(captions: Sequence[str]) -> str | None:
-    """Return the code of the language that captions are in, as `py3langid` or their script tells.
-
-    None where neither can: the script has many languages, and the extra `languages` is missing or
-    the captions are too few.
-    """
-    return _tell_language(captions, count_scripts(captions))
-
-
-def _tell_language(captions: Sequence[str], shares: Sequence[ScriptShare]) -> str | None:
-    if not shares:
-        return None
-    if shares[0].script in LANGUAGES:
-        return LANGUAGES[shares[0].script][1]
-    try:
-        import py3langid
-    except ImportError:
-        return None
-    text = " ".join(_take_evenly(captions, LANGUAGE_SAMPLE))
-    return str(py3langid.classify(text)[0]) if len(text) >= FEWEST_CHARACTERS else None
-
-
-def find_problems(
+def find_script_problems(
     files: Mapping[str, Sequence[str]],
     tokenizer: Tokenizer,
-    english: Collection[str] = (),
+    english_only: Collection[str] = (),
 ) -> list[str]:
-    """Return what makes scores of these captions wrong or low without need, a sentence each.
+    """Return problems in the writing of captions, a sentence each.
 
     Args:
-        files: captions by what messages call them.
-        tokenizer: what cuts them.
-        english: what else is made for English captions alone: metrics, document frequencies.
+        files: Captions by the name that messages show.
+        tokenizer: Tokenizer of the run.
+        english_only: Names of metrics and document frequencies that support English only.
 
     ```python
-    find_problems({"results.json": ["一只狗在海滩上奔跑"]}, Tokenizer("ptb"))
+    find_script_problems({"results.json": ["一只狗在海滩上奔跑"]}, Tokenizer("ptb"))
     ```
     """
-    # A language that was asked for needs no detection, so captions in ASCII are told of too.
-    told = english if tokenizer.language not in (None, "en") else ()
-    if not told and all(map(are_ascii, files.values())):
+    scanned = {name: scan_captions(captions) for name, captions in files.items()}
+    # A language that the user named needs no detection: ASCII captions may be in it.
+    named = english_only and tokenizer.language not in (None, "en")
+    if not named and not any(captions.non_ascii for captions in scanned.values()):
         return []
-    looks = {name: _Look.take(name, captions, tokenizer) for name, captions in files.items()}
+    found = [_File(name, captions, tokenizer) for name, captions in scanned.items()]
     return [
-        *_report_uncut(looks),
-        *_report_lost(looks),
-        *_report_forms(looks),
-        *_report_invisible(looks),
-        *_report_widths(looks, files),
-        *_report_mixed(looks),
-        *_report_other(looks),
-        *_report_english(looks, english),
+        *_find_unsegmented(found),
+        *_find_dropped(found),
+        *_find_normal_forms(found),
+        *_find_invisible(found),
+        *_find_widths(found),
+        *_find_mixed(found),
+        *_find_other_language(found),
+        *_find_english_only(found, english_only),
     ]
 
 
-def warn_of_writing(
+def warn_script_problems(
     files: Mapping[str, Sequence[str]],
     tokenizer: Tokenizer,
-    english: Collection[str] = (),
+    english_only: Collection[str] = (),
 ) -> None:
-    """Warn of what `find_problems` finds, at the line that called cidery."""
-    for problem in find_problems(files, tokenizer, english):
+    """Warn of the problems that `find_script_problems` returns, at the line that called cidery."""
+    for problem in find_script_problems(files, tokenizer, english_only):
         warnings.warn(problem, LanguageWarning, stacklevel=_find_caller())
 
 
@@ -178,115 +119,101 @@ def _find_caller() -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
-    """What is seen in the captions of one file."""
+class _File:
+    """Captions of one file."""
 
     name: str
+    captions: ScannedCaptions
     tokenizer: Tokenizer
-    foreign: Sequence[str]
-    """Captions that are not plain ASCII."""
-    scripts: Scripts
-    """Of these captions."""
-    count: int
-    shares: tuple[ScriptShare, ...]
-    language: str | None
-
-    @classmethod
-    def take(cls, name: str, captions: Sequence[str], tokenizer: Tokenizer) -> _Look:
-        foreign = list(filterfalse(str.isascii, captions))
-        # English has few letters that are not ASCII: it is not worth loading the library.
-        rare = len(foreign) < 0.01 * len(captions)
-        scripts = Scripts.find(foreign)
-        shares = _share(captions, scripts)
-        language = None if rare else _tell_language(captions, shares)
-        return cls(name, tokenizer, foreign, scripts, len(captions), shares, language)
 
     @property
     def script(self) -> str | None:
-        return self.shares[0].script if self.shares else None
+        """Script of most captions."""
+        counts = self.captions.script_counts
+        return counts[0].script if counts else None
 
     @property
-    def code(self) -> str | None:
-        """The code of the language that captions seem to be in, where `language=` knows it."""
-        from cidery.text.languages import LANGUAGES as KNOWN
+    def language(self) -> str | None:
+        """Detected language; None, and no library is loaded, where nearly all is ASCII."""
+        rare = len(self.captions.non_ascii) < NON_ASCII_SHARE * len(self.captions)
+        return None if rare else self.captions.language
 
-        code = self.language or LANGUAGES.get(self.script or "", (None, None))[1]
-        return code if code in KNOWN else None
+    @property
+    def supported_language(self) -> str | None:
+        """Code of the language where `language=` supports it."""
+        from cidery.text.languages import LANGUAGES
 
-    def has(self, sign: re.Pattern[str]) -> bool:
-        """Tell whether captions may have what a pattern finds, by the characters that occur."""
-        return sign.search(self.scripts.distinct) is not None
+        code = self.language or SCRIPT_LANGUAGES.get(self.script or "", (None, None))[1]
+        return code if code in LANGUAGES else None
+
+    def may_match(self, pattern: re.Pattern[str]) -> bool:
+        """Return True if a character of the captions matches a pattern."""
+        return pattern.search(self.captions.scripts.distinct) is not None
 
     @cached_property
     def sample(self) -> list[str]:
-        """Some of these captions."""
-        return _take_evenly(self.foreign, SAMPLE)
+        """Sample of the captions beyond ASCII."""
+        return sample_evenly(self.captions.non_ascii, SAMPLE)
 
     @cached_property
-    def words(self) -> list[list[str]]:
-        """The words of the sample."""
-        return self.cut(self.sample)
+    def tokens(self) -> list[list[str]]:
+        """Tokens of the sample."""
+        return self.tokenize(self.sample)
 
-    def cut(self, captions: Sequence[str]) -> list[list[str]]:
+    def tokenize(self, captions: Sequence[str]) -> list[list[str]]:
         return self.tokenizer(list(captions), threads=1).captions.tokens()
 
-    def differs(self, captions: Sequence[str], change: Callable[[str], str]) -> bool:
-        """Tell whether the tokenizer gives other words for captions that are changed so."""
-        sample = _take_evenly(captions, SAMPLE)
+    def changes_tokens(self, captions: Sequence[str], change: Callable[[str], str]) -> bool:
+        """Return True if a change of captions changes their tokens."""
+        sample = sample_evenly(captions, SAMPLE)
         try:
-            return self.cut(sample) != self.cut([change(caption) for caption in sample])
-        except Exception:  # of the user's function, on changed captions; scoring says what is wrong
+            return self.tokenize(sample) != self.tokenize([change(caption) for caption in sample])
+        except Exception:  # of a user's function on changed captions; scoring raises its own
             return False
 
 
-def _take_evenly(captions: Sequence[str], most: int) -> list[str]:
-    step = max(1, -(-len(captions) // most))
-    return list(captions[::step])
-
-
-def _report_uncut(looks: Mapping[str, _Look]) -> Iterator[str]:
-    """Scripts without blanks, of which whole sentences are left as words."""
-    found: dict[str, list[str]] = {}
+def _find_unsegmented(files: Sequence[_File]) -> Iterator[str]:
+    """Yield scripts without spaces whose sentences are tokenized as single words."""
+    names: dict[str, list[str]] = {}
     example: dict[str, str] = {}
-    for name, look in looks.items():
-        for script, word in _find_uncut(look).items():
-            found.setdefault(script, []).append(name)
+    for file in files:
+        for script, word in _list_long_words(file).items():
+            names.setdefault(script, []).append(file.name)
             example.setdefault(script, word)
-    for script, names in found.items():
-        language, code = LANGUAGES.get(script, (script, None))
-        tokenizer = next(iter(looks.values())).tokenizer.id
+    for script, found in names.items():
+        language, code = SCRIPT_LANGUAGES.get(script, (script, None))
         yield (
-            f"{_join(names)}: {language} has no blanks between words, and the tokenizer "
-            f"{tokenizer} takes {_shorten(example[script])!r} for one word, so that scores are "
-            f"too low; {_advise(code, without_blanks=True)}"
+            f"{_join(found)}: {language} has no spaces between words, and the tokenizer "
+            f"{files[0].tokenizer.id} makes {_shorten(example[script])!r} one token, so scores "
+            f"are too low; {_advise(code, unspaced=True)}"
         )
 
 
-def _advise(code: str | None, without_blanks: bool) -> str:
-    """Say what to pass for a language."""
-    if not without_blanks:
+def _advise(code: str | None, unspaced: bool) -> str:
+    """Return the settings for a language."""
+    if not unspaced:
         return 'pass tokenizer="words" (--tokenizer words)'
     name = "words" if code in ("zh", "ja") else "char"
-    characters = f'tokenizer="{name}" (--tokenizer {name}), which takes each character for a word'
-    if code in _WITH_SEGMENTER:
+    characters = f'tokenizer="{name}" (--tokenizer {name}), which makes each character a token'
+    if code in _LANGUAGES_WITH_SEGMENTER:
         return f'pass language="{code}" (--language {code}), or {characters}'
-    return f'pass {characters}, or put blanks between words and pass tokenizer="whitespace"'
+    return f'pass {characters}, or put spaces between words and pass tokenizer="whitespace"'
 
 
-def _find_uncut(look: _Look) -> dict[str, str]:
-    """Return scripts whose words are too long to be words, each with the first such word."""
-    if not look.foreign:
+def _list_long_words(file: _File) -> dict[str, str]:
+    """Return scripts whose tokens are too long to be words, each with the first such token."""
+    if not file.captions.non_ascii:
         return {}
-    scripts = set(look.scripts.count())
+    scripts = set(file.captions.scripts.count())
     if scripts <= {"Latin", "Cyrillic", "Greek"}:
         return {}
     japanese = "Japanese" in scripts
     try:
-        cut = look.words
+        tokens = file.tokens
     except (CideryError, ValueError):
         return {}
-    words = Counter(word for tokens in cut for word in tokens if not word.isascii())
-    kinds = {c: _name_uncut(c, japanese) for c in set(chain.from_iterable(words))}
+    words = Counter(word for caption in tokens for word in caption if not word.isascii())
+    kinds = {c: _name_unspaced(c, japanese) for c in set(chain.from_iterable(words))}
     lengths: dict[str, dict[str, int]] = {}
     for word in filterfalse(_LOAN_WORD.fullmatch, words):
         letters = [kind for character in word if (kind := kinds[character]) is not None]
@@ -295,37 +222,36 @@ def _find_uncut(look: _Look) -> dict[str, str]:
     found = {}
     for script, counted in lengths.items():
         ideographic = script in ("Chinese", "Japanese", *_IDEOGRAPHIC)
-        most = _LONGEST_MEAN if ideographic else _LONGEST_MEAN_OF_LETTERS
+        limit = _MAX_MEAN_IDEOGRAPHS if ideographic else _MAX_MEAN_LETTERS
         total = sum(words[word] for word in counted)
-        if sum(length * words[word] for word, length in counted.items()) > most * total:
-            found[script] = next(word for word, length in counted.items() if length > most)
+        if sum(length * words[word] for word, length in counted.items()) > limit * total:
+            found[script] = next(word for word, length in counted.items() if length > limit)
     return found
 
 
-def _report_lost(looks: Mapping[str, _Look]) -> Iterator[str]:
-    """Scripts of which the tokenizer drops letters or vowel signs."""
-    found: dict[str, list[str]] = {}
+def _find_dropped(files: Sequence[_File]) -> Iterator[str]:
+    """Yield scripts of which the tokenizer drops letters or vowel signs."""
+    names: dict[str, list[str]] = {}
     share: dict[str, float] = {}
-    for name, look in looks.items():
-        if look.tokenizer.function is not None or not look.foreign:
-            continue  # a function of the user's may mean to drop some
-        given = _count_letters(look.sample)
-        kept = _count_letters(chain.from_iterable(look.words))
-        for script, count in given.items():
-            if count - kept[script] >= max(2.0, LOST_SHARE * count):
-                found.setdefault(script, []).append(name)
-                share.setdefault(script, 1 - kept[script] / count)
-    for script, names in found.items():
-        code = LANGUAGES.get(script, (script, None))[1]
-        tokenizer = looks[names[0]].tokenizer.id
+    for file in files:
+        if file.tokenizer.function is not None or not file.captions.non_ascii:
+            continue  # a user's function may drop some on purpose
+        before = _count_letters(file.sample)
+        after = _count_letters(chain.from_iterable(file.tokens))
+        for script, count in before.items():
+            if count - after[script] >= max(2.0, DROPPED_SHARE * count):
+                names.setdefault(script, []).append(file.name)
+                share.setdefault(script, 1 - after[script] / count)
+    for script, found in names.items():
+        code = SCRIPT_LANGUAGES.get(script, (script, None))[1]
         yield (
-            f"{_join(names)}: the tokenizer {tokenizer} drops {share[script]:.0%} of the letters "
-            f"and vowel signs of {script}; {_advise(code, script in WITHOUT_BLANKS)}"
+            f"{_join(found)}: the tokenizer {files[0].tokenizer.id} drops {share[script]:.0%} of "
+            f"the letters and vowel signs of {script}; {_advise(code, script in UNSPACED_SCRIPTS)}"
         )
 
 
 def _count_letters(texts: Iterable[str]) -> Counter[str]:
-    """Count letters and marks beyond ASCII by script; marks that scripts share are left out."""
+    """Count letters and marks beyond ASCII by script, without marks that scripts share."""
     counts: Counter[str] = Counter()
     for character, count in Counter("".join(texts)).items():
         script = find_script(character)
@@ -334,137 +260,141 @@ def _count_letters(texts: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def _name_uncut(character: str, japanese: bool) -> str | None:
-    """Return the script of a letter that has no blanks between words; None for others.
+def _name_unspaced(character: str, japanese: bool) -> str | None:
+    """Return the script of a letter if it has no spaces between words.
 
     Han characters and kana count together.
     """
     script = find_script(character) if character.isalpha() else None
-    if script not in WITHOUT_BLANKS:
+    if script not in UNSPACED_SCRIPTS:
         return None
     together = "Japanese" if japanese else "Chinese"
     return together if script in _IDEOGRAPHIC[:4] else script
 
 
-def _report_forms(looks: Mapping[str, _Look]) -> Iterator[str]:
-    """Captions that are not in normal form C, where the tokenizer sees a difference."""
+def _find_normal_forms(files: Sequence[_File]) -> Iterator[str]:
+    """Yield captions that are not in normal form C, where this changes tokens."""
     names, count = [], 0
-    for name, look in looks.items():
-        if unicodedata.is_normalized("NFC", look.scripts.text):
-            continue
-        other = [c for c in look.foreign if not unicodedata.is_normalized("NFC", c)]
-        if other and look.differs(other, lambda c: unicodedata.normalize("NFC", c)):
-            names.append(name)
+    for file in files:
+        other = file.captions.non_normalized
+        if other and file.changes_tokens(other, lambda c: unicodedata.normalize("NFC", c)):
+            names.append(file.name)
             count += len(other)
     if names:
         yield (
-            f"{_join(names)}: {_count(count)} not in Unicode's normal form C, so that words which "
-            "look the same may differ; normalize them (unicodedata.normalize), or pass "
-            'tokenizer="ptb" or "words" or a language, which do'
+            f"{_join(names)}: {_count(count)} not in Unicode's normal form C, so words that look "
+            "the same may differ; normalize them (unicodedata.normalize), or pass "
+            'tokenizer="ptb", tokenizer="words" or a language, which do'
         )
 
 
-def _report_invisible(looks: Mapping[str, _Look]) -> Iterator[str]:
-    """Zero-width characters and marks of direction that get into words."""
+def _find_invisible(files: Sequence[_File]) -> Iterator[str]:
+    """Yield zero-width characters and marks of direction that change tokens."""
     names, count = [], 0
-    signs: Counter[str] = Counter()
-    for name, look in looks.items():
-        if not look.has(_UNSEEN):
+    characters: Counter[str] = Counter()
+    for file in files:
+        if not file.may_match(_MAYBE_INVISIBLE):
             continue
-        other = [c for c in look.foreign if INVISIBLE.search(c)]
-        if other and look.differs(other, lambda c: INVISIBLE.sub("", c)):
-            names.append(name)
+        other = [c for c in file.captions.non_ascii if INVISIBLE.search(c)]
+        if other and file.changes_tokens(other, lambda c: INVISIBLE.sub("", c)):
+            names.append(file.name)
             count += len(other)
-            signs.update(sign for c in other for sign in INVISIBLE.findall(c))
+            characters.update(found for c in other for found in INVISIBLE.findall(c))
     if names:
         shown = ", ".join(
-            f"U+{ord(sign):04X} {unicodedata.name(sign, '').lower()}"
-            for sign, _ in signs.most_common(3)
+            f"U+{ord(character):04X} {unicodedata.name(character, '').lower()}"
+            for character, _ in characters.most_common(3)
         )
         yield (
             f"{_join(names)}: {_count(count, 'has', 'have')} invisible characters ({shown}), so "
-            "that words which look the same may differ; remove them, or pass a language other "
-            'than English, which does (language="de", --language de)'
+            "words that look the same may differ; remove them, or pass a language other than "
+            'English, which does (language="de", --language de)'
         )
 
 
-def _report_widths(looks: Mapping[str, _Look], files: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Full-width and usual forms of the same letters, side by side."""
-    for sign, usual, what in (
+def _find_widths(files: Sequence[_File]) -> Iterator[str]:
+    """Yield full-width and half-width forms beside usual forms of the same letters."""
+    for pattern, usual, description in (
         (_WIDE, _NARROW, "full-width letters or digits beside usual ones"),
         (_NARROW_KANA, _KANA, "half-width kana beside usual ones"),
     ):
         names, count = [], 0
-        for name, look in looks.items():
-            other = [c for c in look.foreign if sign.search(c)] if look.has(sign) else []
-            if other and look.differs(other, lambda c, sign=sign: _to_usual_width(sign, c)):  # type: ignore[misc]
-                names.append(name)
+        narrow = partial(_to_usual_width, pattern)
+        for file in files:
+            if not file.may_match(pattern):
+                continue
+            other = [c for c in file.captions.non_ascii if pattern.search(c)]
+            if other and file.changes_tokens(other, narrow):
+                names.append(file.name)
                 count += len(other)
-        if names and any(usual.search(c) for captions in files.values() for c in captions):
+        if names and any(usual.search(c) for file in files for c in file.captions):
             yield (
-                f"{_join(names)}: {_count(count, 'has', 'have')} {what}, so that words which read "
-                "the same may differ; write them in one way (unicodedata.normalize NFKC does), or "
-                'pass a language other than English, which does (language="ja", --language ja)'
+                f"{_join(names)}: {_count(count, 'has', 'have')} {description}, so words that "
+                "read the same may differ; write them in one way (unicodedata.normalize NFKC "
+                'does), or pass a language other than English, which does (language="ja", '
+                "--language ja)"
             )
 
 
-def _to_usual_width(sign: re.Pattern[str], caption: str) -> str:
-    return sign.sub(lambda found: unicodedata.normalize("NFKC", found[0]), caption)
+def _to_usual_width(pattern: re.Pattern[str], caption: str) -> str:
+    return pattern.sub(lambda found: unicodedata.normalize("NFKC", found[0]), caption)
 
 
-def _report_mixed(looks: Mapping[str, _Look]) -> Iterator[str]:
-    """Files with captions in several scripts, and files in different scripts or languages."""
-    for name, look in looks.items():
-        known = sum(share.captions for share in look.shares)
-        large = [s for s in look.shares if s.captions >= MIXED_SHARE * known]
+def _find_mixed(files: Sequence[_File]) -> Iterator[str]:
+    """Yield files with captions in several scripts, and files in different scripts or languages."""
+    for file in files:
+        counts = file.captions.script_counts
+        total = sum(count.captions for count in counts)
+        large = [count for count in counts if count.captions >= MIXED_SHARE * total]
         if len(large) > 1:
-            shares = ", ".join(f"{s.script} {s.captions / known:.0%}" for s in large)
+            shares = ", ".join(f"{found.script} {found.captions / total:.0%}" for found in large)
             yield (
-                f"{name}: captions are in different scripts ({shares}); no tokenizer and no "
-                "document frequencies fit all of them: score each language by itself"
+                f"{file.name}: captions are in different scripts ({shares}); no tokenizer and no "
+                "document frequencies fit all of them: score each language separately"
             )
-    main = {name: look.script for name, look in looks.items() if look.script is not None}
-    spoken = {name: look.language for name, look in looks.items() if look.language is not None}
-    for kinds, what in ((main, "scripts"), (spoken, "languages, it seems")):
-        if len(set(kinds.values())) > 1 and not any(set(kinds.values()) <= a for a in _ALIKE):
-            listed = ", ".join(f"{name} {kind}" for name, kind in kinds.items())
-            yield f"candidates and references are in different {what} ({listed})"
+    scripts = {file.name: file.script for file in files if file.script is not None}
+    languages = {file.name: file.language for file in files if file.language is not None}
+    for kinds, noun in ((scripts, "scripts"), (languages, "languages (detected)")):
+        distinct = set(kinds.values())
+        if len(distinct) > 1 and not any(distinct <= similar for similar in _SIMILAR_LANGUAGES):
+            listed = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
+            yield f"candidates and references are in different {noun}: {listed}"
             break
 
 
-def _report_other(looks: Mapping[str, _Look]) -> Iterator[str]:
-    """Captions whose script is that of another language than the one that was asked for."""
-    for name, look in looks.items():
-        asked = look.tokenizer.language
-        language, code = LANGUAGES.get(look.script or "", (None, None))
-        if asked is not None and language is not None and asked != code:
+def _find_other_language(files: Sequence[_File]) -> Iterator[str]:
+    """Yield captions in the script of a language other than the one that the user named."""
+    for file in files:
+        named = file.tokenizer.language
+        language, code = SCRIPT_LANGUAGES.get(file.script or "", (None, None))
+        if named is not None and language is not None and named != code:
             yield (
-                f"{name}: captions are in {language}, but the language asked for is {asked!r}; "
+                f"{file.name}: captions are in {language}, but the language is set to {named!r}; "
                 f'pass language="{code}" (--language {code})'
             )
 
 
-def _report_english(looks: Mapping[str, _Look], english: Collection[str]) -> Iterator[str]:
-    """Metrics and frequencies made for English, where captions are in another language."""
-    if not english:
+def _find_english_only(files: Sequence[_File], english_only: Collection[str]) -> Iterator[str]:
+    """Yield metrics and frequencies that support English only, for captions in other languages."""
+    if not english_only:
         return
     other = {
-        name: LANGUAGES.get(look.script, (look.script, None))[0]
-        if look.script not in (None, "Latin")
-        else f"the language {look.language!r}"
-        for name, look in looks.items()
-        if look.script not in (None, "Latin") or look.language not in (None, "en")
+        file: SCRIPT_LANGUAGES.get(file.script, (file.script, None))[0]
+        if file.script not in (None, "Latin")
+        else f"the language {file.language!r}"
+        for file in files
+        if file.script not in (None, "Latin") or file.language not in (None, "en")
     }
-    asked = next(iter(looks.values())).tokenizer.language
-    if not other and asked not in (None, "en"):
-        other = dict.fromkeys(looks, f"the language {asked!r}")
+    named = files[0].tokenizer.language
+    if not other and named not in (None, "en"):
+        other = dict.fromkeys(files, f"the language {named!r}")
     if other:
-        name, language = next(iter(other.items()))
-        code = None if asked else looks[name].code
-        advice = f'; language="{code}" (--language {code}) chooses what fits it' if code else ""
+        file, language = next(iter(other.items()))
+        code = None if named else file.supported_language
+        advice = f'; pass language="{code}" (--language {code})' if code else ""
         yield (
-            f"{_join(list(other))}: captions are in {language}; what is made for English gives "
-            f"them numbers that mean little: {', '.join(english)}{advice}"
+            f"{_join([file.name for file in other])}: captions are in {language}, but these "
+            f"support English only: {', '.join(english_only)}{advice}"
         )
 
 

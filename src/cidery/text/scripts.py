@@ -20,7 +20,7 @@ JAPANESE = "Japanese"
 _KANA = ("Hiragana", "Katakana")
 _IDEOGRAPHIC = ("Han", "Bopomofo", *_KANA)
 
-WITHOUT_BLANKS = (
+UNSPACED_SCRIPTS = (
     *_IDEOGRAPHIC,
     *("Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Javanese", "Balinese", "Yi"),
     *("Tai Le", "New Tai Lue", "Tai Tham", "Tai Viet", "Ahom", "Nushu", "Tangut"),

@@ -24,10 +24,9 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any, TypeAlias
-from unicodedata import is_normalized, normalize
+from unicodedata import normalize
 
 from cidery._native import Captions, Expansion, tokenize_utf8
 from cidery._native import tokenize as _native_tokenize
@@ -35,7 +34,7 @@ from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.plugins import list_names, load_plugin
 from cidery.runtime.workspace import Workspace
 from cidery.text.columns import TextColumn
-from cidery.text.normalization import are_ascii
+from cidery.text.scanned_captions import scan_captions
 from cidery.text.stop_words import OTHER_STOP_WORDS
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
@@ -79,7 +78,7 @@ class Tokenizer:
     def __call__(self, captions: list[str], threads: int = 0) -> TokenizedCaptions:
         """Tokenize all captions; the native tokenizers use several threads."""
         if self.function is None:
-            texts = _normalize(captions) if self.id == "ptb" else captions
+            texts = scan_captions(captions).normalized if self.id == "ptb" else captions
             return TokenizedCaptions(_native_tokenize(texts, self.id, threads), captions)
         cut_all = getattr(self.function, "cut_all", None)  # of segmenters, for many captions
         tokens = (
@@ -103,15 +102,6 @@ class Tokenizer:
     def family(self) -> str:
         """What frequencies must share: `ptb-coco` counts the same words as `ptb`."""
         return "ptb" if self.id == "ptb-coco" else self.id
-
-
-def _normalize(captions: list[str]) -> list[str]:
-    """Return captions in normal form C; the same list where they are, as is nearly always so."""
-    if are_ascii(captions):
-        return captions
-    if all(is_normalized("NFC", caption) for caption in filterfalse(str.isascii, captions)):
-        return captions
-    return [normalize("NFC", caption) for caption in captions]
 
 
 def get_tokenizer(tokenizer: TokenizerLike) -> Tokenizer:

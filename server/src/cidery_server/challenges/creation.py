@@ -15,7 +15,7 @@ from cidery.files.slices import Slices, slice_images
 from cidery.metrics import get_metrics
 from cidery.scoring.scorer import Scorer, find_english
 from cidery.scoring.slices import describe
-from cidery.text.script_problems import warn_of_writing
+from cidery.text.script_problems import warn_script_problems
 from cidery_server.challenges.definition import (
     Definition,
     NamedSlices,
@@ -59,7 +59,9 @@ def create_challenge(
     ]
     by_set = {name: list(chain.from_iterable(r.values())) for name, r in reference_sets.items()}
     frequencies = fields.get("frequencies", "references")
-    warn_of_writing(by_set, scorers[0].references.tokenizer, find_english(metrics, frequencies))
+    warn_script_problems(
+        by_set, scorers[0].references.tokenizer, find_english(metrics, frequencies)
+    )
     slices = _slice(named, next(iter(reference_sets.values())), scorers[0]) if named else None
     packed = {"packed_images": pack_json(images), "packed_slices": pack_slices(slices)}
     try:

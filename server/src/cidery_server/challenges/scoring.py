@@ -23,7 +23,7 @@ from cidery.metrics import Metric
 from cidery.scoring.slices import take_slice
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats, Interval
-from cidery.text.script_problems import find_problems
+from cidery.text.script_problems import find_script_problems
 from cidery_server.challenges.models import (
     Challenge,
     HiddenReferences,
@@ -188,7 +188,7 @@ def _find_problems(submission: Submission, scorers: ScorerCache) -> list[str]:
     """Return what the tokenizer cannot cope with, without the advice, which is for the owner."""
     reference_set, metrics = next(_steps(submission.challenge))
     tokenizer = scorers.get(reference_set, metrics).references.tokenizer
-    found = find_problems({"captions": submission.captions}, tokenizer)
+    found = find_script_problems({"captions": submission.captions}, tokenizer)
     return [problem.partition("; ")[0].removeprefix("captions: ") for problem in found]
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cidery.text.scripts import WITHOUT_BLANKS, find_script
+from cidery.text.scripts import UNSPACED_SCRIPTS, find_script
 from cidery_server.web.translation import translate as _
 
 _LINK = re.compile(r"https?://|www\.|\S+@\S+\.\S+", flags=re.IGNORECASE)
@@ -38,7 +38,7 @@ def count_words(folded: str) -> int:
     words = 0.0
     for word in folded.split():
         scripts = [find_script(character) for character in word if character.isalpha()]
-        uncut = [script for script in scripts if script in WITHOUT_BLANKS]
+        uncut = [script for script in scripts if script in UNSPACED_SCRIPTS]
         wide = sum(script in IDEOGRAPHIC for script in uncut)
         others = len(scripts) > len(uncut) or not scripts
         words += wide / LETTERS_OF_IDEOGRAPHS + (len(uncut) - wide) / LETTERS_OF_WORDS + others
