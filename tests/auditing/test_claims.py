@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cidery.auditing.claims import Claim, find_metric, read_claim, read_claims
-from cidery.auditing.readings import list_readings
+from cidery.auditing.interpretations import list_interpretations
 from cidery.errors import SettingError
 
 
@@ -35,7 +35,7 @@ def test_names(name: str, metric: str) -> None:
         ("cider=", "written metric=number"),
         ("0.993", "written metric=number"),
         ("cider=nan", "a score is a number"),
-        ("cider=-1", "not negative"),
+        ("cider=-1", "must be >= 0"),
         ("spice=0.2", "SPICE cannot be audited"),
         ("accuracy=0.5", "unknown metric 'accuracy'"),
     ],
@@ -48,7 +48,7 @@ def test_bad_claims(text: str, message: str) -> None:
 def test_one_claim_per_metric() -> None:
     with pytest.raises(SettingError, match="claim the same metric, cider-d"):
         read_claims(["cider=1.0", "CIDEr-D=1.1"])
-    with pytest.raises(SettingError, match="nothing is claimed"):
+    with pytest.raises(SettingError, match="no claims"):
         read_claims([])
 
 
@@ -58,7 +58,7 @@ def test_mappings_and_floats() -> None:
 
 
 def bounds(*claims: str) -> dict[str, tuple[float, float]]:
-    return dict(list_readings(read_claims(claims))[0].bounds)
+    return dict(list_interpretations(read_claims(claims))[0].bounds)
 
 
 def test_printed_precision() -> None:
@@ -67,29 +67,29 @@ def test_printed_precision() -> None:
 
 
 def test_times_100_is_a_way_to_print() -> None:
-    readings = list_readings(read_claims(["cider=131.2", "bleu-4=39.1%"]))
-    assert readings[0].causes == ()
-    assert readings[0].fits("cider-d", 1.3124)
-    assert readings[0].fits("bleu-4", 0.3909)
-    assert all(reading.causes for reading in readings[1:])
+    interpretations = list_interpretations(read_claims(["cider=131.2", "bleu-4=39.1%"]))
+    assert interpretations[0].causes == ()
+    assert interpretations[0].fits("cider-d", 1.3124)
+    assert interpretations[0].fits("bleu-4", 0.3909)
+    assert all(interpretation.causes for interpretation in interpretations[1:])
 
 
 def test_a_mix_of_scales_is_a_cause() -> None:
-    readings = list_readings(read_claims(["cider=131.2", "bleu-4=0.391"]))
-    mixed = [r for r in readings if [cause.id for cause in r.causes] == ["times-100"]]
+    interpretations = list_interpretations(read_claims(["cider=131.2", "bleu-4=0.391"]))
+    mixed = [r for r in interpretations if [cause.id for cause in r.causes] == ["times-100"]]
     assert [r.fits("cider-d", 1.312) and r.fits("bleu-4", 0.391) for r in mixed] == [True]
 
 
 def test_zeros_that_were_not_digits() -> None:
     ids = [
         cause.id
-        for reading in list_readings(read_claims(["cider=131.0"]))
-        for cause in reading.causes
+        for interpretation in list_interpretations(read_claims(["cider=131.0"]))
+        for cause in interpretation.causes
     ]
     assert "rounded-before-scaling" in ids
     ids = [
         cause.id
-        for reading in list_readings(read_claims(["cider=131.2"]))
-        for cause in reading.causes
+        for interpretation in list_interpretations(read_claims(["cider=131.2"]))
+        for cause in interpretation.causes
     ]
     assert "rounded-before-scaling" not in ids

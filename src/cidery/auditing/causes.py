@@ -1,4 +1,4 @@
-"""Causes: what is done differently when a score does not match, each with a plain sentence."""
+"""Causes: known deviations from the standard pipeline, each with a sentence."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from cidery.auditing.material import Material
-from cidery.auditing.pipelines import Pipeline
+from cidery.auditing.audit_data import AuditData
+from cidery.auditing.pipelines import (
+    AuditPipeline,
+    ImageSelection,
+    ReferenceSelection,
+    TokenEdit,
+)
 from cidery.errors import SettingError
 
 BATCH_SIZES = (1, 2, 4, 5, 8, 10, 16, 20, 25, 32, 50, 64, 100, 128, 200, 250, 256, 500, 512, 1000)
@@ -19,7 +24,7 @@ _MOST_REFERENCES = 50
 
 @dataclass(frozen=True)
 class Cause:
-    """Something that is done differently, and that changes scores.
+    """Deviation from the standard pipeline that changes scores.
 
     ```python
     from cidery.auditing import find_cause
@@ -30,39 +35,47 @@ class Cause:
 
     id: str
     family: str
-    """What it is about: tokenizer, ids, references, weights, metric, averaging, scale, rounding."""
+    """Step: tokenizer, ids, references, weights, metric, averaging, scale or rounding."""
     sentence: str
     common: int
-    """How often it is met, roughly, from 1 to 100: the order among equally simple explanations."""
+    """Rough frequency, 1 to 100; it orders equally simple explanations."""
     changes: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    """What it changes in a `Pipeline`."""
+    """Fields of `AuditPipeline` that it changes."""
     options: tuple[str, ...] | None = None
-    """How `cidery score` does the same; None: it does not."""
+    """Options of `cidery score` that do the same; None: there are none."""
     label: str | None = None
-    """How `cidery score` names the metric with it, `{}` being its plain name."""
-    alone: bool = False
-    """Whether it is too rare, or changes too little, to be tried together with others."""
+    """Metric of `cidery score` that does the same; `{}` stands for its name."""
+    single_only: bool = False
+    """True where the cause is too rare, or changes too little, to be combined with others."""
 
-    def apply(self, pipeline: Pipeline) -> Pipeline | None:
+    def apply(self, pipeline: AuditPipeline) -> AuditPipeline | None:
         """Return the pipeline with this cause; None where another has changed the same."""
-        if any(getattr(pipeline, name) != getattr(_RIGHT, name) for name in self.changes):
+        if any(getattr(pipeline, name) != getattr(_STANDARD, name) for name in self.changes):
             return None
         changed = replace(pipeline, **self.changes)
-        cuts_itself = changed.text != "ptb" and (changed.case or changed.punctuation)
-        return None if cuts_itself else changed
+        keeps = changed.keep_case or changed.keep_punctuation
+        return None if keeps and changed.splitter != "ptb" else changed
 
 
-_RIGHT = Pipeline()
+_STANDARD = AuditPipeline()
 
 
-def _cut(
-    id: str, way: str, common: int, sentence: str, *options: str, alone: bool = False
+def _split(
+    id: str, splitter: str, common: int, sentence: str, *options: str, single_only: bool = False
 ) -> Cause:
-    return Cause(id, "tokenizer", sentence, common, {"text": way}, options or None, alone=alone)
+    return Cause(
+        id,
+        "tokenizer",
+        sentence,
+        common,
+        {"splitter": splitter},
+        options or None,
+        single_only=single_only,
+    )
 
 
 _TOKENIZER = (
-    _cut(
+    _split(
         "no-tokenizer",
         "split",
         100,
@@ -70,7 +83,7 @@ _TOKENIZER = (
         "--tokenizer",
         "whitespace",
     ),
-    _cut(
+    _split(
         "lower-case-split",
         "lower-split",
         60,
@@ -82,132 +95,132 @@ _TOKENIZER = (
         "tokenizer",
         "Lower-casing is missing: capitals were kept (A and a are different words).",
         35,
-        {"case": True},
+        {"keep_case": True},
     ),
     Cause(
         "punctuation-kept",
         "tokenizer",
         "Punctuation was kept: full stops and commas count as words.",
         45,
-        {"punctuation": True},
+        {"keep_punctuation": True},
     ),
-    _cut(
+    _split(
         "punctuation-deleted",
         "deleted",
         40,
         "Another tokenizer: lower case, punctuation deleted (dog's becomes dogs), split at blanks.",
     ),
-    _cut(
+    _split(
         "punctuation-deleted-case-kept",
         "deleted+case",
         12,
         "Another tokenizer: punctuation deleted, capitals kept, split at blanks.",
     ),
-    _cut(
+    _split(
         "regex-words",
         "words",
         38,
         r"Another tokenizer: lower-cased runs of letters and digits (the pattern \w+).",
     ),
-    _cut(
+    _split(
         "regex-words-case-kept",
         "words+case",
         10,
         r"Another tokenizer: runs of letters and digits (the pattern \w+), capitals kept.",
     ),
-    _cut(
+    _split(
         "nltk-tokenizer",
         "treebank",
         34,
         "Another tokenizer: Penn Treebank words as NLTK's word_tokenize cuts them, with capitals "
         "and punctuation.",
     ),
-    _cut(
+    _split(
         "nltk-tokenizer-lower-case",
         "treebank-lower",
         36,
         "Another tokenizer: lower-cased Penn Treebank words as NLTK's word_tokenize cuts them, "
         "with punctuation.",
     ),
-    _cut(
+    _split(
         "words-and-punctuation",
         "wordpunct",
         18,
         "Another tokenizer: lower case, words and runs of punctuation apart (NLTK's "
         "wordpunct_tokenize).",
     ),
-    _cut(
+    _split(
         "words-and-punctuation-case-kept",
         "wordpunct+case",
         9,
         "Another tokenizer: words and runs of punctuation apart, capitals kept.",
     ),
-    _cut(
+    _split(
         "words-and-marks",
         "each-mark",
         17,
         "Another tokenizer: lower case, every punctuation mark a word of its own.",
     ),
-    _cut(
+    _split(
         "words-and-marks-case-kept",
         "each-mark+case",
         8,
         "Another tokenizer: every punctuation mark a word of its own, capitals kept.",
     ),
-    _cut(
+    _split(
         "mteval-tokenizer",
         "13a",
         14,
         "Another tokenizer: mteval's 13a, as sacreBLEU has it, with capitals and punctuation.",
     ),
-    _cut(
+    _split(
         "mteval-tokenizer-lower-case",
         "13a-lower",
         10,
         "Another tokenizer: mteval's 13a, as sacreBLEU has it, in lower case, with punctuation.",
     ),
-    _cut(
+    _split(
         "references-not-tokenized",
         "references-split",
         30,
         "Only the candidates were tokenized; references were split at blanks, with capitals and "
         "punctuation.",
     ),
-    _cut(
+    _split(
         "candidates-not-tokenized",
         "candidates-split",
         28,
         "Only the references were tokenized; candidates were split at blanks, with capitals and "
         "punctuation.",
     ),
-    _cut(
+    _split(
         "references-only-lower-cased",
         "references-lower-split",
         8,
         "The candidates were tokenized; references were only lower-cased and split at blanks.",
     ),
-    _cut(
+    _split(
         "short-words-dropped",
         "long-words",
         8,
         "Words of one letter and words with digits were dropped, as tutorials clean Flickr8k.",
     ),
-    _cut(
+    _split(
         "characters",
         "characters",
         20,
         "Characters were scored instead of words: strings were given where lists of words were "
         "expected, on both sides.",
     ),
-    _cut(
+    _split(
         "references-as-characters",
         "references-spelled",
         24,
         "References were scored as lists of characters: strings were given where lists of words "
         "were expected.",
     ),
-    _cut("stemmed", "stems", 9, "Words were reduced to their stems before scoring."),
-    _cut("stop-words-removed", "no-stop-words", 6, "Stop words were removed before scoring."),
+    _split("stemmed", "stems", 9, "Words were reduced to their stems before scoring."),
+    _split("stop-words-removed", "no-stop-words", 6, "Stop words were removed before scoring."),
 )
 
 _TOKENS = (
@@ -216,21 +229,21 @@ _TOKENS = (
         "tokenizer",
         "An end token was counted as a word, in candidates and references.",
         32,
-        {"tokens": "end"},
+        {"tokens": TokenEdit(end=True)},
     ),
     Cause(
         "end-token-in-candidates",
         "tokenizer",
         "An end token was counted as a word, in candidates only.",
         28,
-        {"tokens": "end-candidates"},
+        {"tokens": TokenEdit(end=True, candidates_only=True)},
     ),
     Cause(
         "start-and-end-tokens",
         "tokenizer",
         "Start and end tokens were counted as words, in candidates and references.",
         14,
-        {"tokens": "start-end"},
+        {"tokens": TokenEdit(start=True, end=True)},
     ),
     *(
         Cause(
@@ -238,16 +251,16 @@ _TOKENS = (
             "references",
             f"References were cut off after {limit} words, as training data often are.",
             4,
-            {"tokens": f"limit-{limit}"},
-            alone=True,
+            {"tokens": TokenEdit(reference_limit=limit)},
+            single_only=True,
         )
         for limit in (16, 20)
     ),
 )
 
 
-def _pair(id: str, pairing: str, common: int, sentence: str, *, alone: bool = False) -> Cause:
-    return Cause(id, "ids", sentence, common, {"pairing": pairing}, alone=alone)
+def _pair(id: str, pairing: str, common: int, sentence: str, *, single_only: bool = False) -> Cause:
+    return Cause(id, "ids", sentence, common, {"pairing": pairing}, single_only=single_only)
 
 
 _IDS = (
@@ -281,14 +294,14 @@ _IDS = (
         "references-down",
         7,
         "Captions are shifted by one image, in the order of the references.",
-        alone=True,
+        single_only=True,
     ),
     _pair(
         "references-shifted-up",
         "references-up",
         7,
         "Captions are shifted back by one image, in the order of the references.",
-        alone=True,
+        single_only=True,
     ),
     _pair(
         "matched-by-position",
@@ -303,7 +316,7 @@ _IDS = (
         8,
         "Ids were not used: captions in the order of their file were matched with images sorted "
         "by number.",
-        alone=True,
+        single_only=True,
     ),
     _pair(
         "matched-with-ids-sorted-as-text",
@@ -311,7 +324,7 @@ _IDS = (
         6,
         "Ids were not used: captions in the order of their file were matched with images sorted "
         "as text.",
-        alone=True,
+        single_only=True,
     ),
     _pair(
         "swapped",
@@ -329,20 +342,22 @@ _IDS = (
 )
 
 
-def _select_images(id: str, images: str, common: int, sentence: str, alone: bool = False) -> Cause:
-    return Cause(id, "images", sentence, common, {"images": images}, alone=alone)
+def _select_images(
+    id: str, images: ImageSelection, common: int, sentence: str, single_only: bool = False
+) -> Cause:
+    return Cause(id, "images", sentence, common, {"images": images}, single_only=single_only)
 
 
 _DUPLICATES = (
     _select_images(
         "duplicates-counted",
-        "all",
+        ImageSelection("all"),
         60,
         "Duplicated images were counted: every row was scored, where an image should count once.",
     ),
     _select_images(
         "last-duplicate-kept",
-        "last",
+        ImageSelection("last"),
         40,
         "Of the captions of a duplicated image, the last was scored instead of the first.",
     ),
@@ -350,7 +365,7 @@ _DUPLICATES = (
 _MISSING = (
     _select_images(
         "missing-counted-as-empty",
-        "empty",
+        ImageSelection("empty"),
         60,
         "Missing images were counted: images without a caption got an empty one, which scores 0.",
     ),
@@ -394,7 +409,7 @@ _WEIGHTS = (
         "Weights were counted with every reference as an image of its own: five references as five "
         "images.",
         26,
-        {"weights": "apart"},
+        {"weights": "separate"},
     ),
     Cause(
         "weights-images-repeated",
@@ -422,7 +437,7 @@ def _vary(
     sentence: str,
     label: str | None = None,
     *,
-    alone: bool = False,
+    single_only: bool = False,
 ) -> Cause:
     return Cause(
         id,
@@ -432,7 +447,7 @@ def _vary(
         {family: variant},
         () if label else None,
         label,
-        alone=alone,
+        single_only=single_only,
     )
 
 
@@ -461,7 +476,7 @@ _CIDER = (
         7,
         "CIDEr-D as its paper's equations say: relative counts are clipped, not raw ones.",
         "cider-d:faithful=paper",
-        alone=True,
+        single_only=True,
     ),
     _vary(
         "cider",
@@ -470,7 +485,7 @@ _CIDER = (
         4,
         "Plain CIDEr with the best reference of each image instead of their mean.",
         "cider:faithful=coco,over=max",
-        alone=True,
+        single_only=True,
     ),
     _vary(
         "cider",
@@ -479,7 +494,7 @@ _CIDER = (
         5,
         "Plain CIDEr without weights: all n-grams count alike.",
         "cider:faithful=coco,idf=no",
-        alone=True,
+        single_only=True,
     ),
 )
 _CIDER_R = (
@@ -591,7 +606,7 @@ _BLEU = (
             8,
             f"It is BLEU-{n}, reported under the name of another one.",
             f"bleu-{n}",
-            alone=True,
+            single_only=True,
         )
         for n in range(1, 5)
     ),
@@ -687,7 +702,7 @@ _METEOR = (
 
 
 def _list_references(most: int) -> list[Cause]:
-    """Return the causes that leave references out; some image has `most` of them."""
+    """Return the causes that leave references out, for up to `most` references per image."""
     causes = [
         Cause(
             f"first-{count}-references" if count > 1 else "first-reference",
@@ -696,8 +711,8 @@ def _list_references(most: int) -> list[Cause]:
             if count > 1
             else "Only the first reference of each image was used.",
             {1: 44, 5: 28}.get(count, 18),
-            {"references": f"first-{count}"},
-            alone=count > 5,
+            {"references": ReferenceSelection("first", count)},
+            single_only=count > 5,
         )
         for count in range(1, min(most, _MOST_REFERENCES + 1))
     ]
@@ -708,22 +723,22 @@ def _list_references(most: int) -> list[Cause]:
                 "references",
                 "Only the last reference of each image was used, as where a dictionary keeps one.",
                 26,
-                {"references": "last-1"},
+                {"references": ReferenceSelection("last")},
             ),
             Cause(
                 "references-as-images",
                 "references",
                 "Every reference was scored as an image of its own, against the same caption.",
                 25,
-                {"references": "apart"},
+                {"references": ReferenceSelection("separate")},
             ),
             Cause(
                 "references-joined",
                 "references",
                 "All references of an image were joined to one long text.",
                 7,
-                {"references": "joined"},
-                alone=True,
+                {"references": ReferenceSelection("joined")},
+                single_only=True,
             ),
         ]
     causes.append(
@@ -733,8 +748,8 @@ def _list_references(most: int) -> list[Cause]:
             "A string was given where a list of references was expected: each character of the "
             "first reference counts as a reference.",
             23,
-            {"references": "letters"},
-            alone=True,
+            {"references": ReferenceSelection("characters")},
+            single_only=True,
         )
     )
     return causes
@@ -752,7 +767,7 @@ def _list_batches(count: int) -> list[Cause]:
             "all 0.",
             20 if size in _COMMON_SIZES else 8,
             {"batch": size},
-            alone=size not in _COMMON_SIZES,
+            single_only=size not in _COMMON_SIZES,
         )
         for size in BATCH_SIZES
         if size < count
@@ -763,10 +778,10 @@ def _list_heads(count: int) -> list[Cause]:
     return [
         _select_images(
             f"first-{size}-images",
-            f"head-{size}",
+            ImageSelection("head", size),
             6,
             f"Only the first {size} images were scored.",
-            alone=True,
+            single_only=True,
         )
         for size in _HEADS
         if size < count
@@ -781,7 +796,7 @@ _ROUNDING = tuple(
         "mean was taken.",
         6,
         {"rounding": digits},
-        alone=True,
+        single_only=True,
     )
     for digits in (0, 1, 2)
 )
@@ -818,23 +833,23 @@ SCALES: Mapping[Cause, float] = MappingProxyType(
 
 _FIXED = (*_TOKENIZER, *_TOKENS, *_IDS, *_DUPLICATES, *_MISSING, MISSING_LEFT_OUT, *_WEIGHTS)
 _FIXED += (_WHOLE_FILE, *_CIDER, *_CIDER_R, *_BLEU, *_ROUGE, *_METEOR, *_ROUNDING)
-_READINGS = (*SCALES, TIMES_100, TRUNCATED, ROUNDED_BEFORE)
+_INTERPRETATIONS = (*SCALES, TIMES_100, TRUNCATED, ROUNDED_BEFORE)
 
 
 def list_causes() -> tuple[Cause, ...]:
-    """Return every cause that an audit knows.
+    """Return all known causes.
 
     ```python
     [cause.id for cause in list_causes() if cause.family == "weights"]
     ```
     """
     numbered = (*_list_references(6), *_list_batches(10**9), *_list_heads(10**9))
-    return (*_FIXED, *numbered, *_READINGS)
+    return (*_FIXED, *numbered, *_INTERPRETATIONS)
 
 
 def find_cause(id: str) -> Cause:
     """Return the cause with that id."""
-    every = (*_FIXED, *_READINGS, *_list_references(_MOST_REFERENCES + 1))
+    every = (*_FIXED, *_INTERPRETATIONS, *_list_references(_MOST_REFERENCES + 1))
     every += (*_list_batches(10**9), *_list_heads(10**9))
     for cause in every:
         if cause.id == id:
@@ -846,21 +861,21 @@ def find_cause(id: str) -> Cause:
     raise SettingError(f"unknown cause {id!r}{hint} (cidery audit --list-causes names all)")
 
 
-def list_relevant(material: Material, metrics: Iterable[str]) -> list[Cause]:
-    """Return the causes that can change these metrics' scores on this material."""
+def list_relevant(data: AuditData, metrics: Iterable[str]) -> list[Cause]:
+    """Return the causes that can change these metrics' scores on these data."""
     claimed = set(metrics)
     families = {metric.partition("-")[0] for metric in claimed}
     causes = [*_TOKENIZER, *_TOKENS, *_IDS]
-    if material.has_duplicates:
+    if data.has_duplicates:
         causes += _DUPLICATES
-    if len(material.missing):
+    if len(data.missing):
         causes += _MISSING
-    causes += _list_references(int(material.reference_counts[material.described].max()))
-    causes += _list_batches(len(material.first_rows))
-    causes += _list_heads(len(material.first_rows))
+    causes += _list_references(int(data.reference_counts[data.described].max()))
+    causes += _list_batches(len(data.first_rows))
+    causes += _list_heads(len(data.first_rows))
     if "cider" in families:
         causes += _WEIGHTS
-        causes += [_WHOLE_FILE] if len(material.missing) else []
+        causes += [_WHOLE_FILE] if len(data.missing) else []
         causes += _CIDER_R if "cider-r" in claimed else _CIDER
     if "bleu" in families:
         orders = [metric for metric in claimed if metric.startswith("bleu")]

@@ -1,4 +1,4 @@
-"""Claimed scores: which metric, which number, and how precisely it was printed."""
+"""Claimed scores: metric, number and printed precision."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cidery.errors import SettingError
 ClaimsLike: TypeAlias = "Mapping[str, str | float] | Iterable[str]"
 
 METRICS = ("bleu-1", "bleu-2", "bleu-3", "bleu-4", "rouge-l", "meteor", "cider-d", "cider-r")
-"""What can be audited, the quickest first."""
+"""Metrics that can be audited, the fastest first."""
 
 _NAMES = {
     "cider": "cider-d",
@@ -32,12 +32,12 @@ _NAMES = {
 }
 
 FINEST = 2e-7
-"""No claim is taken for more precise than this: programs add in different orders."""
+"""Maximum relative precision of a claim: programs sum in different orders."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A number that somebody reports.
+    """Reported score.
 
     ```python
     claim = read_claim("Bleu_4=40.2")
@@ -46,23 +46,23 @@ class Claim:
     """
 
     metric: str
-    """The metric as cidery calls it."""
+    """Name of the metric in cidery."""
     name: str
-    """The metric as it was written."""
+    """Name of the metric as written in the claim."""
     text: str
-    """The number as it was written."""
+    """Number as written in the claim."""
     value: float
     unit: float
-    """What the last printed digit counts: 0.01 for `1.31`."""
+    """Value of the last printed digit: 0.01 for `1.31`."""
 
     @property
     def most(self) -> float:
-        """The highest score that the metric can have."""
+        """Maximum of the metric."""
         return 10.0 if self.metric.startswith("cider") else 1.0
 
     @property
     def is_percent(self) -> bool:
-        """Whether it can only be printed times 100."""
+        """True where the score must have been multiplied by 100."""
         return self.text.endswith("%") or self.value > self.most
 
     def __str__(self) -> str:
@@ -70,17 +70,14 @@ class Claim:
 
 
 def find_metric(name: str) -> str:
-    """Return what cidery calls a metric: `CIDEr` in this field is coco-caption's, `cider-d`."""
+    """Return cidery's name of a metric: `CIDEr` is `cider-d`, as in coco-caption."""
     plain = re.sub(r"[^a-z0-9]", "", name.lower())
     if plain in _NAMES:
         return _NAMES[plain]
     if plain == "spice":
-        raise SettingError(
-            "SPICE cannot be audited: no other program's graphs are reproduced here; leave it out"
-        )
+        raise SettingError("SPICE cannot be audited; remove it from the claims")
     raise SettingError(
-        f"unknown metric {name!r} in a claim; those that can be audited: cider (that is cider-d), "
-        f"{', '.join(METRICS)}"
+        f"unknown metric {name!r} in a claim; supported: cider (cider-d), {', '.join(METRICS)}"
     )
 
 
@@ -93,7 +90,7 @@ def read_claim(text: str) -> Claim:
 
 
 def make_claim(name: str, number: str | float) -> Claim:
-    """Return the claim that a metric has this score; digits of text say how precise it is."""
+    """Return the claim that a metric has this score; text carries the printed precision."""
     metric = find_metric(name)
     text = number if isinstance(number, str) else repr(float(number))
     try:
@@ -106,7 +103,7 @@ def make_claim(name: str, number: str | float) -> Claim:
     if not isinstance(exponent, int):
         raise SettingError(f"{name}={text}: a score is a number, not {text!r}")
     if value < 0:
-        raise SettingError(f"{name}={text}: a score is not negative")
+        raise SettingError(f"{name}={text}: a score must be >= 0")
     return Claim(metric, name, text, float(value), float(Decimal(1).scaleb(exponent)))
 
 
@@ -119,9 +116,7 @@ def read_claims(claims: ClaimsLike) -> tuple[Claim, ...]:
     else:
         found = [read_claim(text) for text in claims]
     if not found:
-        raise SettingError(
-            "nothing is claimed: pass at least one metric=number, such as cider=0.993"
-        )
+        raise SettingError("no claims; pass at least one metric=number, such as cider=0.993")
     known: dict[str, Claim] = {}
     for claim in found:
         if claim.metric in known:

@@ -1,7 +1,7 @@
-"""Pipelines: every way from two files to one number that an audit knows, and how to run them.
+"""Pipelines that an audit can run: every known path from two files to one score.
 
-A `Pipeline` is a choice in each of several respects; without changes it is the right one. A
-`Group` runs all pipelines that prepare the references alike, so that n-gram indexes are shared.
+An `AuditPipeline` is a choice for each step; its defaults are the standard pipeline. A `Group` runs
+all pipelines that prepare the references in the same way, so that n-gram indexes are shared.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.material import Material, Words
-from cidery.auditing.texts import SIDES, WAYS
+from cidery.auditing.audit_data import AuditData, TokenIds
+from cidery.auditing.splitters import PTB_PAIRS, SPLITTER_PAIRS, SPLITTERS, SplitterPair
 from cidery.auditing.variants import VARIANTS, Variant
 from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.frequencies.levels import sort_levels
@@ -35,9 +35,8 @@ if TYPE_CHECKING:
     Places = NDArray[np.int64]
 
 REPEATS = 5
-"""How often an image is counted where every sample counts as an image."""
+"""Number of times each image is counted where every sample counts as an image."""
 _END, _START = "\ue001", "\ue002"
-
 
 _SPLIT_AT_ANY = {
     "each-blank": "split",
@@ -47,118 +46,151 @@ _SPLIT_AT_ANY = {
 
 
 @dataclass(frozen=True)
-class Pipeline:
-    """From two files to a number: what is done in each respect."""
+class TokenEdit:
+    """Tokens that are added to captions, and the maximum length of references."""
 
-    text: str = "ptb"
-    """What cuts captions into words: a name of `texts.SIDES`."""
-    case: bool = False
-    """Whether capitals are kept."""
-    punctuation: bool = False
-    """Whether punctuation is kept."""
-    tokens: str = ""
-    """What is added to the words or cut off: `end`, `end-candidates`, `start-end`, `limit-16`."""
-    references: str = "all"
-    """Which references: `first-3`, `last-1`, `joined`, `letters`, `apart`."""
+    start: bool = False
+    end: bool = False
+    candidates_only: bool = False
+    reference_limit: int | None = None
+
+
+@dataclass(frozen=True)
+class ReferenceSelection:
+    """References that are used, and how they are combined."""
+
+    use: Literal["all", "first", "last", "joined", "characters", "separate"] = "all"
+    """`characters`: each character of the first one; `separate`: each as an image of its own."""
+    count: int = 0
+    """Number of references for `first`."""
+
+
+@dataclass(frozen=True)
+class ImageSelection:
+    """Rows and images that are scored."""
+
+    rows: Literal["first", "last", "all", "separate", "empty", "head"] = "first"
+    """`first` or `last` row of each image, `all` rows, each row `separate` as an image of its own,
+    `empty` captions for missing images, or the `head` of the file."""
+    count: int = 0
+    """Number of images for `head`."""
+
+
+@dataclass(frozen=True)
+class AuditPipeline:
+    """Path from two files to a score: one choice for each step."""
+
+    splitter: str = "ptb"
+    """Name in `SPLITTER_PAIRS`."""
+    keep_case: bool = False
+    keep_punctuation: bool = False
+    tokens: TokenEdit = TokenEdit()
+    references: ReferenceSelection = ReferenceSelection()
     pairing: str = "id"
-    """What is compared with what: `down`, `up`, `position`, …, `swapped`."""
-    images: str = "first"
-    """Which rows and images: `first` of each image, `all` rows, `rows` as
-    images of their own, `last`, `empty`, `head-1000`."""
+    """Pairs of captions and images: by `id`, shifted `down` or `up`, by `position`, `swapped`, …"""
+    images: ImageSelection = ImageSelection()
     weights: str = "references"
-    """What document frequencies are counted on."""
-    cider: str = "right"
-    bleu: str = "right"
-    rouge: str = "right"
-    meteor: str = "right"
+    """Source of the document frequencies."""
+    cider: str = "standard"
+    bleu: str = "standard"
+    rouge: str = "standard"
+    meteor: str = "standard"
     batch: int = 0
-    """How many images are scored at a time; 0: all."""
+    """Number of images that are scored at a time; 0: all."""
     rounding: int | None = None
-    """To how many digits captions' scores are rounded."""
+    """Number of digits to which per-caption scores are rounded."""
 
     @property
-    def way(self) -> str:
-        """The name of the way to cut."""
-        return self.text + "+case" * self.case + "+punctuation" * self.punctuation
+    def splitter_pair(self) -> SplitterPair:
+        """Splitters of both sides."""
+        if self.keep_case or self.keep_punctuation:
+            return PTB_PAIRS[self.splitter, self.keep_case, self.keep_punctuation]
+        return SPLITTER_PAIRS[self.splitter]
 
     @property
-    def group(self) -> tuple[str, ...]:
-        """Pipelines with the same group prepare the references alike."""
-        swapped = self.pairing if self.pairing.startswith("swapped") else ""
-        part = self.images if self.images.startswith(("head", "empty", "rows")) else ""
-        return (self.way, self.tokens, self.references, swapped, part)
+    def is_swapped(self) -> bool:
+        """True where candidates and references are exchanged."""
+        return self.pairing in ("swapped", "swapped-all")
 
-    def only_for(self, metric: str) -> Pipeline:
-        """Return the pipeline without what does not change this metric's score."""
+    @property
+    def group(self) -> tuple[object, ...]:
+        """Key of all pipelines that prepare the references in the same way."""
+        swapped = self.pairing if self.is_swapped else ""
+        part = self.images if self.images.rows in ("head", "empty", "separate") else None
+        return (self.splitter_pair, self.tokens, self.references, swapped, part)
+
+    def only_for(self, metric: str) -> AuditPipeline:
+        """Return the pipeline without the choices that do not change this metric's score."""
         family = metric.partition("-")[0]
         kept: dict[str, Any] = {
-            "cider": self.cider if family == "cider" else "right",
-            "bleu": self.bleu if family == "bleu" else "right",
-            "rouge": self.rouge if family == "rouge" else "right",
-            "meteor": self.meteor if family == "meteor" else "right",
-            "weights": self.weights if family == "cider" else "references",
+            name: getattr(self, name) if family == name else "standard"
+            for name in ("cider", "bleu", "rouge", "meteor")
         }
+        kept["weights"] = self.weights if family == "cider" else "references"
         if family != "rouge":  # only ROUGE splits at every single blank
-            kept["text"] = _SPLIT_AT_ANY.get(self.text, self.text)
+            kept["splitter"] = _SPLIT_AT_ANY.get(self.splitter, self.splitter)
         return replace(self, **kept)
 
     def find_variant(self, metric: str) -> Variant:
-        """Return how the metric is computed."""
+        """Return the definition of the metric."""
         return VARIANTS[metric][getattr(self, metric.partition("-")[0])]
 
-    def list_others(self) -> list[Pipeline]:
-        """Return the same as other programs do it: words cut a little differently, and so on."""
-        others = [self]
-        if self.text == "ptb":
-            others.append(replace(self, text="ptb-coco"))
+    def list_similar(self) -> list[AuditPipeline]:
+        """Return pipelines of other programs that do nearly the same."""
+        similar = [self]
+        if self.splitter == "ptb":
+            similar.append(replace(self, splitter="ptb-coco"))
         else:
-            others += [replace(self, text=other) for other in SIDES[self.text].others]
-        if self.images == "all":
-            others += [replace(pipeline, images="rows") for pipeline in others]
-        return others[1:]
+            others = SPLITTER_PAIRS[self.splitter].similar
+            similar += [replace(self, splitter=other) for other in others]
+        if self.images.rows == "all":
+            separate = ImageSelection("separate")
+            similar += [replace(pipeline, images=separate) for pipeline in similar]
+        return similar[1:]
 
 
-class NotPossibleError(Exception):
-    """These captions cannot go through this pipeline."""
+class NotApplicableError(Exception):
+    """Raised where a pipeline cannot score these captions."""
 
 
 class Engine:
-    """Runs pipelines on one material; threads share what is cut into words."""
+    """Runner of pipelines on the same data; threads share tokenized captions."""
 
-    def __init__(self, material: Material) -> None:
-        self.material = material
-        self._words: dict[str, Words] = {}
-        self._locks: dict[str, threading.Lock] = {}
+    def __init__(self, data: AuditData) -> None:
+        self.data = data
+        self._tokenized: dict[SplitterPair, TokenIds] = {}
+        self._locks: dict[SplitterPair, threading.Lock] = {}
         self._lock = threading.Lock()
 
-    def words(self, way: str) -> Words:
-        """Return all references, then all rows, then an empty caption, as words."""
+    def tokenize(self, pair: SplitterPair) -> TokenIds:
+        """Return the tokens of all references, then of all rows, then of an empty caption."""
         with self._lock:
-            lock = self._locks.setdefault(way, threading.Lock())
+            lock = self._locks.setdefault(pair, threading.Lock())
         with lock:
-            if way not in self._words:
-                self._words[way] = self._cut(way)
-            return self._words[way]
+            if pair not in self._tokenized:
+                self._tokenized[pair] = self._tokenize(pair)
+            return self._tokenized[pair]
 
-    def _cut(self, way: str) -> Words:
-        chosen, material = SIDES[way], self.material
-        rows = [*material.rows, ""]
-        if chosen.candidates == chosen.references and chosen.candidates != "ptb-coco":
-            return Words.cut([*material.references, *rows], WAYS[chosen.candidates])
-        references = Words.cut(material.references, WAYS[chosen.references])
-        return Words.join_lists(references, Words.cut(rows, WAYS[chosen.candidates]))
+    def _tokenize(self, pair: SplitterPair) -> TokenIds:
+        candidates, references = SPLITTERS[pair.candidates], SPLITTERS[pair.references]
+        rows = [*self.data.rows, ""]
+        if pair.candidates == pair.references and pair.candidates != "ptb-coco":
+            return TokenIds.split([*self.data.references, *rows], candidates)
+        return TokenIds.concatenate(
+            TokenIds.split(self.data.references, references), TokenIds.split(rows, candidates)
+        )
 
-    def open(self, pipeline: Pipeline) -> Group:
-        """Return what runs this pipeline and all others of its group."""
+    def open(self, pipeline: AuditPipeline) -> Group:
+        """Return the runner of this pipeline and of all others of its group."""
         return Group(self, pipeline)
 
-    def run(self, pipeline: Pipeline, metric: str) -> float:
+    def run(self, pipeline: AuditPipeline, metric: str) -> float:
         """Return a metric's score by one pipeline."""
         return self.open(pipeline).score(pipeline, metric)
 
 
 class _CountedReferences(TokenizedReferences):
-    """References whose weights are counted on another number of images than there are."""
+    """References with document frequencies of another number of images than there are."""
 
     counted: int
 
@@ -170,38 +202,38 @@ class _CountedReferences(TokenizedReferences):
 
     @property
     def image_count(self) -> int:
-        """How many images weights are counted on."""
+        """Number of images that document frequencies are counted on."""
         return self.counted
 
 
 _TOKENIZER = Tokenizer("ptb")
 
 
-class _CutCaptions(TokenizedCaptions):
-    """Captions that were cut at every blank already."""
+class _SplitCaptions(TokenizedCaptions):
+    """Captions that are tokenized already."""
 
     def form(self, form: str, work: Workspace | None = None) -> _native.Captions:
         """Return the captions in that form."""
         return self.captions if form in ("words", "split") else super().form(form, work)
 
 
-def _tokenize(words: Words) -> TokenizedCaptions:
-    return _CutCaptions(words.native())
+def _tokenize(words: TokenIds) -> TokenizedCaptions:
+    return _SplitCaptions(words.native())
 
 
-def _group(words: Words, offsets: Places) -> TokenizedReferences:
+def _group(words: TokenIds, offsets: Places) -> TokenizedReferences:
     return TokenizedReferences(
         GroupedCaptions(_tokenize(words), offsets.astype(np.uint64)), _TOKENIZER
     )
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
-    """Candidates ready to be measured."""
+class _Candidates:
+    """Tokenized candidates with their images."""
 
-    words: Words
+    words: TokenIds
     images: Places
-    """The place of each caption's image among the group's images."""
+    """Index of each caption's image among the group's images."""
 
     @cached_property
     def tokenized(self) -> TokenizedCandidates:
@@ -211,18 +243,18 @@ class _Side:
 class Group:
     """References prepared once for all pipelines of a group; used by one thread."""
 
-    def __init__(self, engine: Engine, pipeline: Pipeline) -> None:
+    def __init__(self, engine: Engine, pipeline: AuditPipeline) -> None:
         self.engine = engine
-        self.material = engine.material
+        self.data = engine.data
         self.key = pipeline.group
         self._pipeline = pipeline
         self._work = Workspace(1)
-        self._sides: dict[tuple[str, str], _Side] = {}
+        self._candidates: dict[tuple[str, ImageSelection], _Candidates] = {}
         self._rows: dict[object, Floats] = {}
-        self._scores: dict[tuple[Pipeline, str], float] = {}
-        self._kept: dict[str, TokenizedReferences] = {}
+        self._scores: dict[tuple[AuditPipeline, str], float] = {}
+        self._grouped: dict[str, TokenizedReferences] = {}
 
-    def score(self, pipeline: Pipeline, metric: str) -> float:
+    def score(self, pipeline: AuditPipeline, metric: str) -> float:
         """Return a metric's score by a pipeline of this group."""
         relevant = pipeline.only_for(metric)
         found = self._scores.get((relevant, metric))
@@ -230,114 +262,115 @@ class Group:
             found = self._scores[relevant, metric] = self._score(relevant, metric)
         return found
 
-    def _score(self, pipeline: Pipeline, metric: str) -> float:
+    def _score(self, pipeline: AuditPipeline, metric: str) -> float:
         variant = pipeline.find_variant(metric)
         if pipeline.batch:
             return self._score_batches(pipeline, variant)
         rows = self._measure(pipeline, variant)
         return _finish(variant, rows, pipeline.rounding)
 
-    def measure_each(self, pipeline: Pipeline, metric: str) -> Floats:
-        """Return each scored caption's score."""
+    def measure_each(self, pipeline: AuditPipeline, metric: str) -> Floats:
+        """Return per-caption scores."""
         variant = pipeline.find_variant(metric)
         return variant.each(self._measure(pipeline, variant))
 
-    def measure_by_row(self, pipeline: Pipeline, metric: str) -> Floats | None:
+    def measure_by_row(self, pipeline: AuditPipeline, metric: str) -> Floats | None:
         """Return the score of each row's caption with the image that the pairing gives it."""
         rows = self._rows_of_images(pipeline.images)
         places = self._find_places(rows)
         try:
             paired, _ = _pair(pipeline.pairing, rows, places, self._describe_ids())
-        except NotPossibleError:
+        except NotApplicableError:
             return None
-        by_row = np.empty(len(self.material.rows))
+        by_row = np.empty(len(self.data.rows))
         by_row[paired] = self.measure_each(pipeline, metric)
         return by_row[rows]
 
-    # -- what is compared -------------------------------------------------------------------------
+    # -- selection -------------------------------------------------------------------------
 
     @cached_property
     def _images(self) -> Places:
-        """The images whose references count, in the references' order."""
-        material, images = self.material, self._pipeline.images
-        if images == "empty":
-            return np.arange(len(material.images))
-        if images == "rows":
-            return material.row_images
-        if images.startswith("head"):
+        """Images whose references are used, in the references' order."""
+        data, images = self.data, self._pipeline.images
+        if images.rows == "empty":
+            return np.arange(len(data.images))
+        if images.rows == "separate":
+            return data.row_images
+        if images.rows == "head":
             rows = self._rows_of_images(images)
-            return np.unique(material.row_images[rows])
-        return material.described
+            return np.unique(data.row_images[rows])
+        return data.described
 
-    def _rows_of_images(self, images: str) -> Places:
-        """Return which rows are scored, by their number."""
-        material = self.material
-        if images in ("all", "rows"):
-            return np.arange(len(material.rows))
-        if images == "last":
-            return material.last_rows
-        if images.startswith("head"):
-            return material.first_rows[: int(images.partition("-")[2])]
-        return material.first_rows
+    def _rows_of_images(self, images: ImageSelection) -> Places:
+        """Return the indexes of the rows that are scored."""
+        data = self.data
+        if images.rows in ("all", "separate"):
+            return np.arange(len(data.rows))
+        if images.rows == "last":
+            return data.last_rows
+        if images.rows == "head":
+            return data.first_rows[: images.count]
+        return data.first_rows
 
     @cached_property
-    def _words(self) -> Words:
-        words = self.engine.words(self._pipeline.way)
-        tokens = self._pipeline.tokens
-        if tokens == "end":
-            return words.add_ends(None, _END)
-        if tokens == "start-end":
-            return words.add_ends(_START, _END)
-        return words
+    def _words(self) -> TokenIds:
+        words = self.engine.tokenize(self._pipeline.splitter_pair)
+        return words if self._pipeline.tokens.candidates_only else self._add_tokens(words)
+
+    def _add_tokens(self, words: TokenIds) -> TokenIds:
+        edit = self._pipeline.tokens
+        if not (edit.start or edit.end):
+            return words
+        return words.add_ends(_START if edit.start else None, _END if edit.end else None)
 
     @property
     def _first_row(self) -> int:
-        """Where the rows begin among all captions."""
-        return len(self.material.references)
+        """Index of the first row among all captions."""
+        return len(self.data.references)
 
     @cached_property
-    def _references(self) -> tuple[Words, Places]:
-        """The references' words, and where each image's begin."""
-        pipeline, material = self._pipeline, self.material
-        if pipeline.pairing.startswith("swapped"):
+    def _references(self) -> tuple[TokenIds, Places]:
+        """Tokens of the references, and the offsets of each image's references."""
+        pipeline, data = self._pipeline, self.data
+        if pipeline.is_swapped:
             rows = self._rows_of_images(pipeline.images)
-            first = np.full(len(material.images), -1, np.int64)
-            first[material.row_images[rows][::-1]] = rows[::-1]
+            first = np.full(len(data.images), -1, np.int64)
+            first[data.row_images[rows][::-1]] = rows[::-1]
             captions = first[self._images] + self._first_row
             return self._words.take(captions), np.arange(len(captions) + 1)
         words, offsets = self._take_references(self._images)
-        if pipeline.references == "joined":
+        if pipeline.references.use == "joined":
             return words.join(offsets), np.arange(len(offsets))
-        if pipeline.references == "letters":
+        if pipeline.references.use == "characters":
             return self._spell_first(self._images)
-        limit = pipeline.tokens.partition("limit-")[2]
-        return (words.limit(int(limit)) if limit else words), offsets
+        limit = pipeline.tokens.reference_limit
+        return (words if limit is None else words.limit(limit)), offsets
 
-    def _take_references(self, images: Places) -> tuple[Words, Places]:
+    def _take_references(self, images: Places) -> tuple[TokenIds, Places]:
         """Return the chosen references of some images."""
-        material = self.material
-        starts, counts = material.offsets[:-1][images], material.reference_counts[images]
-        which, _, number = self._pipeline.references.partition("-")
-        if which == "first":
-            counts = np.minimum(counts, int(number))
-        elif which == "last":
+        data = self.data
+        starts, counts = data.offsets[:-1][images], data.reference_counts[images]
+        selection = self._pipeline.references
+        if selection.use == "first":
+            counts = np.minimum(counts, selection.count)
+        elif selection.use == "last":
             starts, counts = starts + counts - 1, np.ones_like(counts)
         offsets = np.zeros(len(images) + 1, np.int64)
         np.cumsum(counts, out=offsets[1:])
         captions = np.repeat(starts - offsets[:-1], counts) + np.arange(int(offsets[-1]))
         return self._words.take(captions), offsets
 
-    def _spell_first(self, images: Places) -> tuple[Words, Places]:
-        """Return every character of the first reference as a reference of its own."""
-        material = self.material
-        texts = [material.references[int(material.offsets[image])] for image in images]
+    def _spell_first(self, images: Places) -> tuple[TokenIds, Places]:
+        """Return each character of the first reference as a reference of its own."""
+        data = self.data
+        texts = [data.references[int(data.offsets[image])] for image in images]
         signs = sorted({sign for text in texts for sign in text})
-        words = Words.cut(signs, WAYS[SIDES[self._pipeline.way].references])
+        words = TokenIds.split(signs, SPLITTERS[self._pipeline.splitter_pair.references])
         place = {sign: i for i, sign in enumerate(signs)}
         captions = np.asarray([place[sign] for text in texts for sign in text], np.int64)
         offsets = np.cumsum([0, *(max(1, len(text)) for text in texts)])
         if len(captions) != offsets[-1]:
-            raise NotPossibleError
+            raise NotApplicableError
         return words.take(captions), offsets
 
     @cached_property
@@ -345,54 +378,54 @@ class Group:
         words, offsets = self._references
         return _group(words, offsets)
 
-    def _side(self, pipeline: Pipeline) -> _Side:
+    def _find_candidates(self, pipeline: AuditPipeline) -> _Candidates:
         key = (pipeline.pairing, pipeline.images)
-        if key not in self._sides:
-            self._sides[key] = self._make_side(pipeline)
-        return self._sides[key]
+        if key not in self._candidates:
+            self._candidates[key] = self._tokenize_candidates(pipeline)
+        return self._candidates[key]
 
-    def _make_side(self, pipeline: Pipeline) -> _Side:
-        material = self.material
+    def _tokenize_candidates(self, pipeline: AuditPipeline) -> _Candidates:
+        data = self.data
         rows = self._rows_of_images(pipeline.images)
         places = self._find_places(rows)
         words = self._words
-        if pipeline.pairing.startswith("swapped"):
-            counts = material.reference_counts[self._images]
+        if pipeline.is_swapped:
+            counts = data.reference_counts[self._images]
             if pipeline.pairing == "swapped":
                 counts = np.minimum(counts, 1)
-            starts = material.offsets[:-1][self._images]
+            starts = data.offsets[:-1][self._images]
             ends = np.cumsum(counts)
             captions = np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]))
             places = np.repeat(np.arange(len(self._images)), counts)
         else:
             rows, places = _pair(pipeline.pairing, rows, places, self._describe_ids())
             captions = rows + self._first_row
-        if pipeline.images == "empty":
+        if pipeline.images.rows == "empty":
             missing = np.setdiff1d(np.arange(len(self._images)), places)
-            empty = self._first_row + len(material.rows)
+            empty = self._first_row + len(data.rows)
             captions = np.concatenate([captions, np.full(len(missing), empty)])
             places = np.concatenate([places, missing])
         chosen = words.take(captions)
-        if pipeline.tokens == "end-candidates":
-            chosen = chosen.add_ends(None, _END)
-        return _Side(chosen, places)
+        if pipeline.tokens.candidates_only:
+            chosen = self._add_tokens(chosen)
+        return _Candidates(chosen, places)
 
     def _find_places(self, rows: Places) -> Places:
-        """Return where the images of rows are among the images."""
-        if self._pipeline.images == "rows":
+        """Return the indexes of the rows' images among the selected images."""
+        if self._pipeline.images.rows == "separate":
             return np.arange(len(rows))  # every row is an image of its own
-        return np.searchsorted(self._images, self.material.row_images[rows])
+        return np.searchsorted(self._images, self.data.row_images[rows])
 
     def _describe_ids(self) -> list[object]:
-        return [self.material.images[int(image)] for image in self._images]
+        return [self.data.images[int(image)] for image in self._images]
 
     # -- measuring --------------------------------------------------------------------------------
 
-    def _measure(self, pipeline: Pipeline, variant: Variant) -> Floats:
+    def _measure(self, pipeline: AuditPipeline, variant: Variant) -> Floats:
         """Return the rows of a metric, one per scored caption."""
         metric = variant.metric
         weights = pipeline.weights if metric.uses_frequencies else "references"
-        side = self._side(pipeline)
+        side = self._find_candidates(pipeline)
         key: tuple[object, ...] = (
             metric.row_key,
             weights,
@@ -406,12 +439,14 @@ class Group:
             self._rows[key] = self._measure_new(side, metric, weights, variant)
         return self._rows[key]
 
-    def _measure_new(self, side: _Side, metric: Metric, weights: str, variant: Variant) -> Floats:
+    def _measure_new(
+        self, side: _Candidates, metric: Metric, weights: str, variant: Variant
+    ) -> Floats:
         if metric.stems and weights not in ("references", *SHIPPED):
-            raise NotPossibleError
-        if variant.references != "together" or self._pipeline.references == "apart":
-            rows, owners = self._measure_apart(side, metric)
-            if self._pipeline.references == "apart":
+            raise NotApplicableError
+        if variant.references != "together" or self._pipeline.references.use == "separate":
+            rows, owners = self._measure_separately(side, metric)
+            if self._pipeline.references.use == "separate":
                 return rows
             scores = variant.each(rows)
             best = np.zeros(len(side.images))
@@ -421,8 +456,8 @@ class Group:
                 np.add.at(best, owners, scores)
                 best /= np.bincount(owners, minlength=len(best))
             return best[:, None]
-        if weights == "apart":
-            rows, owners = self._measure_apart(side, metric)
+        if weights == "separate":
+            rows, owners = self._measure_separately(side, metric)
             summed = np.zeros((len(side.images), rows.shape[1]))
             np.add.at(summed, owners, rows)
             return summed / np.bincount(owners, minlength=len(summed))[:, None]
@@ -432,7 +467,7 @@ class Group:
             candidates = TokenizedCandidates(candidates.captions, places.astype(np.uint32))
         return metric.prepare(references, self._work).measure(candidates, self._work)
 
-    def _measure_apart(self, side: _Side, metric: Metric) -> tuple[Floats, Places]:
+    def _measure_separately(self, side: _Candidates, metric: Metric) -> tuple[Floats, Places]:
         """Measure against each reference by itself; return rows and which candidate each has."""
         words, offsets = self._references
         counts = np.diff(offsets)[side.images]
@@ -440,14 +475,14 @@ class Group:
         starts = offsets[:-1][side.images]
         ends = np.cumsum(counts)
         places = np.repeat(starts - (ends - counts), counts) + np.arange(int(ends[-1]))
-        if "apart" not in self._kept:
-            self._kept["apart"] = _group(words, np.arange(int(offsets[-1]) + 1))
-        repeated = _Side(side.words.take(owners), places)
-        prepared = metric.prepare(self._kept["apart"], self._work)
+        if "separate" not in self._grouped:
+            self._grouped["separate"] = _group(words, np.arange(int(offsets[-1]) + 1))
+        repeated = _Candidates(side.words.take(owners), places)
+        prepared = metric.prepare(self._grouped["separate"], self._work)
         return prepared.measure(repeated.tokenized, self._work), owners
 
-    def _weigh(self, weights: str, side: _Side) -> tuple[TokenizedReferences, Places | None]:
-        """Return references with their weights, and where images are among them if not here."""
+    def _weigh(self, weights: str, side: _Candidates) -> tuple[TokenizedReferences, Places | None]:
+        """Return weighted references, and the images' indexes among them where these differ."""
         if weights == "references":
             return self._tokenized, None
         if weights in SHIPPED:
@@ -456,37 +491,37 @@ class Group:
             return self._tokenized.weighted_by(_count(side.words)), None
         words, offsets = self._references
         if weights == "repeated":
-            if weights not in self._kept:
+            if weights not in self._grouped:
                 count = len(offsets) - 1
                 captions = np.tile(np.arange(int(offsets[-1])), REPEATS)
                 sizes = np.tile(np.diff(offsets), REPEATS)
                 repeated = np.concatenate([[0], np.cumsum(sizes)])
                 assert len(repeated) == REPEATS * count + 1
-                self._kept[weights] = _group(words.take(captions), repeated)
-            return self._kept[weights], None
+                self._grouped[weights] = _group(words.take(captions), repeated)
+            return self._grouped[weights], None
         if weights == "whole-file":
-            if self._pipeline.pairing.startswith("swapped") or self._pipeline.references in (
+            if self._pipeline.is_swapped or self._pipeline.references.use in (
                 "joined",
-                "letters",
+                "characters",
             ):
-                raise NotPossibleError
-            if weights not in self._kept:
-                every = self._take_references(np.arange(len(self.material.images)))
-                self._kept[weights] = _group(*every)
-            return self._kept[weights], self._images[side.images]
-        raise NotPossibleError
+                raise NotApplicableError
+            if weights not in self._grouped:
+                every = self._take_references(np.arange(len(self.data.images)))
+                self._grouped[weights] = _group(*every)
+            return self._grouped[weights], self._images[side.images]
+        raise NotApplicableError
 
     # -- batches ----------------------------------------------------------------------------------
 
-    def _score_batches(self, pipeline: Pipeline, variant: Variant) -> float:
-        """Return the mean of the scores of parts of so many images, in the order of the file."""
-        side, size = self._side(pipeline), pipeline.batch
+    def _score_batches(self, pipeline: AuditPipeline, variant: Variant) -> float:
+        """Return the mean of the scores of batches, in the order of the file."""
+        side, size = self._find_candidates(pipeline), pipeline.batch
         metric = variant.metric
         own = metric.uses_frequencies and pipeline.weights == "references"
         if metric.uses_frequencies and not own and pipeline.weights not in SHIPPED:
-            raise NotPossibleError
-        if variant.references != "together" or self._pipeline.references == "apart":
-            raise NotPossibleError
+            raise NotApplicableError
+        if variant.references != "together" or self._pipeline.references.use == "separate":
+            raise NotApplicableError
         rows = self._measure_in_batches(side, metric, size) if own else None
         if rows is None:
             rows = self._measure(pipeline, variant)
@@ -499,10 +534,10 @@ class Group:
             return float((np.add.reduceat(scores, starts) / counts).mean())
         return float(variant.pool_sums(np.add.reduceat(rows, starts, axis=0), counts).mean())
 
-    def _measure_in_batches(self, side: _Side, metric: Metric, size: int) -> Floats:
-        """Return rows with weights counted in each batch.
+    def _measure_in_batches(self, side: _Candidates, metric: Metric, size: int) -> Floats:
+        """Return rows with document frequencies of each batch.
 
-        Words of different batches are made different words, so that one index counts all batches
+        TokenIds of different batches are made different words, so that one index counts all batches
         apart; the last batch, if smaller, has an index of its own.
         """
         key = (metric, "batches", size, id(side))
@@ -519,17 +554,17 @@ class Group:
         return rows
 
     def _measure_equal_batches(
-        self, side: _Side, metric: Metric, rows: Places, size: int
+        self, side: _Candidates, metric: Metric, rows: Places, size: int
     ) -> Floats:
         if metric.stems or metric.name == "cider-r":
-            raise NotPossibleError  # these read the letters of words
+            raise NotApplicableError  # these read the letters of words
         if size == 1:
             return np.zeros((len(rows), 1))  # the only image has every n-gram: all weights are 0
         words, offsets = self._references
         batches = np.arange(len(rows)) // size
         images = side.images[rows]
         if len(np.unique(batches * (len(offsets) - 1) + images)) != len(rows):
-            raise NotPossibleError  # an image comes twice in a batch
+            raise NotApplicableError  # an image comes twice in a batch
         counts = np.diff(offsets)[images]
         ends = np.cumsum(counts)
         captions = np.repeat(offsets[:-1][images] - (ends - counts), counts) + np.arange(
@@ -537,7 +572,7 @@ class Group:
         )
         known, mine = words.take(captions), side.words.take(rows)
         if known.native_vocabulary is not mine.native_vocabulary:
-            raise NotPossibleError
+            raise NotApplicableError
         batch_of_reference = np.repeat(np.repeat(batches, counts), known.lengths)
         batch_of_candidate = np.repeat(batches, mine.lengths)
         width = len(words.vocabulary)
@@ -546,12 +581,12 @@ class Group:
         )
         numbers, vocabulary = _renumber(keys, (int(batches[-1]) + 1) * width)
         split = len(batch_of_reference)
-        references = Words([], numbers[:split], known.offsets, vocabulary)
-        candidates = Words([], numbers[split:], mine.offsets, vocabulary)
+        references = TokenIds([], numbers[:split], known.offsets, vocabulary)
+        candidates = TokenIds([], numbers[split:], mine.offsets, vocabulary)
         grouped = _group(references, np.concatenate([[0], ends]))
         counted = _CountedReferences.of(grouped, size)
         work = Workspace(1)
-        ready = _Side(candidates, np.arange(len(rows)))
+        ready = _Candidates(candidates, np.arange(len(rows)))
         return metric.prepare(counted, work).measure(ready.tokenized, work)
 
 
@@ -559,7 +594,7 @@ _SMALL_TABLE = 1 << 23
 
 
 def _renumber(keys: Places, most: int) -> tuple[NDArray[np.uint32], _native.Vocabulary]:
-    """Return different numbers for different keys below `most`, and words of these numbers."""
+    """Return consecutive ids for keys below `most`, and a vocabulary of these ids."""
     if most > _SMALL_TABLE:
         found, renamed = np.unique(keys, return_inverse=True)
         return renamed.astype(np.uint32), _number_words(_round_up(len(found)))
@@ -590,7 +625,7 @@ def _finish(variant: Variant, rows: Floats, rounding: int | None) -> float:
 
 
 def _pair(pairing: str, rows: Places, places: Places, ids: list[object]) -> tuple[Places, Places]:
-    """Return which row is compared with which image: as given, shifted, or by position."""
+    """Return pairs of rows and images: as given, shifted, or by position."""
     if pairing == "id":
         return rows, places
     if pairing in ("down", "up"):
@@ -600,14 +635,14 @@ def _pair(pairing: str, rows: Places, places: Places, ids: list[object]) -> tupl
     if pairing == "up-cut":
         return rows[1:], places[:-1]
     if len(rows) != len(ids):
-        raise NotPossibleError
+        raise NotApplicableError
     if pairing == "position":
         return rows, np.arange(len(ids))
     if pairing == "sorted-numbers":
         try:
             numbers = sorted(range(len(ids)), key=lambda place: int(str(ids[place])))
         except ValueError:
-            raise NotPossibleError from None
+            raise NotApplicableError from None
         return rows, np.asarray(numbers)
     if pairing == "sorted-text":
         return rows, np.asarray(sorted(range(len(ids)), key=lambda place: str(ids[place])))
@@ -617,8 +652,8 @@ def _pair(pairing: str, rows: Places, places: Places, ids: list[object]) -> tupl
     return rows[turned], places[order]
 
 
-def _count(words: Words) -> DocumentFrequencies:
-    """Count n-grams on captions, each as an image of its own."""
+def _count(words: TokenIds) -> DocumentFrequencies:
+    """Return the document frequencies of captions, each as an image of its own."""
     captions = words.native()
     index = _native.NgramIndex(captions, np.arange(len(words.offsets), dtype=np.uint64), 4, 1)
     found, levels = sort_levels(words.vocabulary, [index.level(n) for n in range(1, 5)], 1)

@@ -1,4 +1,4 @@
-"""Metrics as other programs define them: from the rows of cidery's metrics to their numbers."""
+"""Metrics as other programs define them, computed from the rows of cidery's metrics."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from cidery.metrics import Bleu, Cider, CiderD, CiderR, Meteor, Metric, RougeL
 from cidery.statistics import Floats
 
 Finish: TypeAlias = "Callable[[Floats], Floats]"
-"""From rows, float64[captions, k], to scores, float64[captions]."""
+"""Function from rows, float64[captions, k], to scores, float64[captions]."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A metric and how its rows become one number."""
+    """Metric and the reduction of its rows to one score."""
 
     metric: Metric
     mean: bool = False
-    """Whether the captions' scores are averaged where the metric pools their statistics."""
+    """True to average per-caption scores where the metric pools statistics."""
     finish: Finish | None = None
-    """What turns rows into captions' scores, where it is not the metric; they are averaged."""
+    """Function from rows to per-caption scores, in place of the metric's; they are averaged."""
     pool: Finish | None = None
-    """What turns summed rows into a score, where it is not the metric."""
+    """Function from summed rows to a score, in place of the metric's."""
     references: Literal["together", "best", "mean"] = "together"
-    """Whether each reference is scored by itself, and the best or the mean counts."""
+    """`best` or `mean`: each reference is scored separately, and the scores are combined."""
 
     def each(self, rows: Floats) -> Floats:
-        """Return the captions' scores."""
+        """Return per-caption scores."""
         return self.metric.each(rows) if self.finish is None else self.finish(rows)
 
     @property
     def is_mean(self) -> bool:
-        """Whether the number is the mean of the captions' scores."""
+        """True where the score is the mean of per-caption scores."""
         pooled = type(self.metric).pool is not Metric.pool
         return self.mean or self.finish is not None or (not pooled and self.pool is None)
 
     def reduce(self, rows: Floats) -> float:
-        """Return the number."""
+        """Return the corpus score."""
         if self.is_mean:
             return float(self.each(rows).mean())
         return float(self.pool_sums(rows.sum(axis=0)[None], np.asarray([float(len(rows))]))[0])
@@ -99,7 +99,7 @@ def _smooth(rows: Floats, n: int, method: int) -> Floats:
 
 def _bleu_variants(n: int) -> dict[str, Variant]:
     return {
-        "right": Variant(Bleu(n)),
+        "standard": Variant(Bleu(n)),
         "sentences": Variant(Bleu(n), mean=True),
         "sentences-plain": Variant(Bleu(n, faithful="paper"), mean=True),
         **{
@@ -127,7 +127,7 @@ def _f_of_pair(rows: Floats) -> Floats:
 
 
 _ROUGE = {
-    "right": Variant(RougeL()),
+    "standard": Variant(RougeL()),
     "beta-1": Variant(RougeL(beta=1.0)),
     "beta-2": Variant(RougeL(beta=2.0)),
     "recall": Variant(RougeL(beta=1e3)),
@@ -155,7 +155,7 @@ def _meteor_variants() -> dict[str, Variant]:
     first = partial(_old_meteor, alpha=0.9, beta=3.0, gamma=0.5)
     tuned = partial(_old_meteor, alpha=0.81, beta=0.83, gamma=0.28)
     return {
-        "right": Variant(Meteor()),
+        "standard": Variant(Meteor()),
         "sentences": Variant(Meteor(), mean=True),
         "words": Variant(words),
         "2005": Variant(words, finish=first, references="best"),
@@ -169,7 +169,7 @@ def _meteor_variants() -> dict[str, Variant]:
 
 
 _CIDER = {
-    "right": Variant(CiderD()),
+    "standard": Variant(CiderD()),
     "plain": Variant(Cider(faithful="coco")),
     "paper": Variant(Cider()),
     "r": Variant(CiderR()),
@@ -185,7 +185,7 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
         "rouge-l": _ROUGE,
         "meteor": _meteor_variants(),
         "cider-d": _CIDER,
-        "cider-r": _CIDER | {"right": Variant(CiderR()), "d": Variant(CiderD())},
+        "cider-r": _CIDER | {"standard": Variant(CiderR()), "d": Variant(CiderD())},
     }
 )
-"""What may be meant by a metric's name: metric -> variant -> how it is computed."""
+"""Definitions by metric and variant."""

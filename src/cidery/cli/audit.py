@@ -61,7 +61,7 @@ def audit(
         str | None,
         typer.Option(
             help="Print the scores of the pipeline that has these causes, separated by commas; "
-            "none: the right one.",
+            "none: the unmodified pipeline.",
             metavar="CAUSE[,CAUSE]",
             show_default=False,
         ),
@@ -98,7 +98,7 @@ def audit(
     seed: parsing.Seed = 0,
     threads: parsing.Threads = 0,
 ) -> None:
-    """Find out whose pipeline made a score, or what is suspicious in captions."""
+    """Find the pipeline that reproduces a claimed score, or problems in files."""
     import cidery
     from cidery.auditing import apply_causes
     from cidery.files import read_candidates, read_references
@@ -144,7 +144,7 @@ def audit(
                 options=[w for name, value in options.items() if value for w in (name, value)],
             )
         else:
-            looked = cidery.audit_files(
+            audited = cidery.audit_files(
                 candidates, known, candidates_name=results, references_name=references
             )
     if apply is not None:
@@ -152,9 +152,9 @@ def audit(
     elif claims:
         show_json(found.to_dict()) if format == "json" else _show_audit(found, results, references)
     elif format == "json":
-        show_json(looked.to_dict())
+        show_json(audited.to_dict())
     else:
-        _show_findings(looked, results, references)
+        _show_findings(audited, results, references)
 
 
 def _sort_arguments(files: list[str], claimed: list[str]) -> tuple[tuple[str, str], list[str]]:
@@ -202,21 +202,21 @@ def _show_audit(found: Audit, results: str, references: str) -> None:
     first = found.explanations[0].scores if found.explanations else {}
     rows = []
     for claim in found.claims:
-        right = found.right[claim.name]
+        right = found.standard[claim.name]
         digits = 2 if found.scale[claim.metric] == 100 else 4
         explained = f"{first[claim.name]:.{digits}f}" if first else ""
         interval = f"[{right.low:.{digits}f}, {right.high:.{digits}f}]"
         rows.append([claim.name, claim.text, explained, f"{right.score:.{digits}f}", interval])
-    show_table(["metric", "claimed", "explained", "right", "95 % interval"], rows)
-    if found.verdict != "right":
+    show_table(["metric", "claimed", "explained", "standard", "95 % interval"], rows)
+    if found.verdict != "confirmed":
         typer.echo()
-    accused = found.explanations if found.verdict == "explained" else ()
-    for number, account in enumerate(accused[:_SHOWN], 1):
+    explained_by = found.explanations if found.verdict == "explained" else ()
+    for number, account in enumerate(explained_by[:_SHOWN], 1):
         leaves = [f"{cause.id}: {cause.sentence}" for cause in account.causes]
         leaves.append(f"$ {account.command}")
         if account.alternatives:
             same = "; ".join(" and ".join(ids) for ids in account.alternatives)
-            leaves.append(f"the same numbers by: {same}")
+            leaves.append(f"identical scores: {same}")
         show_tree([(f"explanation {number}", leaves)])
     if len(found.explanations) > _SHOWN:
         typer.echo(f"and {len(found.explanations) - _SHOWN} more (--format json)")
@@ -229,50 +229,50 @@ def _show_audit(found: Audit, results: str, references: str) -> None:
     if not found.explanations:
         show_advice(
             [
-                "check that these are the captions and the references that were scored: "
-                "cidery audit without --claimed looks at the files",
-                "claim one number at a time: each may have a cause of its own",
-                "compare signatures, and ask which code made the number",
+                "check that these captions and references were scored: cidery audit without "
+                "--claimed checks the files",
+                "claim one number at a time: each may have its own cause",
+                "compare signatures, or ask for the evaluation code",
             ]
         )
 
 
 def _describe_near(causes: tuple[object, ...], scores: object) -> list[str]:
-    ids = " and ".join(getattr(cause, "id", "") for cause in causes) or "the right pipeline"
+    ids = " and ".join(getattr(cause, "id", "") for cause in causes) or "the standard pipeline"
     numbers = ", ".join(f"{name}={value:.4f}" for name, value in dict(scores).items())  # type: ignore[call-overload]
     return [f"{ids}: {numbers}"]
 
 
 def _list_notes(found: Audit) -> list[str]:
-    verb = "gives" if found.fitting == 1 else "give"
-    what = f"{found.tried:,} pipelines were scored, {found.fitting} of them {verb} these numbers"
+    verb = "reproduces" if found.fitting == 1 else "reproduce"
+    what = f"{found.tried:,} pipelines scored, {found.fitting} {verb} these numbers"
     if found.pairs_tried:
-        what += f"; {found.ruled_out:,} more pairs of causes were ruled out by an estimate"
+        what += f"; {found.ruled_out:,} pairs of causes ruled out by an estimate"
     else:
-        what += "; pairs of causes were not tried (--pairs tries them)"
+        what += "; pairs of causes not tried (use --pairs)"
     others = []
     if found.also_fit:
         ids = ", ".join(" and ".join(c.id for c in a.causes) for a in found.also_fit[:_SHOWN])
-        others.append(f"these happen to give the same rounded numbers: {ids}")
-    return [what, *others, *found.notes, f"right: $ {found.right_command}"]
+        others.append(f"same rounded numbers by coincidence: {ids}")
+    return [what, *others, *found.notes, f"standard: $ {found.standard_command}"]
 
 
-def _show_findings(looked: FileAudit, results: str, references: str) -> None:
+def _show_findings(audited: FileAudit, results: str, references: str) -> None:
     show_title(f"{results} against {references}")
     show_pairs(
         {
-            "images": f"{looked.images:,}",
-            "captions": f"{looked.captions:,}",
-            "references": f"{looked.references:,}",
-            "CIDEr-D": f"{looked.score:.4f}",
+            "images": f"{audited.images:,}",
+            "captions": f"{audited.captions:,}",
+            "references": f"{audited.references:,}",
+            "CIDEr-D": f"{audited.score:.4f}",
         }
     )
-    if not looked.findings:
-        typer.echo("Nothing suspicious was found.")
+    if not audited.findings:
+        typer.echo("No problems found.")
         return
-    for finding in looked.findings:
+    for finding in audited.findings:
         leaves = [finding.title, *(f"  {example}" for example in finding.examples)]
         if finding.cost is not None:
-            after = looked.score + finding.cost
-            leaves.append(f"CIDEr-D {looked.score:.4f} → {after:.4f} ({finding.cost:+.4f})")
+            after = audited.score + finding.cost
+            leaves.append(f"CIDEr-D {audited.score:.4f} → {after:.4f} ({finding.cost:+.4f})")
         show_tree([(finding.id, [*leaves, finding.advice])])

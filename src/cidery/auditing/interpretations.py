@@ -1,4 +1,4 @@
-"""Readings: which scores a printed number may stand for."""
+"""Interpretations of claimed numbers: scale, rounding and truncation."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ _PERCENT = 100.0
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What claimed numbers mean: a factor and bounds for each metric's score."""
+class Interpretation:
+    """Factor and bounds of each claimed score."""
 
     causes: tuple[Cause, ...]
     factors: Mapping[str, float]
-    """What each score was multiplied by."""
+    """Factor by which each score was multiplied."""
     bounds: Mapping[str, tuple[float, float]]
-    """Between which numbers each score lies, before it was multiplied."""
+    """Interval of each score before multiplication."""
 
     def fits(self, metric: str, score: float) -> bool:
-        """Tell whether the metric's score may be what was claimed."""
+        """Return whether the score lies within the bounds."""
         low, high = self.bounds[metric]
         return low <= score <= high
 
     def distance(self, metric: str, score: float) -> float:
-        """Return how far the score is from the claimed one, in parts of that."""
+        """Return the relative distance from the claimed score."""
         low, high = self.bounds[metric]
         middle = (low + high) / 2
         return max(0.0, low - score, score - high) / max(middle, 1e-9)
 
 
-def list_readings(claims: Sequence[Claim]) -> tuple[Reading, ...]:
-    """Return all readings, those without a cause first.
+def list_interpretations(claims: Sequence[Claim]) -> tuple[Interpretation, ...]:
+    """Return all interpretations, those without a cause first.
 
-    A number above what its metric can reach was printed times 100, as papers do: no cause.
+    A number above the metric's maximum was multiplied by 100, as papers do; that is not a cause.
     """
     percent = {claim.metric for claim in claims if claim.is_percent}
     every = {claim.metric for claim in claims}
-    plain: list[Reading] = []
+    plain: list[Interpretation] = []
     if not percent:
         plain.append(_read(claims, ()))
     else:
         plain.append(_read(claims, (), dict.fromkeys(every, _PERCENT)))
-    readings = list(plain)
+    interpretations = list(plain)
     if percent and percent != every:
-        readings.append(_read(claims, (TIMES_100,), dict.fromkeys(percent, _PERCENT)))
+        interpretations.append(_read(claims, (TIMES_100,), dict.fromkeys(percent, _PERCENT)))
     base = dict(plain[0].factors)
     for cause, factor in SCALES.items():
         for chosen in _choose_scaled(every):
             natural = all(not claim.is_percent for claim in claims if claim.metric not in chosen)
             others = dict.fromkeys(every - chosen, 1.0 if natural else _PERCENT)
-            readings.append(_read(claims, (cause,), others | dict.fromkeys(chosen, factor)))
-    readings.append(_read(claims, (TRUNCATED,), base, truncated=True))
+            interpretations.append(_read(claims, (cause,), others | dict.fromkeys(chosen, factor)))
+    interpretations.append(_read(claims, (TRUNCATED,), base, truncated=True))
     if any(_count_zeros(claim) for claim in claims):
-        readings.append(_read(claims, (ROUNDED_BEFORE,), base, zeros=True))
-    return tuple(readings)
+        interpretations.append(_read(claims, (ROUNDED_BEFORE,), base, zeros=True))
+    return tuple(interpretations)
 
 
 def _choose_scaled(metrics: Iterable[str]) -> list[set[str]]:
-    """Return which scores are multiplied together: all of them, or CIDEr alone."""
+    """Return the sets of scores that are multiplied together: all, or CIDEr only."""
     every = set(metrics)
     cider = {metric for metric in every if metric.startswith("cider")}
     return [every, *([cider] if cider and cider != every else [])]
@@ -74,7 +74,7 @@ def _read(
     *,
     truncated: bool = False,
     zeros: bool = False,
-) -> Reading:
+) -> Interpretation:
     chosen = {claim.metric: (factors or {}).get(claim.metric, 1.0) for claim in claims}
     bounds = {}
     for claim in claims:
@@ -86,11 +86,11 @@ def _read(
             (claim.value - below - slack) / factor,
             (claim.value + above + slack) / factor,
         )
-    return Reading(causes, chosen, bounds)
+    return Interpretation(causes, chosen, bounds)
 
 
 def _count_zeros(claim: Claim) -> int:
-    """Return how many zeros end the decimals that were printed."""
+    """Return the number of trailing zeros of the printed decimals."""
     digits = claim.text.removesuffix("%").strip()
     if "." not in digits or "e" in digits.lower():
         return 0

@@ -1,4 +1,4 @@
-"""What is wrong in captions is found, with its cost; right captions give no findings."""
+"""Problems in captions are found with their cost; correct captions give no findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit works on: rows of candidates in the order of their file, and references."""
+"""Data of an audit: rows of candidates in the order of their file, and references."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.texts import Way
+from cidery.auditing.splitters import Splitter
 from cidery.corpus.corpus import Candidates, Corpus, ImageId, References
 from cidery.corpus.inputs import group_references, list_candidates
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 _BLOCK = 50
 COMPLETE = 0.6
-"""Where fewer of the references' images have captions, a part of them was meant to be scored."""
+"""Minimum share of images with captions; below it, a subset was meant to be scored."""
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
-    """Candidates, row by row as they were given, and references, matched by image id."""
+class AuditData:
+    """Candidates row by row and references, matched by image id."""
 
     images: tuple[ImageId, ...]
     """All images of the references, in their order."""
@@ -34,7 +34,7 @@ class Material:
     """The captions of all rows whose image has references, in the order of the file."""
     row_images: NDArray[np.int64]
     """int64[rows]: indexes into `images`."""
-    strangers: tuple[ImageId, ...]
+    unmatched_ids: tuple[ImageId, ...]
     """Ids of rows whose image has no references."""
     candidates_name: str = "candidates"
     references_name: str = "references"
@@ -46,8 +46,8 @@ class Material:
         references: References,
         candidates_name: str = "candidates",
         references_name: str = "references",
-    ) -> Material:
-        """Match rows with images and check both sides; what has no partner is kept in mind."""
+    ) -> AuditData:
+        """Match rows with images and validate both sides; unmatched rows are recorded."""
         corpus = Corpus.build(
             candidates,
             references,
@@ -57,7 +57,7 @@ class Material:
         )
         known = dict.fromkeys(corpus.candidate_ids)
         ids, _ = list_candidates(candidates, candidates_name)
-        strangers = tuple(dict.fromkeys(image for image in ids if image not in known))
+        unmatched_ids = tuple(dict.fromkeys(image for image in ids if image not in known))
         images, groups = group_references(references, references_name)
         if len(corpus.images) == len(images):
             return cls(
@@ -66,7 +66,7 @@ class Material:
                 corpus.reference_offsets,
                 corpus.candidates,
                 corpus.candidate_images,
-                strangers,
+                unmatched_ids,
                 candidates_name,
                 references_name,
             )
@@ -82,30 +82,30 @@ class Material:
             whole.reference_offsets,
             corpus.candidates,
             moved[corpus.candidate_images],
-            strangers,
+            unmatched_ids,
             candidates_name,
             references_name,
         )
 
     @cached_property
     def rows_per_image(self) -> NDArray[np.int64]:
-        """How many rows each image has."""
+        """Number of rows of each image."""
         return np.bincount(self.row_images, minlength=len(self.images))
 
     @cached_property
     def is_sampled(self) -> bool:
-        """Whether every image has several captions, as many each: they were sampled so."""
+        """True where every image has the same number of captions, greater than one."""
         counts = self.rows_per_image[self.rows_per_image > 0]
         return bool(counts.min() == counts.max() > 1)
 
     @cached_property
     def has_duplicates(self) -> bool:
-        """Whether some images have more captions than others."""
+        """True where some images have more captions than others."""
         return not self.is_sampled and bool(self.rows_per_image.max() > 1)
 
     @cached_property
     def first_rows(self) -> NDArray[np.int64]:
-        """The rows to score: the first of each image, or all where captions were sampled."""
+        """Rows to score: the first of each image, or all where `is_sampled`."""
         if not self.has_duplicates:
             return np.arange(len(self.rows))
         _, first = np.unique(self.row_images, return_index=True)
@@ -113,37 +113,37 @@ class Material:
 
     @cached_property
     def last_rows(self) -> NDArray[np.int64]:
-        """The last row of each image, where its first stands: as in a dictionary."""
+        """Last row of each image, in the order of the first rows."""
         last = {int(image): row for row, image in enumerate(self.row_images)}
         return np.asarray([last[int(self.row_images[row])] for row in self.first_rows], np.int64)
 
     @cached_property
     def described(self) -> NDArray[np.int64]:
-        """The images that have captions, in the references' order."""
+        """Images with captions, in the references' order."""
         return np.flatnonzero(self.rows_per_image)
 
     @property
     def missing(self) -> NDArray[np.int64]:
-        """The images that have none."""
+        """Images without captions."""
         return np.flatnonzero(self.rows_per_image == 0)
 
     @property
     def is_part(self) -> bool:
-        """Whether the references are of many more images than are to be scored."""
+        """True where only a subset of the references' images was meant to be scored."""
         return len(self.described) < COMPLETE * len(self.images)
 
     @cached_property
     def lacks_images(self) -> bool:
-        """Whether a few of the images have no caption."""
+        """True where some images have no caption."""
         return not self.is_part and len(self.described) < len(self.images)
 
     @cached_property
     def reference_counts(self) -> NDArray[np.int64]:
-        """How many references each image has."""
+        """Number of references of each image."""
         return np.diff(self.offsets)
 
-    def sample(self, count: int) -> Material:
-        """Return about so many of the images, in blocks of neighbors, which stay neighbors."""
+    def sample(self, count: int) -> AuditData:
+        """Return a sample of about `count` images, in blocks of consecutive images."""
         order = self.row_images[self.first_rows] if len(self.first_rows) else self.described
         order = np.asarray(list(dict.fromkeys(order.tolist())), np.int64)
         blocks = max(1, count // _BLOCK)
@@ -163,11 +163,11 @@ class Material:
             offsets=np.concatenate([[0], np.cumsum([len(group) for group in texts])]),
             rows=[self.rows[row] for row in rows.tolist()],
             row_images=place[self.row_images[rows]],
-            strangers=(),
+            unmatched_ids=(),
         )
 
-    def right_input(self) -> tuple[list[tuple[ImageId, str]], dict[ImageId, list[str]]]:
-        """Return what is to be scored: one caption per image, and the references of those."""
+    def standard_input(self) -> tuple[list[tuple[ImageId, str]], dict[ImageId, list[str]]]:
+        """Return the input of the standard pipeline: one caption per image, with references."""
         candidates = [
             (self.images[int(self.row_images[row])], self.rows[int(row)]) for row in self.first_rows
         ]
@@ -179,8 +179,8 @@ class Material:
 
 
 @dataclass(frozen=True, eq=False)
-class Words:
-    """Captions as numbers of words, all with one list of words."""
+class TokenIds:
+    """Captions as token ids of one vocabulary."""
 
     vocabulary: list[str]
     words: NDArray[np.uint32]
@@ -188,25 +188,25 @@ class Words:
     native_vocabulary: _native.Vocabulary
 
     @classmethod
-    def cut(cls, texts: list[str], way: Way) -> Words:
-        """Cut texts into words."""
-        read = texts if way.read is None else way.read(texts)
-        captions = _native.tokenize(read, "whitespace", 1)
-        if way.cut is None:
+    def split(cls, texts: list[str], splitter: Splitter) -> TokenIds:
+        """Split texts into tokens."""
+        prepared = texts if splitter.preprocess is None else splitter.preprocess(texts)
+        captions = _native.tokenize(prepared, "whitespace", 1)
+        if splitter.split is None:
             return cls.of(captions)
-        pieces = way.cut(captions.vocabulary())
+        pieces = splitter.split(captions.vocabulary())
         return cls.of(captions.expand(_native.Expansion(pieces)))
 
     @classmethod
-    def of(cls, captions: _native.Captions) -> Words:
+    def of(cls, captions: _native.Captions) -> TokenIds:
         """Return native captions as arrays."""
         vocabulary = captions.vocabulary()
         offsets = captions.offsets().astype(np.int64)
         return cls(vocabulary, captions.words(), offsets, _native.Vocabulary(vocabulary))
 
     @classmethod
-    def join_lists(cls, first: Words, second: Words) -> Words:
-        """Return the captions of both, with one list of words."""
+    def concatenate(cls, first: TokenIds, second: TokenIds) -> TokenIds:
+        """Return the captions of both, with one vocabulary."""
         known = {word: number for number, word in enumerate(first.vocabulary)}
         numbers = np.asarray(
             [known.setdefault(word, len(known)) for word in second.vocabulary], np.uint32
@@ -221,26 +221,26 @@ class Words:
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """How many words each caption has."""
+        """Number of tokens of each caption."""
         return np.diff(self.offsets)
 
-    def take(self, captions: NDArray[np.integer[Any]]) -> Words:
-        """Return some of the captions, in that order."""
+    def take(self, captions: NDArray[np.integer[Any]]) -> TokenIds:
+        """Return the captions with these indexes."""
         starts, lengths = self.offsets[:-1][captions], self.lengths[captions]
         return replace(self, words=self.words[_ranges(starts, lengths)], offsets=_ends(lengths))
 
-    def join(self, groups: NDArray[np.int64]) -> Words:
-        """Return one caption for each group of captions that follow each other."""
+    def join(self, groups: NDArray[np.int64]) -> TokenIds:
+        """Return one caption for each group of consecutive captions."""
         return replace(self, offsets=self.offsets[groups])
 
-    def limit(self, most: int) -> Words:
-        """Return the first words of each caption."""
+    def limit(self, most: int) -> TokenIds:
+        """Return the first tokens of each caption."""
         lengths = np.minimum(self.lengths, most)
         words = self.words[_ranges(self.offsets[:-1], lengths)]
         return replace(self, words=words, offsets=_ends(lengths))
 
-    def add_ends(self, first: str | None, last: str | None) -> Words:
-        """Return every caption with a word before and a word after it."""
+    def add_ends(self, first: str | None, last: str | None) -> TokenIds:
+        """Return the captions with a token before and a token after each."""
         added = [word for word in (first, last) if word is not None]
         vocabulary = [*self.vocabulary, *added]
         lengths = self.lengths + len(added)
@@ -252,7 +252,7 @@ class Words:
             words[offsets[:-1]] = len(self.vocabulary)
         if last is not None:
             words[offsets[1:] - 1] = len(vocabulary) - 1
-        return Words(vocabulary, words, offsets, _native.Vocabulary(vocabulary))
+        return TokenIds(vocabulary, words, offsets, _native.Vocabulary(vocabulary))
 
     def native(self) -> _native.Captions:
         """Return the captions for the native core."""

@@ -1,4 +1,4 @@
-"""audit_files(): what is suspicious in captions, ids and references, and what it costs."""
+"""audit_files(): problems in captions, ids and references, and their effect on the score."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from cidery import _native
-from cidery.auditing.material import Material
-from cidery.auditing.pipelines import Engine, Pipeline
+from cidery.auditing.audit_data import AuditData
+from cidery.auditing.pipelines import AuditPipeline, Engine, ImageSelection
 from cidery.corpus.corpus import Candidates, References
 from cidery.corpus.length_mismatch import LENGTH_ROBUST_METRICS
 from cidery.runtime.progress import current_progress
@@ -28,30 +28,29 @@ _LONGEST_EXAMPLE = 120
 
 @dataclass(frozen=True)
 class Finding:
-    """Something suspicious in captions, ids or references.
+    """Problem in captions, ids or references.
 
-    `cost` is what CIDEr-D would gain by the repair that `advice` names: the score after it minus
-    the score as it is. None: there is no repair to try.
+    `cost` is the gain of CIDEr-D by the repair that `advice` names; None where there is no repair.
     """
 
     id: str
     title: str
-    """What was found, in a sentence."""
+    """One-sentence description."""
     count: int
-    """How many captions or images are concerned."""
+    """Number of captions or images affected."""
     examples: tuple[str, ...]
-    """A few of them, each with its image."""
+    """Examples, each with its image."""
     cost: float | None
     advice: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it ready for JSON."""
+        """Return a dictionary for JSON."""
         return asdict(self) | {"examples": list(self.examples)}
 
 
 @dataclass(frozen=True)
 class FileAudit:
-    """What was looked at and what was found.
+    """Result of `audit_files`.
 
     ```python
     found = cidery.audit_files(candidates, references)
@@ -60,23 +59,23 @@ class FileAudit:
     """
 
     images: int
-    """Images that were scored."""
+    """Number of scored images."""
     captions: int
-    """Rows of candidates."""
+    """Number of candidate rows."""
     references: int
     score: float
-    """CIDEr-D of the captions as they are."""
+    """CIDEr-D of the captions without repairs."""
     findings: tuple[Finding, ...]
-    """The most expensive first."""
+    """Sorted by cost, largest first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON."""
+        """Return all fields as a dictionary for JSON."""
         content = asdict(self) | {"findings": [finding.to_dict() for finding in self.findings]}
         return without_nan(content)  # type: ignore[no-any-return]
 
     def __str__(self) -> str:
         if not self.findings:
-            return f"nothing suspicious in {self.captions} captions of {self.images} images"
+            return f"no problems found in {self.captions} captions of {self.images} images"
         return "\n".join(finding.title for finding in self.findings)
 
 
@@ -87,73 +86,73 @@ def audit_files(
     candidates_name: str = "results.json",
     references_name: str = "references.json",
 ) -> FileAudit:
-    """Look for what is suspicious in captions, ids and references, and for what it costs.
+    """Find problems in captions, ids and references, and their effect on CIDEr-D.
 
     Args:
-        candidates: as `score` takes them; images without references are a finding.
-        references: as `score` takes them; images without candidates are a finding.
-        candidates_name: what sentences call the candidates, for instance their file.
-        references_name: what sentences call the references.
+        candidates: as in `score`; images without references are a finding.
+        references: as in `score`; images without candidates are a finding.
+        candidates_name: name of the candidates in messages, such as their file.
+        references_name: name of the references in messages.
 
     ```python
     cidery.audit_files({"a": "a dog <eos>"}, {"a": ["a dog runs"]}).findings[0].id
     ```
     """
-    material = Material.build(candidates, references, candidates_name, references_name)
-    inspection = _Inspection(material)
+    data = AuditData.build(candidates, references, candidates_name, references_name)
+    inspection = _Inspection(data)
     report = current_progress()
     found: list[Finding] = []
-    for number, look in enumerate(_LOOKS):
-        report("looking at captions", number / len(_LOOKS))
-        found += look(inspection)
+    for number, check in enumerate(_CHECKS):
+        report("checking captions", number / len(_CHECKS))
+        found += check(inspection)
     found.sort(key=lambda finding: -abs(finding.cost or 0.0))
     return FileAudit(
-        images=len(material.described),
-        captions=len(material.rows) + len(material.strangers),
-        references=len(material.references),
+        images=len(data.described),
+        captions=len(data.rows) + len(data.unmatched_ids),
+        references=len(data.references),
         score=inspection.score,
         findings=tuple(found),
     )
 
 
 class _Inspection:
-    """Captions, their words and their scores."""
+    """Captions with their tokens and scores."""
 
-    def __init__(self, material: Material) -> None:
-        self.material = material
+    def __init__(self, data: AuditData) -> None:
+        self.data = data
 
     @cached_property
     def engine(self) -> Engine:
-        return Engine(self.material)
+        return Engine(self.data)
 
     @cached_property
     def score(self) -> float:
-        """CIDEr-D as it is."""
-        return self.engine.run(Pipeline(), "cider-d")
+        """CIDEr-D without repairs."""
+        return self.engine.run(AuditPipeline(), "cider-d")
 
     def score_rows(self, **changes: str) -> Floats:
         """Return CIDEr-D of each scored caption, in the order of the file."""
-        pipeline = replace(Pipeline(), **changes)  # type: ignore[arg-type]
+        pipeline = replace(AuditPipeline(), **changes)  # type: ignore[arg-type]
         return self.engine.open(pipeline).measure_each(pipeline, "cider-d")
 
     @property
     def captions(self) -> list[str]:
-        """The captions that are scored."""
-        return [self.material.rows[row] for row in self.material.first_rows.tolist()]
+        """Scored captions."""
+        return [self.data.rows[row] for row in self.data.first_rows.tolist()]
 
     @cached_property
     def words(self) -> list[list[str]]:
-        """Their words."""
+        """Tokens of the scored captions."""
         return _native.ptb_tokens(self.captions)
 
     @cached_property
     def reference_words(self) -> list[list[str]]:
-        return _native.ptb_tokens(self.material.references)
+        return _native.ptb_tokens(self.data.references)
 
     def image(self, row: int) -> str:
         """Return the name of the image of a scored caption."""
-        place = self.material.row_images[self.material.first_rows[row]]
-        return str(self.material.images[int(place)])
+        place = self.data.row_images[self.data.first_rows[row]]
+        return str(self.data.images[int(place)])
 
     def show(self, rows: Iterable[int]) -> tuple[str, ...]:
         """Return some of the captions with their images."""
@@ -162,15 +161,15 @@ class _Inspection:
         return tuple(f"{self.image(row)}: {_shorten(captions[row])}" for row in chosen)
 
     def repair(self, captions: Sequence[str]) -> float:
-        """Return how much CIDEr-D gains when the scored captions are replaced."""
-        rows = list(self.material.rows)
-        for row, caption in zip(self.material.first_rows.tolist(), captions, strict=True):
+        """Return the gain of CIDEr-D when the scored captions are replaced."""
+        rows = list(self.data.rows)
+        for row, caption in zip(self.data.first_rows.tolist(), captions, strict=True):
             rows[row] = caption
-        changed = replace(self.material, rows=rows)
-        return Engine(changed).run(Pipeline(), "cider-d") - self.score
+        changed = replace(self.data, rows=rows)
+        return Engine(changed).run(AuditPipeline(), "cider-d") - self.score
 
     def leave_out(self, rows: Sequence[int]) -> float | None:
-        """Return how much CIDEr-D gains without some captions and their images."""
+        """Return the gain of CIDEr-D without some captions and their images."""
         each = self.score_rows()
         kept = np.delete(each, rows)
         return float(kept.mean()) - self.score if len(kept) else None
@@ -188,55 +187,56 @@ def _count(number: int, noun: str, plural: str | None = None) -> str:
 # -- ids ------------------------------------------------------------------------------------------
 
 
-def _look_for_missing(found: _Inspection) -> Iterator[Finding]:
-    material = found.material
-    if len(material.missing) and material.lacks_images:
-        count = len(material.missing)
-        shown = [str(material.images[i]) for i in material.missing[:_EXAMPLES].tolist()]
-        empty = found.engine.run(Pipeline(images="empty"), "cider-d")
+def _find_missing_problem(found: _Inspection) -> Iterator[Finding]:
+    data = found.data
+    if len(data.missing) and data.lacks_images:
+        count = len(data.missing)
+        shown = [str(data.images[i]) for i in data.missing[:_EXAMPLES].tolist()]
+        empty = found.engine.run(AuditPipeline(images=ImageSelection("empty")), "cider-d")
         yield Finding(
             "missing-images",
-            f"{_count(count, 'image')} of {len(material.images):,} have no caption in "
-            f"{material.candidates_name}.",
+            f"{_count(count, 'image')} of {len(data.images):,} have no caption in "
+            f"{data.candidates_name}.",
             count,
             tuple(shown),
             empty - found.score,
-            "Caption all images. The cost is that of counting them as 0; left out, they make the "
-            "score one of other images than those of the test set.",
+            "Caption all images. The cost counts missing captions as 0; a score without these "
+            "images is not comparable with scores on the whole test set.",
         )
-    if material.strangers:
-        count = len(material.strangers)
+    if data.unmatched_ids:
+        count = len(data.unmatched_ids)
         yield Finding(
             "unknown-images",
-            f"{_count(count, 'image')} of {material.candidates_name} "
+            f"{_count(count, 'image')} of {data.candidates_name} "
             f"{'has' if count == 1 else 'have'} no references.",
             count,
-            tuple(map(str, material.strangers[:_EXAMPLES])),
+            tuple(map(str, data.unmatched_ids[:_EXAMPLES])),
             None,
-            "Check the ids: they cannot be scored. Perhaps the references are of another split.",
+            "Check the ids and whether the references are of the same split; these images cannot "
+            "be scored.",
         )
 
 
-def _look_for_duplicates(found: _Inspection) -> Iterator[Finding]:
-    material = found.material
-    if not material.has_duplicates:
+def _find_duplicates_problem(found: _Inspection) -> Iterator[Finding]:
+    data = found.data
+    if not data.has_duplicates:
         return
-    twice = np.flatnonzero(material.rows_per_image > 1)
-    counted = found.engine.run(Pipeline(images="all"), "cider-d")
+    twice = np.flatnonzero(data.rows_per_image > 1)
+    counted = found.engine.run(AuditPipeline(images=ImageSelection("all")), "cider-d")
     shown = []
     for image in twice[:_EXAMPLES].tolist():
-        rows = np.flatnonzero(material.row_images == image)
-        texts = " | ".join(_shorten(material.rows[row]) for row in rows[:2].tolist())
-        shown.append(f"{material.images[image]}: {texts}")
+        rows = np.flatnonzero(data.row_images == image)
+        texts = " | ".join(_shorten(data.rows[row]) for row in rows[:2].tolist())
+        shown.append(f"{data.images[image]}: {texts}")
     yield Finding(
         "duplicated-images",
         f"{_count(len(twice), 'image')} {'has' if len(twice) == 1 else 'have'} several captions in "
-        f"{material.candidates_name}, others one.",
+        f"{data.candidates_name}, others one.",
         len(twice),
         tuple(shown),
         found.score - counted,
-        "Keep one caption per image. The cost is that of counting every row instead of the first "
-        "of each image.",
+        "Keep one caption per image. The cost compares scoring every row with scoring the "
+        "first of each image.",
     )
 
 
@@ -251,10 +251,10 @@ _LEAST_ROWS = 8
 _LEAST_GAIN = 1.5
 
 
-def _look_for_shifts(found: _Inspection) -> Iterator[Finding]:
-    """Compare captions with the images beside theirs; a run of rows may be shifted."""
-    material = found.material
-    if len(material.first_rows) < _LEAST_ROWS or len(material.described) < _LEAST_ROWS:
+def _find_shifts_problem(found: _Inspection) -> Iterator[Finding]:
+    """Compare captions with neighboring images; a range of rows may be shifted."""
+    data = found.data
+    if len(data.first_rows) < _LEAST_ROWS or len(data.described) < _LEAST_ROWS:
         return
     own = found.score_rows()
     best: tuple[float, str, int, int] | None = None
@@ -276,24 +276,24 @@ def _look_for_shifts(found: _Inspection) -> Iterator[Finding]:
     where = "" if whole else f" from row {start + 1:,} to row {end:,}"
     yield Finding(
         "shifted-ids",
-        f"Captions{where} fit better to {_PAIRINGS[pairing]}: ids are shifted.",
+        f"Captions{where} match {_PAIRINGS[pairing]} better: ids are shifted.",
         end - start,
         found.show(range(start, end)),
         gain / len(own),
-        "Compare a few captions with their images, and look for a line that was lost or added "
-        f"{'at the start' if whole else f'at row {start + 1:,}'} when ids and captions were put "
-        "together.",
+        "Compare a few captions with their images, and check for a line that was lost or added "
+        f"{'at the start' if whole else f'at row {start + 1:,}'} when ids and captions were "
+        "joined.",
     )
 
 
 def _score_shifted(found: _Inspection, pairing: str) -> Floats | None:
-    """Return the score that each row would have with another image, by row."""
-    pipeline = Pipeline(pairing=pairing)
+    """Return the score of each row with another image."""
+    pipeline = AuditPipeline(pairing=pairing)
     return found.engine.open(pipeline).measure_by_row(pipeline, "cider-d")
 
 
 def _find_run(gains: Floats) -> tuple[float, int, int]:
-    """Return the largest sum of consecutive gains, and from where to where it is."""
+    """Return the largest sum of consecutive gains, with its start and end."""
     best, best_start, best_end, total, start = 0.0, 0, 0, 0.0, 0
     for place, gain in enumerate(gains.tolist()):
         if total <= 0:
@@ -304,20 +304,20 @@ def _find_run(gains: Floats) -> tuple[float, int, int]:
     return best, best_start, best_end
 
 
-def _look_for_swapped(found: _Inspection) -> Iterator[Finding]:
-    """People's captions differ more than machines': references that repeat are suspicious."""
-    material = found.material
-    if int(material.reference_counts.max()) > 1 or len(material.images) < _LEAST_ROWS * 4:
+def _find_swapped_problem(found: _Inspection) -> Iterator[Finding]:
+    """Compare the diversity of both sides: human captions repeat less than generated ones."""
+    data = found.data
+    if int(data.reference_counts.max()) > 1 or len(data.images) < _LEAST_ROWS * 4:
         return
-    rows = _native.ptb_tokens(material.rows)
+    rows = _native.ptb_tokens(data.rows)
     mine = len(set(map(tuple, rows))) / len(rows)
     theirs = len(set(map(tuple, found.reference_words))) / len(found.reference_words)
-    several = bool(material.rows_per_image.max() > 1)
+    several = bool(data.rows_per_image.max() > 1)
     if not ((several and mine >= theirs) or mine > theirs + 0.1):
         return
     yield Finding(
         "swapped",
-        f"{material.candidates_name} looks like references and {material.references_name} like "
+        f"{data.candidates_name} looks like references and {data.references_name} like "
         "results: "
         + (
             "it has several captions per image, the other one each."
@@ -325,10 +325,10 @@ def _look_for_swapped(found: _Inspection) -> Iterator[Finding]:
             else f"{1 - theirs:.0%} of the references repeat another, {1 - mine:.0%} of the "
             "candidates."
         ),
-        len(material.images),
-        found.show(range(len(material.first_rows))),
-        found.engine.run(Pipeline(pairing="swapped"), "cider-d") - found.score,
-        "Exchange the two files: results come first.",
+        len(data.images),
+        found.show(range(len(data.first_rows))),
+        found.engine.run(AuditPipeline(pairing="swapped"), "cider-d") - found.score,
+        "Swap the two files: results come first.",
     )
 
 
@@ -385,77 +385,77 @@ def _undo_escapes(caption: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Blemish:
-    """Something in the text of captions that can be found and removed."""
+class _TextProblem:
+    """Problem in the text of captions that can be found and repaired."""
 
     id: str
-    what: str
+    description: str
     find: Callable[[str], bool]
     clean: Callable[[str], str]
     advice: str
 
 
-_BLEMISHES = (
-    _Blemish(
+_TEXT_PROBLEMS = (
+    _TextProblem(
         "special-tokens",
         "special tokens, such as <eos>",
         _find_special,
         _clean_special,
-        "Remove them before scoring: they count as words.",
+        "Remove them before scoring; they count as words.",
     ),
-    _Blemish(
+    _TextProblem(
         "mojibake",
         "wrongly decoded text (mojibake)",
         _find_mojibake,
         _decode_again,
         "Read and write the file as UTF-8.",
     ),
-    _Blemish(
+    _TextProblem(
         "escapes",
-        "escapes that were not undone, such as &amp; or \\n",
+        "escape sequences, such as &amp; or \\n",
         _find_escapes,
         _undo_escapes,
-        "Undo them before scoring: they count as words.",
+        "Unescape them before scoring; they count as words.",
     ),
 )
 
 
-def _look_for_blemishes(found: _Inspection) -> Iterator[Finding]:
-    material = found.material
-    for blemish in _BLEMISHES:
+def _find_text_problems(found: _Inspection) -> Iterator[Finding]:
+    data = found.data
+    for problem in _TEXT_PROBLEMS:
         captions = found.captions
-        rows = [row for row, caption in enumerate(captions) if blemish.find(caption)]
+        rows = [row for row, caption in enumerate(captions) if problem.find(caption)]
         if rows:
             cleaned = list(captions)
             for row in rows:
-                cleaned[row] = blemish.clean(captions[row])
+                cleaned[row] = problem.clean(captions[row])
             yield Finding(
-                blemish.id,
-                f"{_count(len(rows), 'caption')} of {material.candidates_name} "
-                f"{'has' if len(rows) == 1 else 'have'} {blemish.what}.",
+                problem.id,
+                f"{_count(len(rows), 'caption')} of {data.candidates_name} "
+                f"{'has' if len(rows) == 1 else 'have'} {problem.description}.",
                 len(rows),
                 found.show(rows),
                 found.repair(cleaned),
-                blemish.advice,
+                problem.advice,
             )
-        marked = [i for i, text in enumerate(material.references) if blemish.find(text)]
+        marked = [i for i, text in enumerate(data.references) if problem.find(text)]
         if marked:
-            texts = list(material.references)
+            texts = list(data.references)
             for i in marked:
-                texts[i] = blemish.clean(texts[i])
-            changed = Engine(replace(material, references=texts)).run(Pipeline(), "cider-d")
-            owners = np.searchsorted(material.offsets, marked[:_EXAMPLES], side="right") - 1
+                texts[i] = problem.clean(texts[i])
+            changed = Engine(replace(data, references=texts)).run(AuditPipeline(), "cider-d")
+            owners = np.searchsorted(data.offsets, marked[:_EXAMPLES], side="right") - 1
             yield Finding(
-                f"{blemish.id}-in-references",
-                f"{_count(len(marked), 'reference')} of {material.references_name} "
-                f"{'has' if len(marked) == 1 else 'have'} {blemish.what}.",
+                f"{problem.id}-in-references",
+                f"{_count(len(marked), 'reference')} of {data.references_name} "
+                f"{'has' if len(marked) == 1 else 'have'} {problem.description}.",
                 len(marked),
                 tuple(
-                    f"{material.images[int(owner)]}: {_shorten(material.references[i])}"
+                    f"{data.images[int(owner)]}: {_shorten(data.references[i])}"
                     for owner, i in zip(owners, marked, strict=False)
                 ),
                 changed - found.score,
-                blemish.advice,
+                problem.advice,
             )
 
 
@@ -467,8 +467,8 @@ _DANGLING = frozenset(_ENDLESS.split())
 _DANGLING_SHARE = 0.01
 
 
-def _look_for_truncated(found: _Inspection) -> Iterator[Finding]:
-    """Captions that end in a word that cannot end one were cut off."""
+def _find_truncated_problem(found: _Inspection) -> Iterator[Finding]:
+    """Find captions that end in a word that cannot end a sentence."""
     rows = [
         row for row, words in enumerate(found.words) if len(words) > 3 and words[-1] in _DANGLING
     ]
@@ -493,13 +493,13 @@ def _look_for_truncated(found: _Inspection) -> Iterator[Finding]:
         len(rows),
         found.show(rows),
         found.repair(repaired),
-        "Raise the length limit of decoding; models trained with CIDEr as the reward learn such "
-        "ends, too. The cost is that of the words that hang at the end.",
+        "Raise the length limit of decoding. Models trained with CIDEr as the reward learn such "
+        "endings, too. The cost is that of the incomplete last phrase.",
     )
 
 
-def _look_for_character_limit(found: _Inspection) -> Iterator[Finding]:
-    """Captions that are all exactly as long as the longest were cut at so many characters."""
+def _find_character_limit_problem(found: _Inspection) -> Iterator[Finding]:
+    """Find captions that all have exactly the maximum number of characters."""
     lengths = np.asarray([len(caption) for caption in found.captions])
     limit = int(lengths.max(initial=0))
     rows = np.flatnonzero(lengths == limit)
@@ -509,48 +509,48 @@ def _look_for_character_limit(found: _Inspection) -> Iterator[Finding]:
         return
     yield Finding(
         "character-limit",
-        f"{_count(len(rows), 'caption')} have exactly {limit} characters, the most of all: they "
-        "were cut off.",
+        f"{_count(len(rows), 'caption')} have exactly {limit} characters, the maximum: they are "
+        "truncated.",
         len(rows),
         found.show(rows.tolist()),
         found.leave_out(rows.tolist()),
-        "Do not limit the number of characters. The cost is that of these captions.",
+        "Remove the limit on characters. The cost is that of these captions.",
     )
 
 
-def _look_for_empty(found: _Inspection) -> Iterator[Finding]:
+def _find_empty_problem(found: _Inspection) -> Iterator[Finding]:
     rows = [row for row, words in enumerate(found.words) if not words]
     if rows:
         yield Finding(
             "empty-captions",
-            f"{_count(len(rows), 'caption')} of {found.material.candidates_name} "
+            f"{_count(len(rows), 'caption')} of {found.data.candidates_name} "
             f"{'has' if len(rows) == 1 else 'have'} no words.",
             len(rows),
             found.show(rows),
             found.leave_out(rows),
-            "Look why the model gave nothing: an empty caption scores 0.",
+            "Check why the model wrote nothing; an empty caption scores 0.",
         )
     empty = [i for i, words in enumerate(found.reference_words) if not words]
     if empty:
-        owners = np.searchsorted(found.material.offsets, empty[:_EXAMPLES], side="right") - 1
+        owners = np.searchsorted(found.data.offsets, empty[:_EXAMPLES], side="right") - 1
         yield Finding(
             "empty-references",
-            f"{_count(len(empty), 'reference')} of {found.material.references_name} "
+            f"{_count(len(empty), 'reference')} of {found.data.references_name} "
             f"{'has' if len(empty) == 1 else 'have'} no words.",
             len(empty),
-            tuple(str(found.material.images[int(owner)]) for owner in owners),
+            tuple(str(found.data.images[int(owner)]) for owner in owners),
             None,
-            "Remove empty references: nothing can match them.",
+            "Remove empty references; nothing can match them.",
         )
 
 
 _COPIED_SHARE = 0.2
 
 
-def _look_for_copies(found: _Inspection) -> Iterator[Finding]:
-    material = found.material
-    offsets = material.offsets.tolist()
-    images = material.row_images[material.first_rows].tolist()
+def _find_copies_problem(found: _Inspection) -> Iterator[Finding]:
+    data = found.data
+    offsets = data.offsets.tolist()
+    images = data.row_images[data.first_rows].tolist()
     known = list(map(tuple, found.reference_words))
     rows = [
         row
@@ -561,21 +561,21 @@ def _look_for_copies(found: _Inspection) -> Iterator[Finding]:
         return
     yield Finding(
         "references-among-candidates",
-        f"{_count(len(rows), 'caption')} of {len(found.words):,} say word for word what a "
-        "reference of the image says.",
+        f"{_count(len(rows), 'caption')} of {len(found.words):,} are identical to a reference "
+        "of their image.",
         len(rows),
         found.show(rows),
         found.leave_out(rows),
-        "Leave a candidate that a person wrote out of its image's references; if a model wrote "
-        "them, it has seen the test set. The cost is that of these images.",
+        "Remove human candidates from the references of their images; if a model wrote the "
+        "captions, it was trained on the test set. The cost is that of these images.",
     )
 
 
 _SAME_SHARE = 0.05
 
 
-def _look_for_repeats(found: _Inspection) -> Iterator[Finding]:
-    """One caption for many images."""
+def _find_repeats_problem(found: _Inspection) -> Iterator[Finding]:
+    """Find one caption that is used for many images."""
     if len(found.words) < _LEAST_ROWS:
         return
     counts = Counter(map(tuple, found.words))
@@ -585,21 +585,21 @@ def _look_for_repeats(found: _Inspection) -> Iterator[Finding]:
     rows = [row for row, other in enumerate(found.words) if tuple(other) == words]
     yield Finding(
         "one-caption-for-many",
-        f"One caption stands for {_count(count, 'image')} of {len(found.words):,}; there are "
-        f"{_count(len(counts), 'different caption')}.",
+        f"One caption is used for {_count(count, 'image')} of {len(found.words):,}; there are "
+        f"{_count(len(counts), 'distinct caption')}.",
         count,
         found.show(rows),
         found.leave_out(rows),
-        "Look whether the model sees the image, or whether a default was written. The cost is that "
-        "of these captions.",
+        "Check whether the model receives the image, or whether a default was written. The cost "
+        "is that of these captions.",
     )
 
 
 _BEGINNING_SHARE = 0.4
 
 
-def _look_for_beginnings(found: _Inspection) -> Iterator[Finding]:
-    """A prompt, or a phrase that the model says before all captions."""
+def _find_beginnings_problem(found: _Inspection) -> Iterator[Finding]:
+    """Find a prompt or a phrase at the beginning of most captions."""
     if len(found.words) < _LEAST_ROWS * 2:
         return
     for length in (5, 4, 3):
@@ -617,16 +617,16 @@ def _look_for_beginnings(found: _Inspection) -> Iterator[Finding]:
         yield Finding(
             "same-beginning",
             f"{_count(count, 'caption')} of {len(found.words):,} begin with "
-            f"“{' '.join(words)}”, as hardly a reference does.",
+            f"“{' '.join(words)}”, unlike the references.",
             count,
             found.show(rows),
             found.repair(repaired),
-            "Ask the model for the caption alone, or remove the phrase: it counts as words.",
+            "Prompt the model for the caption only, or remove the phrase; it counts as words.",
         )
         return
 
 
-def _look_for_lengths(found: _Inspection) -> Iterator[Finding]:
+def _find_lengths_problem(found: _Inspection) -> Iterator[Finding]:
     mine = np.asarray([len(words) for words in found.words], np.float64)
     theirs = float(np.mean([len(words) for words in found.reference_words]))
     if len(mine) < _LEAST_ROWS or mine.mean() < 2 * max(theirs, 1):
@@ -640,9 +640,9 @@ def _look_for_lengths(found: _Inspection) -> Iterator[Finding]:
         int(np.count_nonzero(mine > 2 * theirs)),
         found.show(np.argsort(-mine).tolist()),
         found.repair(first),
-        "CIDEr-D punishes lengths that differ from the references': ask for short captions, or "
-        f"report {LENGTH_ROBUST_METRICS}, which rank paragraphs reliably. The gain is that "
-        "of scoring first sentences only.",
+        "CIDEr-D penalizes lengths that differ from the references': prompt for short captions, "
+        f"or report {LENGTH_ROBUST_METRICS}, which are reliable for paragraphs. The cost compares "
+        "with scoring first sentences only.",
     )
 
 
@@ -650,7 +650,7 @@ def _look_for_lengths(found: _Inspection) -> Iterator[Finding]:
 
 
 def _find_script(text: str) -> str:
-    """Return the script of most letters: the first word of their Unicode names."""
+    """Return the most frequent script: the first word of the letters' Unicode names."""
     counts = Counter(
         unicodedata.name(sign, "?").split(" ", 1)[0] for sign in text if sign.isalpha()
     )
@@ -661,81 +661,81 @@ _SCRIPT_SHARE = 0.05
 _UNKNOWN_SHARE = 0.5
 
 
-def _look_for_scripts(found: _Inspection) -> Iterator[Finding]:
-    material = found.material
+def _find_scripts_problem(found: _Inspection) -> Iterator[Finding]:
+    data = found.data
     sides = (
-        ("captions", material.candidates_name, found.captions),
-        ("references", material.references_name, material.references),
+        ("captions", data.candidates_name, found.captions),
+        ("references", data.references_name, data.references),
     )
     for noun, name, texts in sides:
-        foreign = [
+        others = [
             (i, script)
             for i, text in enumerate(texts)
             if not text.isascii() and (script := _find_script(text)) not in ("LATIN", "")
         ]
-        if len(foreign) < max(1, _SCRIPT_SHARE * len(texts)):
+        if len(others) < max(1, _SCRIPT_SHARE * len(texts)):
             continue
-        script = Counter(script for _, script in foreign).most_common(1)[0][0]
+        script = Counter(script for _, script in others).most_common(1)[0][0]
         by_words = Engine(
             replace(
-                material,
-                rows=[" ".join(_cut(row)) for row in material.rows],
-                references=[" ".join(_cut(row)) for row in material.references],
+                data,
+                rows=[" ".join(_tokenize(row)) for row in data.rows],
+                references=[" ".join(_tokenize(row)) for row in data.references],
             )
-        ).run(Pipeline(text="split"), "cider-d")
+        ).run(AuditPipeline(splitter="split"), "cider-d")
         yield Finding(
             f"unknown-script-in-{noun}",
-            f"{len(foreign):,} of {len(texts):,} {noun} of {name} are written in a script "
-            f"({script.title()}) that the Penn Treebank tokenizer does not know.",
-            len(foreign),
-            tuple(_shorten(texts[i]) for i, _ in foreign[:_EXAMPLES]),
+            f"{len(others):,} of {len(texts):,} {noun} of {name} are written in a script "
+            f"({script.title()}) that the Penn Treebank tokenizer does not support.",
+            len(others),
+            tuple(_shorten(texts[i]) for i, _ in others[:_EXAMPLES]),
             by_words - found.score,
             "Score with --language, such as --language zh, or with --tokenizer words.",
         )
         return
 
 
-def _cut(text: str) -> list[str]:
+def _tokenize(text: str) -> list[str]:
     from cidery.text.tokenizers import split_words
 
     return split_words(text)
 
 
-def _look_for_languages(found: _Inspection) -> Iterator[Finding]:
-    """Words of the candidates that no reference has, in number: another language."""
+def _find_languages_problem(found: _Inspection) -> Iterator[Finding]:
+    """Find candidates whose words are mostly in no reference."""
     known = {word for words in found.reference_words for word in words}
     unknown = [[word for word in words if word not in known] for words in found.words]
     total = sum(map(len, found.words))
-    strange = sum(map(len, unknown))
-    if total < 100 or strange < _UNKNOWN_SHARE * total:
+    unknown_count = sum(map(len, unknown))
+    if total < 100 or unknown_count < _UNKNOWN_SHARE * total:
         return
     rows = [
         row for row, words in enumerate(found.words) if words and len(unknown[row]) > len(words) / 2
     ]
     yield Finding(
         "other-language",
-        f"{strange / total:.0%} of the words in {found.material.candidates_name} are in no "
-        "reference: the languages may differ, or the words are not cut alike.",
+        f"{unknown_count / total:.0%} of the words in {found.data.candidates_name} are in no "
+        "reference: the languages or the tokenization may differ.",
         len(rows),
         found.show(rows),
         None,
-        "Check that captions and references have the same language and spelling.",
+        "Check that captions and references are in the same language.",
     )
 
 
-_LOOKS: tuple[Callable[[_Inspection], Iterator[Finding]], ...] = (
-    _look_for_missing,
-    _look_for_duplicates,
-    _look_for_shifts,
-    _look_for_swapped,
-    _look_for_blemishes,
-    _look_for_truncated,
-    _look_for_character_limit,
-    _look_for_empty,
-    _look_for_copies,
-    _look_for_repeats,
-    _look_for_beginnings,
-    _look_for_lengths,
-    _look_for_scripts,
-    _look_for_languages,
+_CHECKS: tuple[Callable[[_Inspection], Iterator[Finding]], ...] = (
+    _find_missing_problem,
+    _find_duplicates_problem,
+    _find_shifts_problem,
+    _find_swapped_problem,
+    _find_text_problems,
+    _find_truncated_problem,
+    _find_character_limit_problem,
+    _find_empty_problem,
+    _find_copies_problem,
+    _find_repeats_problem,
+    _find_beginnings_problem,
+    _find_lengths_problem,
+    _find_scripts_problem,
+    _find_languages_problem,
 )
