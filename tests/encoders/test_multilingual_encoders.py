@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import struct
 from pathlib import Path
 
 import numpy as np
@@ -19,34 +18,16 @@ pytest.importorskip("tokenizers", reason="needs tokenizers")
 ODD = "\u200b\u200d\u0301\u064b\ufeffｶﾞＡ①ﬁ👩‍👩‍👧😀½…—«»„“¿、。"
 
 
-def write_message(*fields: tuple[int, int | float | bytes]) -> bytes:
-    """Write a message of protocol buffers."""
-    written = b""
-    for number, value in fields:
-        if isinstance(value, bytes):
-            written += _write_number(number << 3 | 2) + _write_number(len(value)) + value
-        elif isinstance(value, float):
-            written += _write_number(number << 3 | 5) + struct.pack("<f", value)
-        else:
-            written += _write_number(number << 3) + _write_number(value)
-    return written
-
-
-def _write_number(number: int) -> bytes:
-    written = b""
-    while number >= 0x80:
-        written, number = written + bytes([number & 0x7F | 0x80]), number >> 7
-    return written + bytes([number])
-
-
-def write_sentencepiece(kind: int = 1) -> bytes:
-    """Write the pieces of the small model as SentencePiece does: without XLM-R's own tokens."""
-    pieces = [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), *list_pieces()[4:-1]]
-    return write_message(
-        *((1, write_message((1, text.encode()), (2, score), (3, 1))) for text, score in pieces),
-        (2, write_message((3, kind), (4, 8000))),
-        (3, write_message((1, b"identity"), (3, 1), (4, 1))),
-    )
+def write_sentencepiece(model_type: int = 1) -> bytes:
+    """Return the pieces of the small model in SentencePiece's format, without XLM-R's tokens."""
+    proto = pytest.importorskip("sentencepiece.sentencepiece_model_pb2")
+    model = proto.ModelProto()
+    for text, score in [("<unk>", 0.0), ("<s>", 0.0), ("</s>", 0.0), *list_pieces()[4:-1]]:
+        model.pieces.add(piece=text, score=score)
+    model.trainer_spec.model_type = model_type
+    model.normalizer_spec.name = "identity"
+    data: bytes = model.SerializeToString()
+    return data
 
 
 def draw_captions(count: int) -> list[str]:
@@ -88,8 +69,8 @@ def test_sentencepiece_files_are_read(tmp_path: Path) -> None:
     found = get_encoder(folder).tokens(SENTENCES)
     assert found.ids.tolist() == expected.ids.tolist()
     np.testing.assert_array_equal(found.states, expected.states)
-    (folder / "sentencepiece.bpe.model").write_bytes(write_sentencepiece(kind=2))
-    with pytest.raises(DataError, match="no Unigram model; save the folder with a tokenizer"):
+    (folder / "sentencepiece.bpe.model").write_bytes(write_sentencepiece(model_type=2))
+    with pytest.raises(DataError, match="not a Unigram model; save the folder with a tokenizer"):
         get_encoder(folder)
     for damaged in (b"", b"\x0a\xff\xff", write_sentencepiece()[:-3], b"\x0a\x02\x08\x01" * 9):
         (folder / "sentencepiece.bpe.model").write_bytes(damaged)

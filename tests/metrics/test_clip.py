@@ -230,8 +230,8 @@ class TestModel:
         files = sorted((folder / "images").iterdir())
         texts = ["A photo depicts a dog's sofa!", "Two  CATS\n& 7 naïve\u00e9 犬", "", "dog " * 90]
         ours = open_clip(str(folder / "model"))
-        with pytest.warns(UnreliableWarning, match="1 caption has more than the 77 tokens"):
-            said = ours.embed_captions(texts)
+        with pytest.warns(UnreliableWarning, match="1 caption has more than 77 tokens"):
+            texts_ours = ours.embed_captions(texts)
         pictures = [image_module.open(file).convert("RGB") for file in files]
         with torch.inference_mode():
             tokens = clip.tokenizer(
@@ -239,7 +239,7 @@ class TestModel:
             )
             expected = clip.model.get_text_features(**tokens).numpy()
             seen = clip.model.get_image_features(**clip.processor(pictures, return_tensors="pt"))
-        np.testing.assert_allclose(said, expected, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(texts_ours, expected, rtol=0, atol=1e-5)
         np.testing.assert_allclose(ours.embed_images(files), seen.numpy(), rtol=0, atol=1e-5)
 
     def test_scores_follow(self, clip: Any, folder: Path) -> None:
@@ -275,7 +275,41 @@ class TestModel:
         assert (older == open_clip(str(folder / "model")).embed_captions(texts)).all()
 
     @pytest.mark.usefixtures("clip")
-    def test_vectors_are_kept(
+    @pytest.mark.parametrize(
+        ("file", "change", "message"),
+        [
+            ("config.json", {"model_type": "bert"}, "model_type is 'bert', expected 'clip'"),
+            ("config.json", {"projection_dim": 8}, "cannot load the CLIP model in"),
+            ("preprocessor_config.json", {"crop_size": 24}, r"cannot encode images: .*24\*24"),
+            ("preprocessor_config.json", None, "cannot load the CLIP model in"),
+        ],
+    )
+    def test_wrong_folders(
+        self, folder: Path, tmp_path: Path, file: str, change: dict[str, Any] | None, message: str
+    ) -> None:
+        for path in (folder / "model").iterdir():
+            if path.name != file:
+                (tmp_path / path.name).symlink_to(path)
+        if change is not None:
+            config = json.loads((folder / "model" / file).read_text())
+            (tmp_path / file).write_text(json.dumps(config | change))
+        with pytest.raises(DataError, match=message):
+            open_clip(str(tmp_path)).embed_images([folder / "images" / "a.jpg"])
+
+    def test_missing_weights(self, clip: Any, folder: Path, tmp_path: Path) -> None:
+        from safetensors.torch import save_file
+
+        for path in (folder / "model").iterdir():
+            if path.suffix != ".safetensors":
+                (tmp_path / path.name).symlink_to(path)
+        weights = {k: v.clone() for k, v in clip.model.state_dict().items()}
+        del weights["visual_projection.weight"]
+        save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+        with pytest.raises(DataError, match="missing weights: visual_projection.weight"):
+            open_clip(str(tmp_path))
+
+    @pytest.mark.usefixtures("clip")
+    def test_vectors_are_cached(
         self, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
@@ -284,7 +318,7 @@ class TestModel:
         )
         first = cidery.score(CANDIDATES, REFERENCES, [metric])
         kind = type(open_clip(str(folder / "model")))
-        for part in ("_run_text", "_run_image"):
+        for part in ("_encode_text", "_encode_image"):
             monkeypatch.setattr(kind, part, lambda *_: pytest.fail("computed again"))
         again = cidery.score(CANDIDATES, REFERENCES, [metric])
         assert again.each["clipscore"].tobytes() == first.each["clipscore"].tobytes()
@@ -304,7 +338,7 @@ class TestModel:
                 {"a.jpg": "a dog"}, {"a.jpg": ["x"]}, [cidery.ClipScore(features=wide, model=model)]
             )
         (tmp_path / "a.jpg").write_text("no image")
-        with pytest.raises(InputError, match="this image cannot be read"):
+        with pytest.raises(InputError, match="cannot read the image"):
             cidery.score(
                 {"a.jpg": "a dog"},
                 {"a.jpg": ["x"]},
