@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import cidery
-from cidery.rewards.redteam import red_team
+from cidery.rewards import red_team
 
 REWARDS: dict[str, Any] = {
     "cider-d": "cider-d",

@@ -1,4 +1,4 @@
-"""The red team finds nonsense that rewards pay for, and says what it is."""
+"""The red team finds nonsense captions with a high reward."""
 
 from __future__ import annotations
 
@@ -13,9 +13,15 @@ import cidery
 from cidery.cli import main
 from cidery.cli.redteam import read_mix
 from cidery.errors import InputError, SettingError
-from cidery.rewards.redteam import RedTeam, red_team
-from cidery.rewards.redteam_nonsense import Nonsense
-from cidery.rewards.redteam_search import Best, BlindPolicy, Climb, change, list_common, list_pieces
+from cidery.rewards.redteam import Nonsense, RedTeam, red_team
+from cidery.rewards.redteam.search import (
+    Best,
+    BlindPolicy,
+    HillClimb,
+    change,
+    list_common,
+    list_pieces,
+)
 from support.example import BUNDLED, Example
 
 QUICK: dict[str, Any] = {"images": 6, "rounds": 12, "tries": 8, "steps": 12}
@@ -41,30 +47,30 @@ def nonsense() -> Nonsense:
     [
         ("broken", 0, "a man walks a dog in front of a", True),
         ("broken", 0, "a man walks a dog", False),
-        ("broken", 0, "two men with people looking on", False),  # as somebody wrote
+        ("broken", 0, "two men with people looking on", False),  # the ending of a reference
         ("repeated", 0, "a man man walks walks", True),
         ("repeated", 0, "a man walks a dog", False),
-        ("repeated", 1, "a cat on a bed bed", False),  # people said that
+        ("repeated", 1, "a cat on a bed bed", False),  # as in a reference
         ("scrambled", 0, "dog walks man a", True),
         ("scrambled", 0, "a man with a dog", False),
         ("scrambled", 0, "dog", False),
     ],
 )
-def test_what_nonsense_is(
+def test_nonsense_rules(
     nonsense: Nonsense, kind: Any, image: int, caption: str, is_nonsense: bool
 ) -> None:
     assert (nonsense.distance(kind, image, caption.split()) == 0) == is_nonsense
     assert nonsense.distance(None, image, caption.split()) == 0
 
 
-def test_frequencies_know_more_pairs() -> None:
+def test_bigrams_of_the_frequencies_count_as_seen() -> None:
     references = [[["a", "man"]]]
     counted = cidery.DocumentFrequencies.from_references({"a": ["dog runs"]})
     assert Nonsense(references).share_unseen(["dog", "runs"]) == 1
     assert Nonsense(references, counted).share_unseen(["dog", "runs"]) == 0
 
 
-def test_other_languages_have_no_broken_ends() -> None:
+def test_broken_endings_support_english_only() -> None:
     german = [[["ein", "hund", "rennt"], ["der", "hund"]]]
     assert Nonsense(german).kinds == ("repeated", "scrambled")
     references = {i: ["ein hund rennt schnell", "der hund rennt", "hund im gras"] for i in range(3)}
@@ -73,7 +79,7 @@ def test_other_languages_have_no_broken_ends() -> None:
     assert [attack.name for attack in found.attacks] == ["free", "repeated", "scrambled", "blind"]
 
 
-def test_a_climb_finds_the_best_caption() -> None:
+def test_hill_climbing_finds_the_best_caption() -> None:
     wanted = ("a", "red", "bus")
 
     def score(images: Any, captions: Any) -> np.ndarray:
@@ -81,8 +87,8 @@ def test_a_climb_finds_the_best_caption() -> None:
         return np.array(matches) - np.array([abs(len(c) - 3) for c in captions])
 
     references = [[("bus", "a"), ("red",)]]
-    climb = Climb.begin(
-        score, lambda *_: 0.0, references, common=["a"], tries=16, most_words=9, seed=0
+    climb = HillClimb.start(
+        score, lambda *_: 0.0, references, common=["a"], tries=16, max_words=9, seed=0
     )
     first = climb.best[0].score
     for _ in climb.run(40):
@@ -91,14 +97,14 @@ def test_a_climb_finds_the_best_caption() -> None:
     assert climb.best[0].score > first
 
 
-def test_a_rule_comes_before_the_reward() -> None:
+def test_distance_precedes_the_reward() -> None:
     near, far = Best(("a",), 1.0, 0.0), Best(("b",), 9.0, 0.5)
     assert far.loses_to(near)
     assert not near.loses_to(far)
-    assert near.loses_to(Best(("c",), 1.0, 0.0))  # sideways
+    assert near.loses_to(Best(("c",), 1.0, 0.0))  # ties are replaced
 
 
-def test_changes_use_the_pieces_only() -> None:
+def test_changes_use_only_the_pieces() -> None:
     from random import Random
 
     rng = Random(0)
@@ -115,13 +121,13 @@ def test_the_blind_policy_learns_its_reward() -> None:
     def score(images: Any, captions: Any) -> np.ndarray:
         return np.array([2.0 * (c[:1] == ("b",)) - 0.1 * len(c) for c in captions])
 
-    policy = BlindPolicy(score, 4, ["a", "b", "c"], most_words=5, seed=0)
+    policy = BlindPolicy(score, 4, ["a", "b", "c"], max_words=5, seed=0)
     for _ in policy.run(60):
         pass
     assert policy.find_best() == ("b",)
 
 
-def test_every_caption_is_what_the_attack_says(found: RedTeam, example: Example) -> None:
+def test_captions_follow_the_rule_of_their_attack(found: RedTeam, example: Example) -> None:
     assert [a.name for a in found.attacks] == 2 * [
         "free",
         "broken",
@@ -148,7 +154,7 @@ def test_every_caption_is_what_the_attack_says(found: RedTeam, example: Example)
     assert free.wins == 1
 
 
-def test_scores_are_those_of_the_reward(found: RedTeam, example: Example) -> None:
+def test_scores_equal_the_reward(found: RedTeam, example: Example) -> None:
     seen = {
         image: [c for c in group if image not in found.images or c != human.get(image)]
         for human in [dict(zip(found.images, found.human, strict=True))]
@@ -161,7 +167,7 @@ def test_scores_are_those_of_the_reward(found: RedTeam, example: Example) -> Non
     assert reward(found.images, list(found.human)).tolist() == attack.human.tolist()
 
 
-def test_the_seed_decides(example: Example) -> None:
+def test_results_depend_on_the_seed_alone(example: Example) -> None:
     def captions(seed: int, threads: int) -> Any:
         attacks = red_team(
             example.references, attacks=["blind"], seed=seed, threads=threads, **QUICK
@@ -177,15 +183,17 @@ def test_functions_and_mixes(example: Example) -> None:
 
     rewards = {"long": length, "mix": {"bleu-4": 1.0, length: 0.1}}
     settings = {**QUICK, "images": 2, "rounds": 8}
-    found = red_team(example.references, rewards, attacks=["repeated"], judge="rouge-l", **settings)
+    found = red_team(
+        example.references, rewards, attacks=["repeated"], held_out="rouge-l", **settings
+    )
     assert [a.reward for a in found.attacks] == ["long", "long", "mix", "mix"]
     assert found.attacks[0].scores.mean() > found.attacks[0].human.mean()
-    assert found.attacks[0].judge == "rouge-l"
-    with pytest.raises(SettingError, match="the same reward is given twice"):
+    assert found.attacks[0].held_out == "rouge-l"
+    with pytest.raises(SettingError, match="rewards contains the same reward twice"):
         red_team(example.references, ["cider-d", "cider-d"], **QUICK)
 
 
-def test_ctrl_c_keeps_what_was_found(example: Example) -> None:
+def test_ctrl_c_returns_the_result_so_far(example: Example) -> None:
     calls = 0
 
     def reward(candidate: str, references: list[str]) -> float:
@@ -196,14 +204,14 @@ def test_ctrl_c_keeps_what_was_found(example: Example) -> None:
         return float(len(set(candidate.split())))
 
     found = red_team(example.references, {"words": reward}, **QUICK | {"rounds": 1000})
-    assert found.stopped
+    assert found.interrupted
     assert [attack.name for attack in found.attacks] == ["free"]
     assert found.attacks[0].scores.mean() >= found.attacks[0].human.mean()
-    assert "stopped before the end" in str(found)
-    assert json.loads(found.to_json())["stopped"]
+    assert "interrupted: the last attack is incomplete" in str(found)
+    assert json.loads(found.to_json())["interrupted"]
 
 
-def test_forms(found: RedTeam, tmp_path: Path) -> None:
+def test_formats(found: RedTeam, tmp_path: Path) -> None:
     content = json.loads(found.to_json())
     assert len(content["attacks"]) == 10
     assert len(content["attacks"][0]["captions"]) == 6
@@ -217,7 +225,7 @@ def test_forms(found: RedTeam, tmp_path: Path) -> None:
     assert "hackability:" in text
 
 
-def test_the_plot_has_all_attacks(found: RedTeam) -> None:
+def test_plot_shows_all_attacks(found: RedTeam) -> None:
     pytest.importorskip("matplotlib")
     from cidery.plots import plot_hackability
 
@@ -236,17 +244,27 @@ def test_the_plot_has_all_attacks(found: RedTeam) -> None:
 @pytest.mark.parametrize(
     ("references", "settings", "error", "message"),
     [
-        ({"a": ["a dog"]}, {}, InputError, "no image has two references or more"),
-        ({"a": ["!", "a dog"], "b": ["?", "."]}, {}, InputError, "no reference with a word in it"),
+        ({"a": ["a dog"]}, {}, InputError, "at least one image must have two references"),
+        ({"a": ["!", "a dog"], "b": ["?", "."]}, {}, InputError, "all references are empty"),
         (
             {"a": ["a dog", "x"]},
             {"attacks": ["wild"]},
             SettingError,
-            "attacks are free.*not 'wild'",
+            "attacks must be some of free.*not 'wild'",
         ),
-        ({"a": ["a dog", "x"]}, {"attacks": []}, SettingError, "attacks are free.*not none"),
+        (
+            {"a": ["a dog", "x"]},
+            {"attacks": []},
+            SettingError,
+            "attacks must be some of free.*not none",
+        ),
         ({"a": ["a dog", "x"]}, {"rounds": 0}, SettingError, "rounds must be at least 1, not 0"),
-        ({"a": ["a dog", "x"]}, {"rewards": []}, SettingError, "name at least one reward"),
+        (
+            {"a": ["a dog", "x"]},
+            {"rewards": []},
+            SettingError,
+            "rewards must contain at least one reward",
+        ),
     ],
 )
 def test_bad_input(references: Any, settings: Any, error: Any, message: str) -> None:
@@ -267,15 +285,15 @@ def test_mixes(text: str, expected: Any) -> None:
     assert read_mix(text) == expected
 
 
-def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     references = str(BUNDLED / "references.json")
     quick = ["--images", "3", "--rounds", "3", "--steps", "3", "--attack", "broken"]
     page = tmp_path / "page.html"
     mix = "bleu-1 + 0.5*rouge-l"
     assert main(["redteam", references, "-r", mix, "--page", str(page), *quick]) == 0
-    shown = capsys.readouterr().out
-    assert "bleu-1 + 0.5*rouge-l  broken" in shown
-    assert "hackability: the mean reward" in shown
+    output = capsys.readouterr().out
+    assert "bleu-1 + 0.5*rouge-l  broken" in output
+    assert "hackability: the mean reward" in output
     assert page.exists()
 
 
@@ -288,10 +306,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         (["-r", "no-such"], "no-such"),
         (["--page", "no/p.html"], "there is no folder no"),
         (["--plot", "p.txt"], "ends in .pdf"),
-        (["--attack", "wild"], "attacks are free"),
+        (["--attack", "wild"], "attacks must be some of free"),
     ],
 )
-def test_the_command_refuses(
+def test_command_refuses(
     options: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["redteam", str(BUNDLED / "references.json"), *options]) == 2

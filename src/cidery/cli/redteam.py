@@ -18,7 +18,7 @@ from cidery.cli.rendering import (
 )
 
 if TYPE_CHECKING:
-    from cidery.rewards.redteam import RedTeam
+    from cidery.rewards import RedTeam
 
 app = parsing.new_app()
 INTERRUPTED = 130
@@ -77,31 +77,31 @@ def redteam(
     attack: Annotated[
         list[str] | None,
         typer.Option(
-            help="A search: broken, repeated or scrambled (the best nonsense of that kind) or "
-            "blind (one caption for all images, by reinforcement learning); may be repeated. "
-            "free, the best captions of any kind, is always made. Default: all.",
+            help="Search: broken, repeated or scrambled (the best nonsense of that kind) or blind "
+            "(one caption for all images, by reinforcement learning); may be repeated. free, the "
+            "best captions of any kind, is always run. Default: all.",
             metavar="NAME",
             show_default=False,
         ),
     ] = None,
     images: Annotated[
         int,
-        typer.Option(help="How many images to attack, chosen by chance.", metavar="COUNT", min=1),
+        typer.Option(help="Number of attacked images, drawn at random.", metavar="COUNT", min=1),
     ] = 50,
     rounds: Annotated[
         int, typer.Option(help="Rounds of hill climbing.", metavar="COUNT", min=1)
     ] = 100,
     tries: Annotated[
-        int, typer.Option(help="Changes of each caption in a round.", metavar="COUNT", min=1)
+        int, typer.Option(help="Changes of each caption per round.", metavar="COUNT", min=1)
     ] = 16,
     steps: Annotated[
         int, typer.Option(help="Steps of the blind policy.", metavar="COUNT", min=1)
     ] = 300,
-    judge: Annotated[
+    held_out: Annotated[
         str | None,
         typer.Option(
-            help="A metric that the search does not see, or a mix, to judge what it finds. "
-            "Default: cider-r, or cider-d where the reward has cider-r.",
+            help="Metric or mix that the search does not optimize. Default: cider-r, or cider-d "
+            "where the reward contains cider-r.",
             metavar="MIX",
             show_default=False,
             autocompletion=parsing.complete_metrics,
@@ -133,9 +133,9 @@ def redteam(
     id_field: parsing.IdField = None,
     threads: parsing.Threads = 0,
 ) -> None:
-    """Search for nonsense that a reward pays for, before you train with it.
+    """Search for nonsense captions with a high reward, before you train with it.
 
-    Ctrl-C ends the search and shows what was found.
+    Ctrl-C ends the search and shows the result so far.
     """
     from cidery.files import read_references
     from cidery.plots.figures import check_figure_file
@@ -161,7 +161,7 @@ def redteam(
             rounds=rounds,
             tries=tries,
             steps=steps,
-            judge=None if judge is None else read_mix(judge),
+            held_out=None if held_out is None else read_mix(held_out),
             frequencies=frequencies,
             tokenizer=tokenizer,
             language=language,
@@ -179,12 +179,12 @@ def redteam(
             f"drawn: {file}" for file in save_figures(plot_hackability(found.records()), plot)
         ]
     show_result(found, format, lambda: _show(references, found, notes))
-    if found.stopped:
+    if found.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
 def _show(references: str, found: RedTeam, notes: list[str]) -> None:
-    show_title(f"{references}: {len(found.images)} images under attack")
+    show_title(f"{references}: {len(found.images)} attacked images")
     show_table(found.header(), found.lines(), left=(0, 1))
     typer.echo()
     examples = [
@@ -192,6 +192,6 @@ def _show(references: str, found: RedTeam, notes: list[str]) -> None:
         for attack in found.attacks
         for example in found.examples(attack, 1)
     ]
-    show_table(["reward", "attack", "found", "earns"], examples, left=(0, 1, 2))
+    show_table(["reward", "attack", "caption found", "score"], examples, left=(0, 1, 2))
     show_notes(*found.notes(), *notes)
     show_signatures(found.signatures.values())

@@ -1,4 +1,4 @@
-"""Rewards: metrics as training signals, and what trainers make of them.
+"""Rewards: metrics as training signals, advantages for policy gradients, and a red team.
 
 ```python
 reward = cidery.Reward(references, metric="cider-d", frequencies="coco-train2014")
@@ -6,31 +6,6 @@ reward(image_ids, captions)   # float64[captions]
 ```
 """
 
-from cidery.rewards.advantages import (
-    group_normalize,
-    leave_one_out,
-    mix_losses,
-    mix_rewards,
-    per_token,
-    self_critical,
-)
-from cidery.rewards.completions import CompletionReward
-from cidery.rewards.credit import Credit, NgramCredit
-from cidery.rewards.pool import RewardPool
-from cidery.rewards.reward import Reward
-from cidery.rewards.tokens import count_ended_frequencies
+import lazy_loader
 
-__all__ = [
-    "CompletionReward",
-    "Credit",
-    "NgramCredit",
-    "Reward",
-    "RewardPool",
-    "count_ended_frequencies",
-    "group_normalize",
-    "leave_one_out",
-    "mix_losses",
-    "mix_rewards",
-    "per_token",
-    "self_critical",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,4 +1,4 @@
-"""What nonsense is, by rules that no reward here reads: broken ends, repetition, odd neighbors."""
+"""Rules for nonsense: broken endings, repetition, scrambled words. No reward uses them."""
 
 from __future__ import annotations
 
@@ -14,57 +14,57 @@ from cidery.metrics.contextual.wording import OPENING_WORDS
 from cidery.metrics.fluency import is_broken, share_repeated
 from cidery.statistics import Floats
 
-Kind: TypeAlias = Literal["broken", "repeated", "scrambled"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-MOST_REPEATED = 1 / 3
-"""From this share of repeated words of content on, a caption is nonsense."""
-MOST_UNSEEN = 1 / 2
-"""From this share of pairs that nobody ever wrote on, a caption is nonsense."""
-NEVER = 1.0
-"""How far a caption is from nonsense that has too few words for it."""
+NonsenseKind: TypeAlias = Literal["broken", "repeated", "scrambled"]
+NONSENSE_KINDS: tuple[NonsenseKind, ...] = get_args(NonsenseKind)
+MIN_REPEATED = 1 / 3
+"""Minimum share of repeated content words of a repeated caption."""
+MIN_UNSEEN = 1 / 2
+"""Minimum share of unseen word pairs of a scrambled caption."""
+MAX_DISTANCE = 1.0
+"""Distance of a caption that has too few words for a rule."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nonsense:
-    """The rules, for one collection of references.
+    """Nonsense rules for one collection of references.
 
-    - *broken*: the last word is one after which an English caption has to go on, as in "in front of
-      a", and no reference of any image ends in the same two words.
-    - *repeated*: at least a third of its words of content were said before in it, and more than in
-      any reference of the image.
-    - *scrambled*: at least half of its pairs of neighboring words stand side by side in no
-      reference of any image, and in no image of the document frequencies.
+    - *broken*: the last word cannot end an English caption, as in "in front of a", and no
+      reference of any image ends in the same two words.
+    - *repeated*: at least a third of the content words repeat an earlier word of the caption, and
+      more than in any reference of the image.
+    - *scrambled*: at least half of the bigrams occur in no reference of any image, and in no image
+      of the document frequencies.
     """
 
     references: Sequence[Sequence[Sequence[str]]]
-    """The words of all references of each image."""
+    """Tokens of all references of each image."""
     frequencies: DocumentFrequencies | None = None
-    """More captions that say which pairs people write."""
+    """Further captions whose bigrams count as seen."""
     _pairs: frozenset[tuple[str, str]] = field(init=False)
     _ends: frozenset[tuple[str, ...]] = field(init=False)
-    _forgiven: Sequence[float] = field(init=False)
+    _allowed: Sequence[float] = field(init=False)
     _known: dict[tuple[str, str], bool] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         texts = [text for group in self.references for text in group]
         pairs = frozenset(pair for text in texts for pair in pairwise(text))
-        forgiven = [max(map(share_repeated, group), default=0.0) for group in self.references]
+        allowed = [max(map(share_repeated, group), default=0.0) for group in self.references]
         object.__setattr__(self, "_pairs", pairs)
         object.__setattr__(self, "_ends", frozenset(tuple(text[-2:]) for text in texts))
-        object.__setattr__(self, "_forgiven", forgiven)
+        object.__setattr__(self, "_allowed", allowed)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        """The kinds that these references can have: broken ends are known of English only."""
+    def kinds(self) -> tuple[NonsenseKind, ...]:
+        """Kinds for the language of these references; *broken* supports English only."""
         words = {word for group in self.references for text in group for word in text}
-        return KINDS if words & OPENING_WORDS else KINDS[1:]
+        return NONSENSE_KINDS if words & OPENING_WORDS else NONSENSE_KINDS[1:]
 
     def is_broken(self, words: Sequence[str]) -> bool:
-        """Tell whether a caption ends where it has to go on; "people looking on" need not."""
+        """Return True for a broken ending; "people looking on" is none where a reference has it."""
         return is_broken(words) and tuple(words[-2:]) not in self._ends
 
     def share_unseen(self, words: Sequence[str]) -> float:
-        """Return the share of pairs of neighboring words that nobody ever wrote."""
+        """Return the share of bigrams that occur in no reference."""
         pairs = list(pairwise(words))
         return sum(map(self._is_unseen, pairs)) / len(pairs) if pairs else 0.0
 
@@ -75,26 +75,26 @@ class Nonsense:
             known = self._known[pair] = not counted and pair not in self._pairs
         return known
 
-    def distance(self, kind: Kind | None, image: int, words: Sequence[str]) -> float:
-        """Return how far a caption is from nonsense of that kind; 0: it is. None asks for none."""
+    def distance(self, kind: NonsenseKind | None, image: int, words: Sequence[str]) -> float:
+        """Return the distance of a caption from nonsense of that kind, 0 to 2; 0 for kind None."""
         if kind is None:
             return 0.0
         if kind == "broken":
-            return 0.0 if self.is_broken(words) else NEVER
+            return 0.0 if self.is_broken(words) else MAX_DISTANCE
         if kind == "repeated":
             share = share_repeated(words)
-            allowed = self._forgiven[image]
-            return max(0.0, MOST_REPEATED - share) + (NEVER if share <= allowed else 0.0)
-        return max(0.0, MOST_UNSEEN - self.share_unseen(words)) if len(words) > 1 else NEVER
+            is_allowed = share <= self._allowed[image]
+            return max(0.0, MIN_REPEATED - share) + (MAX_DISTANCE if is_allowed else 0.0)
+        return max(0.0, MIN_UNSEEN - self.share_unseen(words)) if len(words) > 1 else MAX_DISTANCE
 
     def is_nonsense(self, image: int, words: Sequence[str]) -> bool:
-        """Tell whether a caption is nonsense of any kind."""
-        return any(self.distance(kind, image, words) == 0 for kind in KINDS)
+        """Return True if a caption is nonsense of any kind."""
+        return any(self.distance(kind, image, words) == 0 for kind in NONSENSE_KINDS)
 
     def measure(
         self, images: Sequence[int], captions: Sequence[Sequence[str]]
     ) -> Mapping[str, Floats]:
-        """Return each caption's faults, by name: three rules, and whether it is nonsense at all."""
+        """Return `broken`, `repeated`, `unseen` and `nonsense` of each caption."""
         faults = {
             "broken": [float(self.is_broken(words)) for words in captions],
             "repeated": [share_repeated(words) for words in captions],

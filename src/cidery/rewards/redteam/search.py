@@ -1,4 +1,4 @@
-"""Looking for captions that earn much: hill climbing over words, and a policy that sees nothing."""
+"""Search for captions with a high reward: hill climbing over words, and a blind policy."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from cidery.statistics import Floats
 
 Words: TypeAlias = tuple[str, ...]
 Score: TypeAlias = Callable[[Sequence[int], Sequence[Words]], Floats]
-"""From images and captions, one each, to rewards."""
+"""Function from image indices and their captions to rewards."""
 Distance: TypeAlias = Callable[[int, Words], float]
-"""How far an image's caption is from what is looked for; 0: it is that."""
-LONGEST_PIECE = 4
+"""Function from an image index and its caption to a distance; 0: it is of the wanted kind."""
+MAX_PIECE = 4
 
 
 @dataclass(frozen=True)
@@ -30,30 +30,30 @@ class Best:
     distance: float
 
     def loses_to(self, other: Best) -> bool:
-        """Tell whether another is nearer to what is looked for, or as near and earns as much."""
+        """Return True if another is nearer, or as near with at least the same score."""
         return (other.distance, -other.score) <= (self.distance, -self.score)
 
 
 @dataclass(eq=False)
-class Climb:
-    """Hill climbing over the words of one caption for each image, all images at once.
+class HillClimb:
+    """Hill climbing over the words of one caption per image, all images at once.
 
-    A step changes each image's caption in `tries` ways: a piece of a reference or a common word is
-    put in, words are left out, replaced, exchanged, moved or said again. The best one stays.
+    A round tries `tries` random changes of each caption: insert an n-gram of a reference or a
+    common word; delete, replace, swap, move or repeat words. The best caption is kept.
     """
 
     score: Score
     distance: Distance
     references: Sequence[Sequence[Words]]
     common: Sequence[str]
-    """Words that are tried for every image."""
+    """Words that are tried for all images."""
     tries: int
-    most_words: int
+    max_words: int
     seed: int
     best: list[Best]
 
     @classmethod
-    def begin(
+    def start(
         cls,
         score: Score,
         distance: Distance,
@@ -61,10 +61,10 @@ class Climb:
         *,
         common: Sequence[str],
         tries: int,
-        most_words: int,
+        max_words: int,
         seed: int,
-    ) -> Climb:
-        """Begin with the reference of each image that earns most."""
+    ) -> HillClimb:
+        """Start from the reference of each image with the highest reward."""
         flat = [(image, words) for image, group in enumerate(references) for words in group]
         values = score([image for image, _ in flat], [words for _, words in flat]).tolist()
         best: dict[int, Best] = {}
@@ -73,10 +73,10 @@ class Climb:
             if image not in best or best[image].loses_to(found):
                 best[image] = found
         first = [best[image] for image in range(len(references))]
-        return cls(score, distance, references, common, tries, most_words, seed, first)
+        return cls(score, distance, references, common, tries, max_words, seed, first)
 
     def run(self, rounds: int) -> Iterator[int]:
-        """Go on for so many rounds; what was found is in `best` at any time."""
+        """Run rounds, and yield their number; `best` is updated after each."""
         rngs = [Random(f"{self.seed} {image}") for image in range(len(self.best))]
         pieces = [list_pieces(group) for group in self.references]
         for done in range(rounds):
@@ -100,7 +100,7 @@ class Climb:
         changed = change(words, self._draw(pieces, rng), rng)
         if rng.random() < 0.3:
             changed = change(changed, self._draw(pieces, rng), rng)
-        return changed[: self.most_words] or words
+        return changed[: self.max_words] or words
 
     def _draw(self, pieces: Sequence[Words], rng: Random) -> Words:
         if self.common and rng.random() < 0.25:
@@ -114,14 +114,14 @@ def list_pieces(references: Sequence[Words]) -> list[Words]:
         dict.fromkeys(
             words[begin : begin + n]
             for words in references
-            for n in range(1, LONGEST_PIECE + 1)
+            for n in range(1, MAX_PIECE + 1)
             for begin in range(len(words) - n + 1)
         )
     )
 
 
 def change(words: Words, piece: Words, rng: Random) -> Words:
-    """Change a caption in one place, by chance."""
+    """Change a caption at one random position."""
     kind = rng.randrange(6)
     at = rng.randrange(len(words) + 1)
     if kind == 0 or not words:
@@ -145,35 +145,35 @@ def change(words: Words, piece: Words, rng: Random) -> Words:
 
 
 def list_common(references: Sequence[Sequence[Words]], most: int) -> list[str]:
-    """Return the words that occur in most images, most first; ties in the order of the alphabet."""
+    """Return the words that occur in most images, by frequency, then alphabetically."""
     counts = Counter(word for group in references for word in {w for words in group for w in words})
     return sorted(counts, key=lambda word: (-counts[word], word))[:most]
 
 
 @dataclass(eq=False)
 class BlindPolicy:
-    """One caption for all images: a policy without image input, trained by its reward alone.
+    """One caption for all images: a policy without image input, trained by reinforcement.
 
-    It has a distribution over words, or the end, for each position, and starts from the uniform
-    one. REINFORCE with a leave-one-out baseline (Kool et al. 2019) and Adam.
+    It has a distribution over words and the end token for each position, uniform at first.
+    REINFORCE with a leave-one-out baseline (Kool et al. 2019) and Adam.
     """
 
     score: Score
     image_count: int
     words: Sequence[str]
-    most_words: int
+    max_words: int
     seed: int
     samples: int = 32
     images: int = 32
     rate: float = 0.15
 
     def __post_init__(self) -> None:
-        self._logits = np.zeros((self.most_words, len(self.words) + 1))
+        self._logits = np.zeros((self.max_words, len(self.words) + 1))
         self._rng = np.random.default_rng(self.seed)
-        self._seen: dict[Words, float] = {}
+        self._sampled: dict[Words, float] = {}
 
     def run(self, steps: int) -> Iterator[int]:
-        """Train for so many steps."""
+        """Train, and yield the number of each step."""
         mean, square = np.zeros_like(self._logits), np.zeros_like(self._logits)
         for step in range(1, steps + 1):
             gradient = self._estimate()
@@ -186,7 +186,7 @@ class BlindPolicy:
     def _estimate(self) -> Floats:
         chances = np.exp(self._logits - self._logits.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-        draws = self._rng.random((self.samples, self.most_words, 1))
+        draws = self._rng.random((self.samples, self.max_words, 1))
         chosen = (draws > np.cumsum(chances, axis=1)[None, :, :-1]).sum(axis=2)
         captions = [self._spell(row) for row in chosen]
         batch = self._rng.choice(
@@ -194,14 +194,14 @@ class BlindPolicy:
         )
         rewards = self._mean_rewards(batch.tolist(), captions)
         for words, value in zip(captions, rewards.tolist(), strict=True):
-            self._seen[words] = value
+            self._sampled[words] = value
         advantages = leave_one_out(rewards, self.samples)
-        # A position behind the end was not the policy's choice.
+        # Positions after the end have no gradient.
         ends = chosen == len(self.words)
         made = np.cumsum(ends, axis=1) - ends == 0
         gradient = np.zeros_like(self._logits)
         weights = advantages[:, None] * made / self.samples
-        places = np.broadcast_to(np.arange(self.most_words), chosen.shape)
+        places = np.broadcast_to(np.arange(self.max_words), chosen.shape)
         np.add.at(gradient, (places.ravel(), chosen.ravel()), weights.ravel())
         centered: Floats = gradient - weights.sum(axis=0)[:, None] * chances
         return centered
@@ -221,8 +221,8 @@ class BlindPolicy:
         return tuple(words)
 
     def find_best(self, most: int = 16) -> Words:
-        """Return the caption that earns most on all images: the likeliest, or one that was seen."""
-        tried = sorted(self._seen, key=lambda words: (-self._seen[words], words))[:most]
+        """Return the caption with the highest mean reward: the most likely, or a sampled one."""
+        tried = sorted(self._sampled, key=lambda words: (-self._sampled[words], words))[:most]
         captions = [self._spell(self._logits.argmax(axis=1).tolist()), *tried]
         means = self._mean_rewards(range(self.image_count), captions)
         return captions[int(means.argmax())]

@@ -1,0 +1,15 @@
+from .advantages import group_normalize as group_normalize
+from .advantages import leave_one_out as leave_one_out
+from .advantages import mix_losses as mix_losses
+from .advantages import mix_rewards as mix_rewards
+from .advantages import per_token as per_token
+from .advantages import self_critical as self_critical
+from .completions import CompletionReward as CompletionReward
+from .credit import Credit as Credit
+from .credit import NgramCredit as NgramCredit
+from .pool import RewardPool as RewardPool
+from .redteam import NONSENSE_KINDS as NONSENSE_KINDS
+from .redteam import RedTeam as RedTeam
+from .redteam import red_team as red_team
+from .reward import Reward as Reward
+from .tokens import count_ended_frequencies as count_ended_frequencies
