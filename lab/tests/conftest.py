@@ -12,7 +12,7 @@ def _one_thread(request: pytest.FixtureRequest) -> Iterator[None]:
     if request.node.get_closest_marker("model") is None:
         yield
         return
-    torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
+    torch = pytest.importorskip("torch", reason="cidery-lab is not installed")
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from cidery.errors import SettingError
 from cidery.markup import escape
 from cidery_lab import EXPERIMENTS, Lab, LabData, Scale, invented_scenes, run_experiment
 from cidery_lab.experiments import get_experiment
+from cidery_lab.running import find_commit
 
 SCALE = Scale(
     hidden=6,
@@ -93,3 +95,30 @@ def test_the_command_trains_and_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "give both --data and --captions" in capsys.readouterr().err
     assert main(["lab", "train", *files, *output, "--model", "x"]) == 2
     assert "no model named 'x'" in capsys.readouterr().err
+
+
+def make_repository(folder: Path) -> str:
+    """Commit everything in a folder, and return the commit."""
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@b"]
+    for command in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "first"]):
+        subprocess.run([*git, *command], check=True)
+    found = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    return found.stdout.strip()
+
+
+def test_the_commit_is_that_of_cidery(tmp_path: Path) -> None:
+    """A package in the `.venv` of a user's repository has no commit."""
+    user, checkout = tmp_path / "user", tmp_path / "cidery"
+    installed = user / ".venv" / "lib" / "python3.11" / "site-packages" / "cidery_lab"
+    vendored = user / "third_party" / "lab" / "src" / "cidery_lab"
+    source = checkout / "lab" / "src" / "cidery_lab"
+    for package in (installed, vendored, source):
+        package.mkdir(parents=True)
+        (package / "running.py").touch()
+    for root in (user / "third_party", checkout):
+        (root / "src" / "cidery").mkdir(parents=True)
+    make_repository(user)
+    commit = make_repository(checkout)
+    assert find_commit(source) == commit
+    assert find_commit(installed) is None
+    assert find_commit(vendored) is None

@@ -42,7 +42,7 @@ REWARD = Stage(
 @pytest.fixture(scope="module", autouse=True)
 def import_torch() -> None:
     """Import it when the first test runs: collecting tests does without it, which takes seconds."""
-    globals()["torch"] = pytest.importorskip("torch", reason="the extra `train` is not installed")
+    globals()["torch"] = pytest.importorskip("torch", reason="cidery-lab is not installed")
 
 
 @pytest.fixture(scope="module")

@@ -185,7 +185,7 @@ def make_names(example: DocstringExample, folder: Path) -> dict[str, Any]:
 @cache
 def train_captioner() -> dict[str, Any]:
     """Return what examples of the lab take for granted: a captioner that has learned nothing."""
-    pytest.importorskip("torch", reason="the extra `train` is not installed")
+    pytest.importorskip("torch", reason="torch is not installed")
     import cidery_lab as lab
 
     data = lab.invented_scenes(12, 4, 4)

@@ -178,7 +178,7 @@ def test_every_kind_of_array_reads_alike(metric: str) -> None:
 
 @pytest.mark.model
 def test_tensors_read_as_arrays_do() -> None:
-    torch = pytest.importorskip("torch", reason="the extra `train` is not installed")
+    torch = pytest.importorskip("torch", reason="torch is not installed")
     reward = small_reward(**SPECIAL)
     expected = reward(["dogs", "cats"], ROWS)
     tensor = torch.from_numpy(ROWS.copy())

@@ -24,11 +24,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.errors import FormatError, InputError, MismatchError, MissingExtraError, SettingError
+from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from cidery.files import read_references
 from cidery.frequencies import DocumentFrequencies
-from cidery.storage.arrays import read_arrays
-from cidery.text.languages import choose_tokenizer
+from cidery.storage import read_arrays
+from cidery.text import choose_tokenizer
 from cidery_lab.scenes import make_scenes
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
@@ -517,10 +517,8 @@ def read_features(path: str | os.PathLike[str], array: str | None = None) -> Fea
 
 
 def _read_hdf5(file: Path, array: str | None) -> Features:
-    try:
-        import h5py
-    except ImportError:
-        raise MissingExtraError.to("read HDF5 features", package="h5py", extra="train") from None
+    import h5py
+
     try:
         opened = h5py.File(file, "r")
     except OSError as error:

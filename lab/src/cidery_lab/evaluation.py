@@ -8,15 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from cidery.corpus.corpus import FEW_IMAGES
+from cidery import score
 from cidery.errors import UnreliableWarning
-from cidery.scoring.evaluation import score
 from cidery_lab.data import LabData, Split
 from cidery_lab.decoding import search_beams, write
 from cidery_lab.models.base import Captioner
 
-AT_ONCE = 250
-"""Images that are described at once."""
+BATCH = 250
+"""Images captioned per batch."""
+MIN_IMAGES = 100
+"""Minimum number of images whose references give reliable document frequencies."""
 
 
 def choose_device(name: str | None = None) -> torch.device:
@@ -34,8 +35,8 @@ def map_images(
     was_training = model.training
     model.eval()
     found = []
-    for place in range(0, len(split), AT_ONCE):
-        images = torch.from_numpy(split.features[place : place + AT_ONCE]).to(device)
+    for place in range(0, len(split), BATCH):
+        images = torch.from_numpy(split.features[place : place + BATCH]).to(device)
         found.extend(call(images, place).cpu())
     model.train(was_training)
     return found
@@ -77,7 +78,7 @@ def score_captions(
             {image: split.references[image] for image in captions},
             list(metrics),
             tokenizer="whitespace",
-            frequencies="references" if len(captions) >= FEW_IMAGES else data.frequencies,
+            frequencies="references" if len(captions) >= MIN_IMAGES else data.frequencies,
         )
     return {name: float(value) for name, value in table.corpus.items()}
 

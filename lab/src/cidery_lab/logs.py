@@ -1,10 +1,9 @@
-"""The log of a run: a JSON file, and a plot of it where matplotlib is installed."""
+"""Training logs: a JSON file and a plot."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ LOG, PLOT = "log.json", "log.svg"
 def write_log(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Write the log, and draw it."""
     write_atomically(folder / LOG, (json.dumps(list(rows), indent=1) + "\n").encode())
-    if rows and find_spec("matplotlib") is not None:
+    if rows:
         from cidery.plots import save_figures
 
         save_figures(plot_log(rows), folder / PLOT)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cidery._version import __version__
+from cidery import __version__
 from cidery.markup import escape, html_table
 from cidery.storage import write_atomically
 from cidery_lab.experiments import get_experiment
@@ -60,7 +60,7 @@ def run_experiment(name: str, lab: Lab, folder: str | Path) -> Experiment:
     target = Path(folder)
     module = get_experiment(name)
     target.mkdir(parents=True, exist_ok=True)
-    begun, commit = time.perf_counter(), _find_commit()
+    begun, commit = time.perf_counter(), find_commit()
     findings: Findings = module.run(lab)
     results = {
         "experiment": name,
@@ -124,7 +124,7 @@ def train_stage(
     from cidery_lab.training import train
 
     target = Path(folder)
-    commit = _find_commit()
+    commit = find_commit()
     run = train(card, data, [stage], folder=target, start=start, device=device, watch=watch)
     found = {}
     for beams, way in ((1, "greedy"), (3, "3 beams")):
@@ -208,16 +208,18 @@ def _save_plots(findings: Findings, folder: Path) -> list[Path]:
     ]
 
 
-def _find_commit() -> str | None:
-    """Return the commit of these sources, where they are a checkout."""
+def find_commit(package: Path = Path(__file__).parent) -> str | None:
+    """Return the commit of cidery's checkout that contains the package; None outside of one.
+
+    A package that is installed inside another repository, such as in its `.venv`, is not part of
+    that repository.
+    """
+    root = package.parents[2]  # root/lab/src/cidery_lab
+    if not (root / ".git").exists() or not (root / "src" / "cidery").is_dir():
+        return None
+    command = ["git", "--git-dir", str(root / ".git"), "rev-parse", "HEAD"]
     try:
-        found = subprocess.run(
-            ["git", "rev-parse", "HEAD"],
-            cwd=Path(__file__).parent,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        found = subprocess.run(command, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return None
     return found.stdout.strip()

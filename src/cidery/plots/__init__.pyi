@@ -9,6 +9,7 @@ from .diversity import plot_diversity as plot_diversity
 from .diversity import plot_f_scores as plot_f_scores
 from .diversity import plot_tradeoff as plot_tradeoff
 from .figures import FORMATS as FORMATS
+from .figures import line_styles as line_styles
 from .figures import new_figure as new_figure
 from .figures import save_figures as save_figures
 from .hackability import plot_hackability as plot_hackability

@@ -19,6 +19,7 @@ from typing import Any
 
 from cidery.errors import SettingError
 from cidery.storage import cache
+from cidery.storage.arrays import read_arrays
 from cidery.storage.atomic import write_atomically
 from cidery.storage.cache import Resource, Status, cache_directory, load
 from cidery.storage.downloads import (
@@ -109,6 +110,7 @@ __all__ = [
     "get_resource",
     "load",
     "locate_model",
+    "read_arrays",
     "remove",
     "show",
     "verify",

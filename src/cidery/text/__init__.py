@@ -1,1 +1,5 @@
 """Text processing: tokenizers, segmenters, languages, scripts, stop words."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

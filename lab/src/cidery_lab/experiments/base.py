@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from cidery.errors import MissingExtraError, SettingError
+from cidery.errors import SettingError
 from cidery_lab.data import LabData, Split
 from cidery_lab.stages import Losses, Stage
 
@@ -162,10 +162,8 @@ def judge(differences: Sequence[float]) -> tuple[Outcome, str]:
     mean = statistics.fmean(differences)
     if len(differences) < 2:
         return "does not show", f"{mean:+.4f}, one seed and no interval"
-    try:
-        from scipy.special import stdtrit
-    except ImportError:
-        raise MissingExtraError.to("compare seeds", package="scipy", extra="train") from None
+    from scipy.special import stdtrit
+
     error = statistics.stdev(differences) / len(differences) ** 0.5
     reach = float(stdtrit(len(differences) - 1, (1 + CONFIDENCE) / 2)) * error
     text = f"{mean:+.4f} [{mean - reach:+.4f}, {mean + reach:+.4f}]"

@@ -33,8 +33,7 @@ def draw_bars(findings: Findings, figures: Sequence[str]) -> Figure:
 
 def draw_tradeoff(findings: Findings, curves: Mapping[str, Sequence[str]]) -> Figure:
     """Draw mean diversity against mean accuracy, a line for each family of systems."""
-    from cidery.plots import new_figure
-    from cidery.plots.figures import line_styles
+    from cidery.plots import line_styles, new_figure
 
     accuracy = mean_by_system(findings, "accuracy")
     diversity = mean_by_system(findings, "self-cider")

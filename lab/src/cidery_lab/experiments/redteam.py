@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.rewards.redteam import RedTeam, red_team
-from cidery.rewards.redteam_nonsense import KINDS
+from cidery.rewards import NONSENSE_KINDS, RedTeam, red_team
 from cidery.runtime import use_progress
 from cidery_lab.experiments.base import Findings, Lab, Verdict, judge
 from cidery_lab.stages import read_metric
@@ -19,7 +18,7 @@ SOURCE = "this experiment"
 REWARDS = ("cider-d", "cider-r", "bleu-4", "rouge-l")
 IMAGES = 40
 FIGURES = (
-    *("hackability", "score", "human", "over people", "wins", "kept"),
+    *("hackability", "score", "human", "human ratio", "wins", "held-out"),
     *("broken", "repeated", "unseen"),
 )
 
@@ -37,11 +36,11 @@ def run(lab: Lab) -> Findings:
                 rewards,
                 frequencies=lab.data.frequencies,
                 tokenizer="whitespace",
-                most_words=lab.scale.most_words,
+                max_words=lab.scale.most_words,
                 seed=seed,
                 **settings,
             )
-        if found.stopped:
+        if found.interrupted:
             raise KeyboardInterrupt
         records.append(found.records())
         for record in found.records():
@@ -66,7 +65,7 @@ def run(lab: Lab) -> Findings:
 
 def _judge_people(findings: Findings, reward: str) -> None:
     """Judge whether the best-paid kind of nonsense earns more than people's captions."""
-    kinds = [s for kind in KINDS if (s := f"{reward}: {kind}") in findings.systems()]
+    kinds = [s for kind in NONSENSE_KINDS if (s := f"{reward}: {kind}") in findings.systems()]
     pairs = [(findings.values(kind, "score"), findings.values(kind, "human")) for kind in kinds]
     means = [float(np.mean(np.subtract(*pair))) for pair in pairs]
     best = int(np.argmax(means))

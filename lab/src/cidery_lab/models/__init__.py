@@ -15,7 +15,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from cidery.errors import MissingExtraError, SettingError
+from cidery.errors import SettingError
 
 if TYPE_CHECKING:
     from cidery_lab.models.base import Captioner, ModelCard
@@ -62,10 +62,8 @@ def build_model(card: ModelCard) -> Captioner:
     """Build a captioner whose first weights are drawn with the card's seed."""
     if card.model not in MODELS:
         raise SettingError(f"no model named {card.model!r}; known: {', '.join(MODELS)}")
-    try:
-        import torch
-    except ImportError:
-        raise MissingExtraError.to("train captioners", package="torch", extra="train") from None
+    import torch
+
     entry = MODELS[card.model]
     kind = getattr(import_module(f"{__name__}.{entry.module}"), entry.name)
     with torch.random.fork_rng(devices=[]):

@@ -1,0 +1,1 @@
+from .languages import choose_tokenizer as choose_tokenizer
