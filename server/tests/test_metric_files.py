@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import pytest
 
 from cidery.errors import CideryError
-from cidery.metrics.builtin import METRICS
+from cidery.metrics import METRICS
 
 FILES = (
     "bertscore:encoder=/srv/secrets",

@@ -12,7 +12,7 @@ from server.tests.support.attacks import PAYLOAD, World, checks, items
 from server.tests.support.installations import PASSWORD
 from server.tests.support.studies import Judge, choose_dog, join, make_links, make_study, triplets
 
-from cidery.meta.datasets.files import read_table
+from cidery.meta import read_table
 from support.browsing import open_page
 
 if TYPE_CHECKING:

@@ -19,9 +19,7 @@ from server.tests.support.studies import (
     triplets,
 )
 
-from cidery.meta import Ratings, Sets
-from cidery.meta.datasets import build_judgments
-from cidery.meta.datasets.files import Record
+from cidery.meta import Ratings, Record, Sets, build_judgments
 
 IMAGES = "https://images.example.org/{image}.jpg"
 

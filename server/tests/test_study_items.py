@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from cidery.errors import FormatError, InputError, SettingError
-from cidery.meta.datasets.files import Record
-from cidery_server.studies.items import Sources, check_content, get_answers, make_items, read_items
+from cidery.meta import Record, read_judgment_records
+from cidery_server.studies.items import Sources, check_content, get_answers, make_items
 from cidery_server.studies.sentences import SentenceRules
 
 EXAMPLES = Path(__file__).parents[2] / "src" / "cidery" / "corpus" / "bundled"
@@ -119,7 +119,7 @@ def test_items_are_lines_of_judgments(tmp_path: Path) -> None:
     line = {"image": 4, "pair": ["a", "b"], "votes": [1, -1], "kind": "HM", "extra": "x"}
     path = tmp_path / "items.jsonl"
     path.write_text(json.dumps(line) + "\n")
-    (record,) = read_items(path)
+    (record,) = read_judgment_records(path)
     assert check_content("pairwise", record) == {"image": "4", "pair": ["a", "b"], "kind": "HM"}
     assert get_answers("pairwise", record) == [1, -1]
     assert get_answers("rating", record) == []

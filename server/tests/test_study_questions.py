@@ -14,9 +14,7 @@ import pytest
 from server.tests.support.challenges import Host
 
 from cidery.errors import FormatError, SettingError
-from cidery.meta import Pairs, Sets, evaluate, read_dataset
-from cidery.meta.datasets import build_judgments
-from cidery.meta.datasets.files import Record
+from cidery.meta import Pairs, Record, Sets, build_judgments, evaluate, read_dataset
 
 if TYPE_CHECKING:
     from django.test import Client

@@ -14,8 +14,7 @@ from cidery import meta
 from cidery.corpus import bundled
 from cidery.errors import UnreliableWarning
 from cidery.files import read_references
-from cidery.meta.datasets import build_judgments
-from cidery.meta.datasets.files import Record
+from cidery.meta import Record, build_judgments
 from cidery.statistics import Estimate, forecast_answers
 
 NUMBERS = count(1)

@@ -20,10 +20,35 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from cidery._version import __version__
-from cidery.cli.parsing import examples
-from cidery.cli.rendering import complain
+from cidery.cli.parsing import Address, TableOrJson, examples, new_app
+from cidery.cli.rendering import (
+    complain,
+    on_terminal,
+    show_csv,
+    show_json,
+    show_notes,
+    show_pairs,
+    show_table,
+    show_title,
+)
 from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarning
 from cidery.plugins import list_names, load_plugin
+
+__all__ = [
+    "Address",
+    "TableOrJson",
+    "app",
+    "examples",
+    "main",
+    "new_app",
+    "on_terminal",
+    "show_csv",
+    "show_json",
+    "show_notes",
+    "show_pairs",
+    "show_table",
+    "show_title",
+]
 
 COMMANDS = (
     "score",

@@ -28,6 +28,9 @@ class Engine(ABC):
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
         """Yield the result of each task, in any order; an error of a task is raised here."""
 
+    def check(self) -> None:  # noqa: B027  # processes of this machine need no check
+        """Raise an error if the engine cannot be reached."""
+
     @property
     @abstractmethod
     def workers(self) -> int:

@@ -16,6 +16,7 @@ from cidery.metrics.choosing import find_origin as find_origin
 from cidery.metrics.choosing import get_metrics as get_metrics
 from cidery.metrics.choosing import is_built_in as is_built_in
 from cidery.metrics.choosing import list_metrics as list_metrics
+from cidery.metrics.choosing import split_settings as split_settings
 from cidery.metrics.function import CaptionFunction as CaptionFunction
 from cidery.metrics.function import FunctionMetric as FunctionMetric
 

@@ -13,6 +13,8 @@ from cidery.statistics.exact import ExactSums, sum_exactly
 from cidery.statistics.length import LengthControl
 from cidery.statistics.planning import forecast_answers, order_evenly, plan_images
 from cidery.statistics.prediction_powered import (
+    FEWEST_GROUPS,
+    FEWEST_TO_DECIDE,
     Estimate,
     Sample,
     adjust_together,
@@ -24,6 +26,7 @@ from cidery.statistics.ranking import (
     compare_samples,
     rank_metrics,
 )
+from cidery.statistics.reliability import fleiss_kappa, krippendorff_alpha
 from cidery.statistics.resampling import (
     RESAMPLES,
     Floats,
@@ -40,6 +43,8 @@ from cidery.statistics.resampling import (
 
 __all__ = [
     "COEFFICIENTS",
+    "FEWEST_GROUPS",
+    "FEWEST_TO_DECIDE",
     "RESAMPLES",
     "Calibration",
     "Correlation",
@@ -59,8 +64,10 @@ __all__ = [
     "draw_part",
     "draw_sums",
     "estimate_contrast",
+    "fleiss_kappa",
     "forecast_answers",
     "holm",
+    "krippendorff_alpha",
     "order_evenly",
     "paired_test",
     "pearson_rows",

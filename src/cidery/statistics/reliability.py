@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from cidery.errors import InputError, SettingError
-from cidery.statistics import RESAMPLES, Floats, Interval, Pool, draw_sums
+from cidery.statistics.resampling import RESAMPLES, Floats, Interval, Pool, draw_sums
 
 Level: TypeAlias = Literal["nominal", "ordinal", "interval"]
 """What a difference of answers means: not the same; so many steps of an order; a distance."""

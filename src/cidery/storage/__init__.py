@@ -33,6 +33,7 @@ from cidery.storage.downloads import (
 )
 from cidery.storage.meteor_table import METEOR, METEOR_WORDS
 from cidery.storage.meteor_table import write_table as write_meteor_table
+from cidery.storage.toml import parse_toml
 
 RESOURCES: Mapping[str, Resource[Any]] = MappingProxyType(
     {resource.name: resource for resource in (METEOR, METEOR_WORDS)}
@@ -110,6 +111,7 @@ __all__ = [
     "get_resource",
     "load",
     "locate_model",
+    "parse_toml",
     "read_arrays",
     "remove",
     "show",

@@ -9,13 +9,12 @@ from typing import Any
 
 from django.db import IntegrityError, transaction
 
-from cidery.corpus.corpus import Corpus, ImageId
+from cidery.corpus import Corpus, ImageId
 from cidery.errors import FormatError, InputError
-from cidery.files.slices import Slices, slice_images
+from cidery.files import Slices, slice_images
 from cidery.metrics import get_metrics
-from cidery.scoring.scorer import Scorer, find_english
-from cidery.scoring.slices import describe
-from cidery.text.script_problems import warn_script_problems
+from cidery.scoring import Scorer, describe, find_english
+from cidery.text import warn_script_problems
 from cidery_server.challenges.definition import (
     Definition,
     NamedSlices,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from cidery.corpus.corpus import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import FormatError
-from cidery.files import read_references
-from cidery.files.slices import SlicesLike, find_slices, is_file_of_slices
-from cidery.storage.toml import parse_toml
+from cidery.files import SlicesLike, find_slices, is_file_of_slices, read_references
+from cidery.storage import parse_toml
 
 ReferencesByImage: TypeAlias = Mapping[ImageId, Sequence[str]]
 

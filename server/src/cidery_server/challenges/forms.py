@@ -15,7 +15,7 @@ from cidery.client import LARGEST_UPLOAD, MEGABYTE
 from cidery.errors import CideryError
 from cidery.frequencies import SHIPPED
 from cidery.metrics import get_metrics
-from cidery.text.languages import get_language
+from cidery.text import get_language
 from cidery_server.challenges.models import LONGEST_METRIC, LONGEST_SLICE, Challenge
 from cidery_server.challenges.wording import GROUPS, LABELS
 from cidery_server.web.metric_files import refuse_files

@@ -20,12 +20,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from cidery.files.slices import Slices
+from cidery.files import Slices
 from cidery.metrics import Metric, get_metrics
 from cidery_server.challenges.precision import EXACT, Precision
 
 if TYPE_CHECKING:
-    from cidery.corpus.corpus import ImageId
+    from cidery.corpus import ImageId
     from cidery.statistics import Floats
     from cidery_server.web.models import Account
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.corpus.corpus import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import InputError
 from cidery_server.challenges.models import Challenge
 from cidery_server.web.translation import translate as _

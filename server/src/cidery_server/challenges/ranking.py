@@ -11,10 +11,7 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 
 from cidery.errors import SettingError
-from cidery.scoring.comparison import compare_rows
-from cidery.scoring.scorer import pool_counted
-from cidery.scoring.slices import slice_resampling
-from cidery.scoring.tables import Resampling
+from cidery.scoring import Resampling, compare_rows, pool_counted, slice_resampling
 from cidery.statistics import holm
 from cidery_server.challenges.models import Challenge, Difference, Score, Submission
 from cidery_server.challenges.precision import EXACT, Precision

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TypeAlias
 
-from cidery.corpus.corpus import Corpus, ImageId
+from cidery.corpus import Corpus, ImageId
 from cidery.errors import UnreliableWarning
 from cidery.metrics import Metric
-from cidery.scoring.scorer import Scorer
-from cidery.text.languages import choose_tokenizer
+from cidery.scoring import Scorer
+from cidery.text import choose_tokenizer
 from cidery_server.challenges.models import HiddenReferences
 
 Labeled: TypeAlias = tuple[tuple[str, Metric], ...]

@@ -20,10 +20,9 @@ from django.utils import timezone
 from cidery.engines import get_engine, use_engine
 from cidery.errors import CideryError
 from cidery.metrics import Metric
-from cidery.scoring.slices import take_slice
-from cidery.scoring.tables import ScoreTable
+from cidery.scoring import ScoreTable, take_slice
 from cidery.statistics import Floats, Interval
-from cidery.text.script_problems import find_script_problems
+from cidery.text import find_script_problems
 from cidery_server.challenges.models import (
     Challenge,
     HiddenReferences,

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import IO
 
 from cidery.client import LARGEST_UPLOAD, MEGABYTE
-from cidery.corpus.corpus import ImageId, Rows
-from cidery.corpus.ids import index_ids
-from cidery.corpus.inputs import check_captions
+from cidery.corpus import ImageId, Rows, check_captions, index_ids
 from cidery.errors import CideryError, InputError
 from cidery.files import read_candidates
 from cidery_server.web.translation import translate as _

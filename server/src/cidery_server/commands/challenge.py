@@ -7,14 +7,13 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from cidery.cli import parsing
-from cidery.cli.rendering import show_csv, show_json, show_table
+from cidery.cli import examples, new_app, show_csv, show_json, show_table
 from cidery.tables import show_controls
 from cidery_server.commands.installation import Data, Database, make_installation, open_installation
 
-app = parsing.new_app(
+app = new_app(
     no_args_is_help=True,
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery challenge create challenge.json",
         "cidery challenge list",
         "cidery challenge export captions-2026 --format csv",
@@ -28,7 +27,7 @@ def _top() -> None:
     """Make and run challenges, which `cidery serve` shows to teams."""
 
 
-@app.command(epilog=parsing.examples("cidery challenge create challenge.json --data /srv/cidery"))
+@app.command(epilog=examples("cidery challenge create challenge.json --data /srv/cidery"))
 def create(
     file: Annotated[
         Path, typer.Argument(help="JSON or TOML file; paths in it are relative to it.")
@@ -50,9 +49,7 @@ def create(
         typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
 
 
-@app.command(
-    "add-phase", epilog=parsing.examples("cidery challenge add-phase captions-2026 test.json")
-)
+@app.command("add-phase", epilog=examples("cidery challenge add-phase captions-2026 test.json"))
 def add_phase(
     slug: Slug,
     file: Annotated[
@@ -78,7 +75,7 @@ def add_phase(
 
 @app.command(
     "import",
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery challenge import my-challenge --dry-run",
         "cidery challenge import my-challenge --slug captions-2026",
     ),
@@ -118,7 +115,7 @@ def import_(
         typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
 
 
-@app.command("list", epilog=parsing.examples("cidery challenge list --data /srv/cidery"))
+@app.command("list", epilog=examples("cidery challenge list --data /srv/cidery"))
 def list_(data: Data = None, database: Database = None) -> None:
     """List all challenges."""
     open_installation(data, database)
@@ -128,7 +125,7 @@ def list_(data: Data = None, database: Database = None) -> None:
     show_table(header, list_challenges(), left=(0, 1, 2, 3))
 
 
-@app.command(epilog=parsing.examples("cidery challenge close captions-2026"))
+@app.command(epilog=examples("cidery challenge close captions-2026"))
 def close(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Close a challenge: accept no more submissions."""
     open_installation(data, database)
@@ -138,7 +135,7 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
     typer.echo(f"closed {slug}")
 
 
-@app.command(epilog=parsing.examples("cidery challenge teams captions-2026"))
+@app.command(epilog=examples("cidery challenge teams captions-2026"))
 def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
     """List the teams that take part in a challenge, or have asked to."""
     open_installation(data, database)
@@ -147,7 +144,7 @@ def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
     show_table(("team", "state", "submissions"), list_teams(find_challenge(slug)), left=(0, 1))
 
 
-@app.command(epilog=parsing.examples('cidery challenge approve captions-2026 "Cider makers"'))
+@app.command(epilog=examples('cidery challenge approve captions-2026 "Cider makers"'))
 def approve(
     slug: Slug,
     team: Annotated[str, typer.Argument(help="The team's name.", metavar="TEAM")],
@@ -163,7 +160,7 @@ def approve(
     typer.echo(f"{team} may {'not ' if refuse else ''}submit to {slug}")
 
 
-@app.command("open-scores", epilog=parsing.examples("cidery challenge open-scores captions-2026"))
+@app.command("open-scores", epilog=examples("cidery challenge open-scores captions-2026"))
 def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Let teams see their scores image by image."""
     open_installation(data, database)
@@ -177,7 +174,7 @@ def open_scores(slug: Slug, data: Data = None, database: Database = None) -> Non
         typer.echo(f"opened, but a phase that shares references with {slug} has not opened its own")
 
 
-@app.command(epilog=parsing.examples("cidery challenge rescore captions-2026"))
+@app.command(epilog=examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
     """Score every submission again; scores stand until new ones are there."""
     open_installation(data, database)
@@ -186,9 +183,7 @@ def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
     typer.echo(f"queued {rescore_challenge(find_challenge(slug))} submissions")
 
 
-@app.command(
-    epilog=parsing.examples("cidery challenge export captions-2026 --format csv > board.csv")
-)
+@app.command(epilog=examples("cidery challenge export captions-2026 --format csv > board.csv"))
 def export(
     slug: Slug,
     data: Data = None,

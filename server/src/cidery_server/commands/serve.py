@@ -8,14 +8,14 @@ from typing import Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import Address, examples, new_app
 from cidery_server.commands.installation import Data, Database, make_installation, read_environment
 
-app = parsing.new_app()
+app = new_app()
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery serve",
         "cidery serve --data /srv/cidery --url https://captions.example.org --proxies 1",
         "cidery serve --database postgresql://cidery@db/cidery --processes 4 --workers 4",
@@ -70,7 +70,7 @@ def serve(
             metavar="NAME",
         ),
     ] = None,
-    address: parsing.Address = None,
+    address: Address = None,
     backup: Annotated[
         Path | None,
         typer.Option(help="Copy the database to this new file and exit; the app may be running."),
@@ -104,9 +104,10 @@ def serve(
     asked = read_environment(data, database, engine=engine, engine_address=address)
     only_link = owner_link is not None or new_owner is not None
     if workers and asked.engine == "ray" and not only_link:
-        from cidery.engines.ray import RayEngine
+        from cidery.engines import get_engine
 
-        RayEngine(asked.engine_address or None).check()  # now, not when a submission is scored
+        # Now, not when a submission is scored.
+        get_engine("ray", address=asked.engine_address or None).check()
     environment = make_installation(
         data,
         database,

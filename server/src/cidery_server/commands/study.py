@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cidery.cli import parsing
-from cidery.cli.rendering import (
+from cidery.cli import (
+    TableOrJson,
+    examples,
+    new_app,
     on_terminal,
     show_json,
     show_notes,
@@ -23,7 +25,7 @@ from cidery_server.commands.installation import Data, Database, make_installatio
 if TYPE_CHECKING:
     from cidery.statistics import Interval
 
-app = parsing.new_app(no_args_is_help=True)
+app = new_app(no_args_is_help=True)
 
 Name = Annotated[
     str,
@@ -34,7 +36,7 @@ Name = Annotated[
 
 
 @app.callback(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery study create study.json",
         "cidery study invite which-is-closer --personal 20",
         "cidery study status which-is-closer",
@@ -46,7 +48,7 @@ def study() -> None:
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery study create study.json",
         "cidery study create study.json --database postgresql://cidery@db/cidery",
     )
@@ -73,9 +75,9 @@ def create(
     )
 
 
-@app.command("list", epilog=parsing.examples("cidery study list --data /srv/cidery"))
+@app.command("list", epilog=examples("cidery study list --data /srv/cidery"))
 def list_studies(
-    format: parsing.TableOrJson = "table", data: Data = None, database: Database = None
+    format: TableOrJson = "table", data: Data = None, database: Database = None
 ) -> None:
     """List the studies."""
     open_installation(data, database)
@@ -97,10 +99,10 @@ def list_studies(
         )
 
 
-@app.command(epilog=parsing.examples("cidery study status which-is-closer --format json"))
+@app.command(epilog=examples("cidery study status which-is-closer --format json"))
 def status(
     name: Name,
-    format: parsing.TableOrJson = "table",
+    format: TableOrJson = "table",
     data: Data = None,
     database: Database = None,
 ) -> None:
@@ -146,7 +148,7 @@ def _show(interval: Interval | None) -> str:
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery study results which-is-closer",
         "cidery study results which-is-closer --metric rouge-l --format json",
     )
@@ -159,7 +161,7 @@ def results(
             help="Whose scores of all captions help where there are references.", metavar="NAME"
         ),
     ] = "cider-d",
-    format: parsing.TableOrJson = "table",
+    format: TableOrJson = "table",
     data: Data = None,
     database: Database = None,
 ) -> None:
@@ -187,13 +189,13 @@ def results(
         show_notes(found.problem)
 
 
-@app.command("open", epilog=parsing.examples("cidery study open which-is-closer"))
+@app.command("open", epilog=examples("cidery study open which-is-closer"))
 def open_study(name: Name, data: Data = None, database: Database = None) -> None:
     """Open a study again: judges are given items."""
     _set_state(name, "open", data, database)
 
 
-@app.command(epilog=parsing.examples("cidery study close which-is-closer"))
+@app.command(epilog=examples("cidery study close which-is-closer"))
 def close(name: Name, data: Data = None, database: Database = None) -> None:
     """Close a study: judges are given no more items."""
     _set_state(name, "closed", data, database)
@@ -211,7 +213,7 @@ def _set_state(
     typer.echo(f"{name} is {state}")
 
 
-@app.command(epilog=parsing.examples("cidery study copy which-is-closer which-is-closer-2"))
+@app.command(epilog=examples("cidery study copy which-is-closer which-is-closer-2"))
 def copy(
     name: Name,
     new: Annotated[str, typer.Argument(help="Name of the copy.", metavar="NEW")],
@@ -233,7 +235,7 @@ def copy(
     typer.echo(f"{made.name}: {made.item_count} items for {made.judges_each} judges each")
 
 
-@app.command(epilog=parsing.examples("cidery study erase which-is-closer --yes"))
+@app.command(epilog=examples("cidery study erase which-is-closer --yes"))
 def erase(
     name: Name,
     yes: Annotated[bool, typer.Option("--yes", help="Erase it without asking.")] = False,
@@ -252,7 +254,7 @@ def erase(
     typer.echo(f"{name} is erased")
 
 
-@app.command(epilog=parsing.examples("cidery study forget which-is-closer W123 --yes"))
+@app.command(epilog=examples("cidery study forget which-is-closer W123 --yes"))
 def forget(
     name: Name,
     worker: Annotated[
@@ -275,7 +277,7 @@ def forget(
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery study export which-is-closer -o judgments.jsonl",
         "cidery study export sentences --format coco -o annotations.json",
     )
@@ -310,7 +312,7 @@ def export(
         Path(output).write_text(text, encoding="utf-8", newline="")
 
 
-@app.command(epilog=parsing.examples("cidery study references which-is-better references.json"))
+@app.command(epilog=examples("cidery study references which-is-better references.json"))
 def references(
     name: Name,
     file: Annotated[
@@ -331,7 +333,7 @@ def references(
 
 @app.command(
     "import",
-    epilog=parsing.examples("cidery study import judgments.jsonl --name old-study"),
+    epilog=examples("cidery study import judgments.jsonl --name old-study"),
 )
 def import_judgments(
     file: Annotated[
@@ -354,7 +356,7 @@ def import_judgments(
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery study invite which-is-closer --for prolific",
         "cidery study invite which-is-closer --for student --personal 20",
     )

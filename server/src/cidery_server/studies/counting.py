@@ -11,7 +11,7 @@ import math
 import warnings
 from collections import Counter as Tally
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -23,11 +23,8 @@ from django.db.models import Count as Counted
 from django.db.models import F, QuerySet
 
 from cidery.errors import DataWarning
-from cidery.meta import Agreement, Dataset, evaluate
-from cidery.meta.datasets import build_judgments
-from cidery.meta.datasets.files import Record
-from cidery.statistics import Floats, Interval
-from cidery.statistics.reliability import fleiss_kappa, krippendorff_alpha
+from cidery.meta import Agreement, Dataset, Record, build_judgments, evaluate
+from cidery.statistics import Floats, Interval, fleiss_kappa, krippendorff_alpha
 from cidery_server.studies.items import Content
 from cidery_server.studies.models import Assignment, Item, Judge, Study
 from cidery_server.studies.quality import find_flags
@@ -90,6 +87,12 @@ class JudgeSummary:
     """Share of answers that are the item's majority, of pairs that have one."""
     flags: list[str]
     """What an owner should look at."""
+
+
+def build_dataset(study: Study, lines: Iterable[dict[str, Any]]) -> Dataset:
+    """Return lines of judgments as `cidery meta` reads them."""
+    records = (Record(line, f"{study.name}, line {n}") for n, line in enumerate(lines, start=1))
+    return build_judgments(records, study.name)
 
 
 def _take_apart(content: Content) -> list[Content]:
@@ -194,11 +197,7 @@ class Count:
 
     def dataset(self) -> Dataset:
         """Return the judgments as `cidery meta` reads them."""
-        records = (
-            Record(line, f"{self.study.name}, line {number}")
-            for number, line in enumerate(self.judgments(), start=1)
-        )
-        return build_judgments(records, self.study.name)
+        return build_dataset(self.study, self.judgments())
 
     def winners(self) -> list[Winner]:
         """Return who won each pair, by the majority; a triplet's majority is one vote."""

@@ -13,8 +13,7 @@ from django.utils import timezone
 
 from cidery.errors import FormatError, InputError, SettingError
 from cidery.files import Readable
-from cidery.meta.datasets.files import Record
-from cidery.meta.datasets.joining import join_lines, was_answered
+from cidery.meta import Record, join_lines, read_judgment_records, was_answered
 from cidery_server.studies.definition import Definition, Lesson, StudyFields
 from cidery_server.studies.items import (
     Content,
@@ -22,7 +21,6 @@ from cidery_server.studies.items import (
     Sources,
     check_content,
     get_answers,
-    read_items,
 )
 from cidery_server.studies.models import Assignment, Item, Judge, Study
 from cidery_server.studies.queries import Answer
@@ -141,7 +139,7 @@ def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> St
     The first vote of each line is taken for one judge's, the second for another's, and so on. A
     line without votes is an item that nobody has judged.
     """
-    records = join_lines(read_items(path))
+    records = join_lines(read_judgment_records(path))
     references: dict[str, list[str]] = {}
     judged: list[Record] = []
     for record in records:

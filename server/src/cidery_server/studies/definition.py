@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import re
@@ -14,7 +15,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework import serializers
 
 from cidery.errors import FormatError
-from cidery.meta.datasets.files import Record, read_json
+from cidery.meta import Record, read_judgment_records
 from cidery_server.studies.images import find_image
 from cidery_server.studies.items import (
     LONGEST_TEXT,
@@ -26,7 +27,6 @@ from cidery_server.studies.items import (
     get_answers,
     is_storable,
     make_items,
-    read_items,
 )
 from cidery_server.studies.models import MOST_STEPS, Study, write_number
 from cidery_server.web.translation import translate as _
@@ -306,7 +306,10 @@ class Definition:
 
 def read_definition(path: str | os.PathLike[str]) -> Definition:
     """Read a study's JSON file; the paths in it are relative to it."""
-    content = read_json(Path(path))
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FormatError(f"{path}: not valid JSON ({error})") from None
     if not isinstance(content, dict):
         raise FormatError(f"{path}: expected a JSON object that describes a study")
     _check_known(str(path), content, StudyFile(context={"local": True}).fields)
@@ -358,8 +361,9 @@ def _read_sources(
         None if references is None else folder / references,
     )
     if sources["file"] is not None:
-        records = [r for r in read_items(folder / sources["file"]) if "references" not in r]
-        return [check_content(design, record) for record in records], read.references
+        records = list(read_judgment_records(folder / sources["file"]))
+        items = [check_content(design, record) for record in records if "references" not in record]
+        return items, read.references
     made = make_items(
         design,
         read,

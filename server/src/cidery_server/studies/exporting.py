@@ -14,7 +14,7 @@ from typing import Any
 from django.db.models import Count, F, Q
 
 from cidery.errors import SettingError
-from cidery.meta.datasets.files import JSON_COLUMNS
+from cidery.meta import JSON_COLUMNS
 from cidery.tables import guard_cell
 from cidery_server.studies.counting import Count as Counted
 from cidery_server.studies.counting import counted_answers

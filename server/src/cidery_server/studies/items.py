@@ -12,7 +12,6 @@ items with the answers added:
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -24,7 +23,7 @@ import numpy as np
 
 from cidery.errors import CideryError, FormatError, InputError, SettingError
 from cidery.files import Readable, read_candidates, read_references
-from cidery.meta.datasets.files import Record, read_records, read_table
+from cidery.meta import Record, read_judgment_records
 from cidery_server.web.translation import noop
 from cidery_server.web.translation import translate as _
 
@@ -169,12 +168,6 @@ def _side_by_side(sources: Sources, images: Iterable[str]) -> Iterator[Content]:
             yield {"image": image, "sets": list(sets.values()), "systems": list(sets)}
 
 
-def read_items(path: str | os.PathLike[str]) -> list[Record]:
-    """Read lines of judgments, answered or not, from JSON lines or CSV."""
-    read = read_table if Path(path).suffix.lower() == ".csv" else read_records
-    return list(read(Path(path)))
-
-
 def read_item_file(file: File[Any]) -> list[Record]:
     """Read the same from a file that was uploaded."""
     name = Path(file.name or "items").name
@@ -182,11 +175,10 @@ def read_item_file(file: File[Any]) -> list[Record]:
         path = Path(folder) / f"items{Path(name).suffix.lower()}"
         path.write_bytes(file.read())
         try:
-            return [
-                Record(one.content, one.place.replace(str(path), name)) for one in read_items(path)
-            ]
+            records = list(read_judgment_records(path))
         except CideryError as error:
             raise FormatError(str(error).replace(str(path), name)) from None
+    return [Record(one.content, one.place.replace(str(path), name)) for one in records]
 
 
 def check_content(design: Design, record: Record) -> Content:

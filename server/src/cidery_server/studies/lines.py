@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy
 
 from cidery.errors import FormatError
-from cidery.files.sources import read_json_objects
+from cidery.files import read_json_objects
 from cidery_server.web.translation import translate as _
 
 Parts = Mapping[str, str]

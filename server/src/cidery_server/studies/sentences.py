@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from cidery.text.scripts import UNSPACED_SCRIPTS, find_script
+from cidery.text import UNSPACED_SCRIPTS, find_script
 from cidery_server.web.translation import translate as _
 
 _LINK = re.compile(r"https?://|www\.|\S+@\S+\.\S+", flags=re.IGNORECASE)

@@ -17,22 +17,21 @@ from typing import Any
 import numpy as np
 
 from cidery.errors import CideryError, UnreliableWarning
-from cidery.meta import Pairs, Ratings, Settings
-from cidery.meta.datasets import build_judgments
-from cidery.meta.datasets.files import Record
-from cidery.meta.estimation.estimates import adjust_comparisons, estimate_quantity
-from cidery.meta.estimation.items import (
+from cidery.meta import (
     PEOPLE,
     Items,
+    Pairs,
     Quantity,
+    Ratings,
+    Settings,
+    estimate_quantities,
     list_quantities,
     predict,
 )
 from cidery.runtime import ignore_progress
-from cidery.scoring.comparison import format_p
-from cidery.statistics import Estimate, Floats, forecast_answers
-from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
-from cidery_server.studies.counting import Count
+from cidery.scoring import format_p
+from cidery.statistics import FEWEST_GROUPS, FEWEST_TO_DECIDE, Estimate, Floats, forecast_answers
+from cidery_server.studies.counting import Count, build_dataset
 from cidery_server.studies.items import Content
 from cidery_server.studies.models import Study
 from cidery_server.web.templatetags.words import written
@@ -357,8 +356,7 @@ class _Ranking:
             if self.study.design != Study.Design.TRIPLET
         ]
         lines = [*known, *(line.content for line in self.lines)]
-        records = (Record(line, f"{self.study.name}, line {n}") for n, line in enumerate(lines, 1))
-        dataset = build_judgments(records, self.study.name)
+        dataset = build_dataset(self.study, lines)
         assert isinstance(dataset, Pairs | Ratings)
         with warnings.catch_warnings():
             # Poor scores do no harm here: the weight of a metric follows from how well it predicts.
@@ -376,13 +374,7 @@ class _Ranking:
         quantities = list(list_quantities(items))
         horizon = len(np.unique(items.images))
         looked, fixed = (
-            adjust_comparisons(
-                {
-                    q.name: estimate_quantity(items, q, predicted, CONFIDENCE, end)
-                    for q in quantities
-                },
-                quantities,
-            )
+            estimate_quantities(items, quantities, predicted, CONFIDENCE, end)
             for end in (horizon, None)
         )
         compared = [q for q in quantities if len(q.systems) == 2 and looked[q.name] is not None]

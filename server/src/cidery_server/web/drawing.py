@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from cidery.plots.figures import new_figure
+from cidery.plots import new_figure
 from cidery_server.web.templatetags.words import written
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ class Environment:
 
     def __post_init__(self) -> None:
         if self.engine != "local":  # engines take as long to import as all else here
-            from cidery.engines.base import ENGINES
+            from cidery.engines import ENGINES
 
             if self.engine not in ENGINES:
                 known = ", ".join(ENGINES)

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from rest_framework import serializers
 
 from cidery.errors import CideryError
-from cidery.metrics import get_metrics
-from cidery.metrics.choosing import split_settings
+from cidery.metrics import get_metrics, split_settings
 from cidery_server.web.translation import translate as _
 
 PATHS = frozenset("/\\~")

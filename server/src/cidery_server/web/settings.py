@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import dj_database_url
 
-from cidery.reports.page import STATIC
+from cidery.reports import STATIC
 from cidery_server.web.environment import QUEUE_FILE, Environment
 
 ENVIRONMENT = Environment.read()

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,8 +42,13 @@ NAME = "judgments"
 
 def read_judgments(path: str | os.PathLike[str]) -> Dataset:
     """Read pairs, triplets, ratings of captions or ratings of sets."""
+    return build_judgments(join_lines(read_judgment_records(path)), str(path))
+
+
+def read_judgment_records(path: str | os.PathLike[str]) -> Iterator[Record]:
+    """Yield the lines of a file of judgments: JSON lines, or CSV by the file's suffix."""
     read = read_table if Path(path).suffix.lower() == ".csv" else read_records
-    return build_judgments(join_lines(read(Path(path))), str(path))
+    yield from read(Path(path))
 
 
 def build_judgments(records: Iterable[Record], source: str) -> Dataset:

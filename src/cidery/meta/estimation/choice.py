@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.errors import SettingError
-from cidery.meta.estimation.estimates import adjust_comparisons, estimate_quantity
+from cidery.meta.estimation.estimates import estimate_quantities
 from cidery.meta.estimation.items import (
     Items,
     list_quantities,
@@ -126,13 +126,10 @@ def _find_open(
     if not items.counts.any():
         return np.asarray(unjudged)
     quantities = [q for q in list_quantities(items) if len(q.systems) == 2]
-    found = {
-        q.name: estimate_quantity(items, q, predicted, confidence, horizon) for q in quantities
-    }
-    adjusted = adjust_comparisons(found, quantities)
+    found = estimate_quantities(items, quantities, predicted, confidence, horizon)
     wanted = np.zeros(len(items.answers), np.bool_)
     for quantity in quantities:
-        known = adjusted[quantity.name]
+        known = found[quantity.name]
         if known is None or not known.is_decided:
             for members, _ in quantity.parts:
                 wanted[members] = True

@@ -220,11 +220,7 @@ def estimate(
     quantities = list(list_quantities(items))
     results: dict[str, dict[str, Estimate | None]] = {}
     for label, predicted in {PEOPLE: None, **predictions}.items():
-        found = {
-            quantity.name: estimate_quantity(items, quantity, predicted, confidence, horizon)
-            for quantity in quantities
-        }
-        results[label] = adjust_comparisons(found, quantities)
+        results[label] = estimate_quantities(items, quantities, predicted, confidence, horizon)
     return Estimates(
         dataset.name,
         results,
@@ -238,16 +234,32 @@ def estimate(
     )
 
 
-def adjust_comparisons(
-    found: dict[str, Estimate | None], quantities: Sequence[Quantity]
+def estimate_quantities(
+    items: Items,
+    quantities: Sequence[Quantity],
+    predicted: Floats | None,
+    confidence: float,
+    horizon: int | None,
 ) -> dict[str, Estimate | None]:
-    """Correct the p-values of comparisons of two systems for their number."""
+    """Return estimates by name; p-values of comparisons are corrected for their number.
+
+    Args:
+        items: the judged items.
+        quantities: quantities to estimate, as `list_quantities` gives them.
+        predicted: predictions of all items by a metric; None: from answers alone.
+        confidence: of the intervals.
+        horizon: as in `estimate`; None: intervals for a number of answers fixed in advance.
+    """
+    found = {
+        quantity.name: _estimate_quantity(items, quantity, predicted, confidence, horizon)
+        for quantity in quantities
+    }
     compared = [q.name for q in quantities if len(q.systems) == 2 and found[q.name] is not None]
     adjusted = adjust_together([e for name in compared if (e := found[name]) is not None])
     return found | dict(zip(compared, adjusted, strict=True))
 
 
-def estimate_quantity(
+def _estimate_quantity(
     items: Items,
     quantity: Quantity,
     predicted: Floats | None,

@@ -6,7 +6,7 @@ from typing import Any
 
 from rest_framework.exceptions import NotFound, PermissionDenied
 
-from cidery.reports.content import list_numbers
+from cidery.reports import list_numbers
 from cidery_server.challenges.forms import ExploreQuery
 from cidery_server.challenges.models import Submission
 from cidery_server.challenges.pages.submissions import (

@@ -12,7 +12,7 @@ from rest_framework import serializers, status
 from rest_framework.exceptions import NotFound, PermissionDenied
 
 from cidery.errors import InputError
-from cidery.scoring.scorer import pool_counted
+from cidery.scoring import pool_counted
 from cidery.statistics import Floats
 from cidery_server.challenges.forms import ImagesQuery, StandingForm, SubmissionForm
 from cidery_server.challenges.models import Challenge, Submission, may_submit, team_of

@@ -16,7 +16,7 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 
 from cidery.errors import CideryError
-from cidery.meta.datasets.files import Record
+from cidery.meta import Record
 from cidery_server.studies.creation import create_study
 from cidery_server.studies.definition import (
     Definition,

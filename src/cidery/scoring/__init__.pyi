@@ -1,0 +1,10 @@
+from .comparison import compare_rows as compare_rows
+from .comparison import format_p as format_p
+from .scorer import Scorer as Scorer
+from .scorer import find_english as find_english
+from .scorer import pool_counted as pool_counted
+from .slices import describe as describe
+from .slices import slice_resampling as slice_resampling
+from .slices import take_slice as take_slice
+from .tables import Resampling as Resampling
+from .tables import ScoreTable as ScoreTable
