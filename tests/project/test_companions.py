@@ -41,6 +41,8 @@ def find_private_imports(source: str) -> Iterator[str]:
 
 def is_public(module: str, name: str) -> bool:
     package = module.split(".")[1:]
+    if (module, name) == ("cidery", "__version__"):
+        return True
     if len(package) > 1 or any(part.startswith("_") for part in (*package, name)):
         return False
     return not name or name in list_public_names(module)

@@ -187,7 +187,7 @@ def read_metric(name: str) -> MetricLike:
     base, colon, setting = name.partition(":")
     if not colon:
         return name
-    from cidery.metrics import CiderR
+    from cidery import CiderR
 
     if base != "cider-r":
         raise SettingError(f"{name!r}: only cider-r takes a number, its k_r")

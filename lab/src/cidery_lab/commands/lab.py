@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import examples, new_app
 
 if TYPE_CHECKING:
     from cidery_lab import LabData
 
-app = parsing.new_app(no_args_is_help=True)
+app = new_app(no_args_is_help=True)
 
 Data = Annotated[
     list[str] | None,
@@ -107,7 +107,7 @@ Threads = Annotated[
 
 
 @app.callback(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery lab list",
         "cidery lab train --model fc --reward cider-d -o runs/fc",
         "cidery lab run repetition -o lab",
@@ -117,7 +117,7 @@ def lab() -> None:
     """Train captioners and try the claims of papers (extra train)."""
 
 
-@app.command("list", epilog=parsing.examples("cidery lab list"))
+@app.command("list", epilog=examples("cidery lab list"))
 def list_all() -> None:
     """List experiments and captioners."""
     from cidery_lab.experiments import EXPERIMENTS, get_experiment
@@ -132,7 +132,7 @@ def list_all() -> None:
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery lab run repetition",
         "cidery lab run repetition --data resnet50_global.npz --captions Flickr8k.token.txt -o out",
         "cidery lab run balance --families lambda,beta --weights 0,1,5 --model att2in",
@@ -247,7 +247,7 @@ def run(
 
 
 @app.command(
-    epilog=parsing.examples(
+    epilog=examples(
         "cidery lab train --model fc --reward cider-d -o runs/fc",
         "cidery lab train --data resnet50_grid4x4.npz --captions Flickr8k.token.txt --model att2in",
     )

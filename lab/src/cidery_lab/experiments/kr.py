@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cidery.metrics import CiderR
+from cidery import CiderR
 from cidery_lab.experiments.base import Findings, Lab, show_captions
 from cidery_lab.experiments.drawing import draw_bars
 from cidery_lab.stages import Losses
