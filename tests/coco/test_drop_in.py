@@ -742,9 +742,9 @@ def test_spice_is_left_out_where_nothing_parses(
     evaluation = coco.COCOEvalCap(references, results, scorers=["ROUGE_L", "SPICE"])
     evaluation.evaluate()
     assert list(evaluation.eval) == ["ROUGE_L"]
-    left_out = [line for line in capsys.readouterr().out.splitlines() if "left out" in line]
-    assert left_out == [
-        "SPICE is left out: spacy is needed to parse captions for SPICE; install it with: pip "
+    skipped = [line for line in capsys.readouterr().out.splitlines() if "skipping" in line]
+    assert skipped == [
+        "skipping SPICE: spacy is needed to parse captions for SPICE; install it with: pip "
         "install 'cidery[spice]'"
     ]
 

@@ -251,14 +251,16 @@ def test_enable_and_disable(environment: Path) -> None:
     status = "\n".join(
         succeed("-m", "cidery.coco", "--status", python=environment, CIDERY_COCO="1")
     )
-    assert "finds cidery" in status
+    assert "imports find" in status
     assert str(file) in status
-    assert succeed("-m", "cidery.coco", "--disable", python=environment) == [f"{file} is deleted"]
-    assert succeed("-m", "cidery.coco", "--disable", python=environment) == ["nothing was enabled"]
+    assert succeed("-m", "cidery.coco", "--disable", python=environment) == [f"Deleted {file}"]
+    assert succeed("-m", "cidery.coco", "--disable", python=environment) == [
+        "Not enabled; nothing to do."
+    ]
     status = "\n".join(
         succeed("-m", "cidery.coco", "--status", python=environment, CIDERY_COCO="1")
     )
-    assert "finds what is installed" in status
+    assert "the installed packages" in status
 
 
 def test_python_starts_where_cidery_is_gone(environment: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`python -m cidery.coco SCRIPT`: run a script for which pycocoevalcap is cidery."""
+"""`python -m cidery.coco SCRIPT`: run a script with cidery in place of pycocoevalcap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cidery._version import __version__
 from cidery.coco import enabling, startup
-from cidery.coco.installation import PACKAGES, is_installed, put_in_place
+from cidery.coco.installation import PACKAGES, is_installed, register_modules
 from cidery.errors import CideryError
 
 _USAGE = """python -m cidery.coco [--alias NAME] [--ignore-sigma] SCRIPT [ARGUMENT ...]
@@ -46,14 +46,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _enable() if options.enable else _disable()
         if not command:
             parser.error("name a script, or a module after -m")
-        aliases = [*startup.aliases_of_environment(), *options.alias]
-        put_in_place(
+        aliases = [*startup.read_environment_aliases(), *options.alias]
+        register_modules(
             ignore_sigma=options.ignore_sigma, aliases=aliases, reason="python -m cidery.coco"
         )
     except CideryError as error:
         print(f"cidery.coco: {error}", file=sys.stderr)
         return BAD_INPUT
-    startup.hand_on(aliases, ignore_sigma=options.ignore_sigma)
+    startup.enable_in_children(aliases, ignore_sigma=options.ignore_sigma)
     return _run(parser, command)
 
 
@@ -61,8 +61,8 @@ def _make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m cidery.coco",
         usage=_USAGE,
-        description="Run a script or a module; its imports of pycocoevalcap and pyciderevalcap "
-        "find cidery.",
+        description="Run a script or a module with cidery in place of pycocoevalcap and "
+        "pyciderevalcap.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -75,21 +75,21 @@ def _make_parser() -> argparse.ArgumentParser:
         help="another name of these packages, such as utils.cider.pyciderevalcap or "
         "evaluation=pycocoevalcap; may be repeated",
     )
-    add("--ignore-sigma", action="store_true", help="CiderD takes sigma 6, whatever is given")
-    add("--status", action="store_true", help="say what is in place here, and change nothing")
-    add("--enable", action="store_true", help="let this environment look at CIDERY_COCO")
+    add("--ignore-sigma", action="store_true", help="CiderD always uses sigma 6")
+    add("--status", action="store_true", help="show the current state and exit")
+    add("--enable", action="store_true", help="make this environment read CIDERY_COCO")
     add("--disable", action="store_true", help="undo --enable")
     add(
         "--path",
         action="store_true",
-        help="print a folder that does on PYTHONPATH what --enable does, without writing a file",
+        help="print a directory that has the effect of --enable when it is on PYTHONPATH",
     )
     add("--version", action="version", version=f"cidery {__version__}")
     return parser
 
 
 def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split at the script or at -m: what follows is not ours."""
+    """Split at the script or at -m; the rest are the script's arguments."""
     end = 0
     while end < len(arguments) and (arguments[end].startswith("--") or arguments[end] == "-h"):
         end += 2 if arguments[end] in _TAKES_A_VALUE else 1
@@ -128,9 +128,8 @@ def _enable() -> int:
         )
         return 1
     print(
-        f"{path} is written: with {startup.VARIABLE}=1, and only then, imports of "
-        f"{' and '.join(PACKAGES)} in this environment find cidery.\n"
-        "python -m cidery.coco --disable deletes it."
+        f"Wrote {path}. With {startup.VARIABLE}=1, imports of {' and '.join(PACKAGES)} in this "
+        "environment find cidery.\nUndo with: python -m cidery.coco --disable"
     )
     return 0
 
@@ -141,7 +140,7 @@ def _disable() -> int:
     except OSError as error:
         print(f"cidery.coco: cannot delete {error.filename}: {error.strerror}", file=sys.stderr)
         return 1
-    print("\n".join(f"{path} is deleted" for path in deleted) or "nothing was enabled")
+    print("\n".join(f"Deleted {path}" for path in deleted) or "Not enabled; nothing to do.")
     return 0
 
 
@@ -153,9 +152,9 @@ def _show_status() -> int:
     real = {name: PathFinder.find_spec(name) for name in PACKAGES}
     lines = {
         startup.VARIABLE: "not set" if value is None else repr(value),
-        startup.ALIASES_VARIABLE: ", ".join(startup.aliases_of_environment()) or "not set",
-        "looked at through": ", ".join(looks) or "nothing (see --enable)",
-        "a new Python here": "finds cidery" if is_installed() else "finds what is installed",
+        startup.ALIASES_VARIABLE: ", ".join(startup.read_environment_aliases()) or "not set",
+        "activated by": ", ".join(looks) or "nothing (see --enable)",
+        "imports find": "cidery" if is_installed() else "the installed packages",
     }
     for name, spec in real.items():
         places = list(spec.submodule_search_locations or ()) if spec else []

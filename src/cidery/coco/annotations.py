@@ -16,7 +16,7 @@ _EXAMPLES = 3
 
 
 class _Lists(dict[Any, list[Annotation]]):
-    """Annotations by image; an image without any has an empty list, and asking adds nothing."""
+    """Annotations by image; a missing image has an empty list, and lookups add nothing."""
 
     def __missing__(self, image: Any) -> list[Annotation]:
         return []
@@ -68,7 +68,7 @@ class COCO:
         self.imgs = {image["id"]: image for image in listed}
 
     def info(self) -> None:
-        """Print what the dataset says about itself, if it does."""
+        """Print the dataset's `info`, if it has one."""
         for key, value in self.dataset.get("info", {}).items():
             print(f"{key}: {value}")
 
@@ -89,7 +89,7 @@ class COCO:
         return [self.anns[number] for number in _as_list(ids)]
 
     def loadImgs(self, ids: Any = ()) -> list[dict[str, Any]]:  # noqa: N802
-        """Return what the dataset says about the images with these ids."""
+        """Return the entries of the images with these ids."""
         return [self.imgs[image] for image in _as_list(ids)]
 
     def showAnns(self, anns: Iterable[Annotation]) -> None:  # noqa: N802
@@ -101,7 +101,7 @@ class COCO:
         self,
         resFile: str | os.PathLike[str] | list[Annotation],  # noqa: N803
     ) -> COCO:
-        """Return results, from a file or a list, as a COCO of the images that they describe."""
+        """Return results, from a file or a list, as a `COCO` of their images."""
         name = "results"
         if isinstance(resFile, str | os.PathLike):
             name, results = os.fspath(resFile), _read_json(resFile)

@@ -52,14 +52,14 @@ class Bleu:
     def score_tokenized(
         self, corpus: TokenizedCorpus, work: Workspace, verbose: int = 1
     ) -> BleuScores:
-        """Return the same for captions that are tokenized already."""
+        """Return the same for tokenized captions."""
         rows = corpus.measure(self._metrics, work)
         if verbose > 0:
             _print_counts(corpus, rows[f"bleu-{self._n}"], self._n, verbose)
         return _shape(rows, self._metrics)
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "Bleu"
 
 
@@ -107,22 +107,22 @@ class BleuScorer:
         return self
 
     def compatible(self, other: object) -> bool:
-        """Tell whether the other can be added."""
+        """Return whether the other can be added."""
         return isinstance(other, BleuScorer) and self.n == other.n
 
     def copy(self) -> BleuScorer:
-        """Return another one with the same captions."""
+        """Return a copy with the same captions."""
         new = BleuScorer(n=self.n)
         new._candidates = list(self._candidates)
         new._references = list(self._references)
         return new
 
     def size(self) -> int:
-        """Return how many captions there are."""
+        """Return the number of captions."""
         return len(self._candidates)
 
     def retest(self, new_test: str | Sequence[str]) -> BleuScorer:
-        """Put other candidates against the same references."""
+        """Replace the candidates."""
         candidates = [new_test] if isinstance(new_test, str) else list(new_test)
         if len(candidates) != self.size():
             raise InputError(
@@ -132,7 +132,7 @@ class BleuScorer:
         return self
 
     def rescore(self, new_test: str | Sequence[str]) -> BleuScores:
-        """Put other candidates against the same references and score them."""
+        """Replace the candidates and score them."""
         return self.retest(new_test).compute_score()
 
     def compute_score(self, option: Option | None = None, verbose: int = 0) -> BleuScores:
@@ -150,15 +150,15 @@ class BleuScorer:
         return _shape(rows, chosen)
 
     def recompute_score(self, option: Option | None = None, verbose: int = 0) -> BleuScores:
-        """Do the same as `compute_score`, which keeps nothing."""
+        """Return the result of `compute_score`."""
         return self.compute_score(option, verbose)
 
     def testlen(self, option: Option | None = None) -> int:
-        """Return how many words all candidates have."""
+        """Return the number of words of all candidates."""
         return int(self._sums(option)[0])
 
     def reflen(self, option: Option | None = None) -> float:
-        """Return how many words the references have that candidates are compared with."""
+        """Return the reference length."""
         return float(self._sums(option)[1])
 
     def ratio(self, option: Option | None = None) -> float:

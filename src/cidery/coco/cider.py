@@ -78,7 +78,7 @@ def _named(tokenizer: str) -> Tokenizer:
 
 
 class _CiderDropIn:
-    """What the classes have in common: a metric, and where its frequencies come from."""
+    """Base class: a metric and the source of its document frequencies."""
 
     def __init__(self, metric: metrics.Metric, df: FrequenciesLike = "corpus") -> None:
         self._metric = metric
@@ -116,7 +116,7 @@ def _score(corpus: TokenizedCorpus, metric: metrics.Metric, work: Workspace) -> 
 
 
 class Cider(_CiderDropIn):
-    """What pycocoevalcap calls CIDEr, that is CIDEr-D, in [0, 10]; with `df`, plain CIDEr times 10.
+    """CIDEr as pycocoevalcap returns it: CIDEr-D in [0, 10]; with `df`, plain CIDEr times 10.
 
     Vedantam, Zitnick, Parikh, CVPR 2015, equations (1)-(5).
 
@@ -144,7 +144,7 @@ class Cider(_CiderDropIn):
             super().__init__(metrics.Cider(n, faithful="coco"), df)
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "CIDEr"
 
 
@@ -165,7 +165,7 @@ class PlainCider(_CiderDropIn):
         super().__init__(metrics.Cider(n, faithful="coco"), df)
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "CIDEr"
 
 
@@ -190,11 +190,11 @@ class CiderD(_CiderDropIn):
         *,
         ignore_sigma: bool = False,
     ) -> None:
-        """Choose the metric; `ignore_sigma` takes 6 whatever is given, as the original does."""
+        """Set up the metric; `ignore_sigma` always uses 6, as the original does."""
         super().__init__(metrics.CiderD(n, 6.0 if ignore_sigma else sigma), df)
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "CIDEr-D"
 
 
@@ -221,14 +221,11 @@ class CiderR(_CiderDropIn):
         """Choose the metric; `test` and `refs` have no effect, and `sigma` may only be 6."""
         del test, refs
         if sigma != 6.0:
-            raise SettingError(
-                f"CIDEr-R's length penalty has no sigma, so sigma={sigma} would change nothing; "
-                "leave it out, or set repetition="
-            )
+            raise SettingError(f"CIDEr-R has no sigma; remove sigma={sigma}, or set repetition=")
         super().__init__(metrics.CiderR(n, repetition), df)
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "CIDEr-R"
 
 
@@ -252,7 +249,7 @@ class _CiderScorer:
         """Add a candidate and its references."""
         if refs is not None:
             if test is None:
-                raise InputError("references came without a candidate; add them together")
+                raise InputError("references without a candidate; add both together")
             check_references(self.size(), refs)
             self._candidates.append(test)
             self._references.append(refs)
@@ -270,7 +267,7 @@ class _CiderScorer:
         return self
 
     def copy(self) -> Any:
-        """Return another one with the same settings and captions."""
+        """Return a copy with the same settings and captions."""
         new = type(self).__new__(type(self))
         vars(new).update(vars(self))
         new._candidates = list(self._candidates)
@@ -278,12 +275,12 @@ class _CiderScorer:
         return new
 
     def clear(self) -> None:
-        """Forget all captions."""
+        """Remove all captions."""
         self._candidates = []
         self._references = []
 
     def size(self) -> int:
-        """Return how many captions there are."""
+        """Return the number of captions."""
         return len(self._candidates)
 
     def compute_score(self, option: None = None, verbose: int = 0) -> CiderScores:

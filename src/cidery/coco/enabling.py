@@ -1,4 +1,4 @@
-"""The file that lets an environment look at CIDERY_COCO: written, found and deleted."""
+"""Startup file that makes an environment read CIDERY_COCO: write, find and delete it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ FILE_NAME = "cidery-coco.pth"
 
 _LINE = (
     f"import os; os.environ.get({VARIABLE!r}, '') in {OFF} or exec("
-    '"try:\\n from cidery.coco.startup import install_if_asked\\n'
+    '"try:\\n from cidery.coco.startup import install_if_enabled\\n'
     "except ImportError as error:\\n import sys\\n"
     f" print('{VARIABLE} is set, but cidery cannot be imported; delete', file, error, "
     "file=sys.stderr)\\n"
-    "else:\\n install_if_asked()\", {'file': %r})\n"
+    "else:\\n install_if_enabled()\", {'file': %r})\n"
 )
 """Python runs each line of such a file that begins with `import`; %r is the file's own name."""
 
 
 def find_files() -> list[Path]:
-    """Return the start-up files of this environment, of which there is at most one by right."""
+    """Return the startup files of this environment: normally at most one."""
     return [path for path in _places() if path.is_file()]
 
 
 def enable() -> Path:
-    """Write the start-up file, and return where it is; OSError where no folder may be written."""
+    """Write the startup file and return its path; raise OSError where that is not possible."""
     failures = []
     for path in _places():
         try:
@@ -46,7 +46,7 @@ def enable() -> Path:
 
 
 def disable() -> list[Path]:
-    """Delete the start-up files, and return which there were."""
+    """Delete the startup files and return their paths."""
     found = find_files()
     for path in found:
         path.unlink(missing_ok=True)

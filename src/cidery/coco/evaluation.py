@@ -30,7 +30,7 @@ SCORERS: Mapping[str, Callable[[], ScorerAndNames]] = {
     "SPICE": lambda: (Spice(), "SPICE"),
     "CIDEr-R": lambda: (CiderR(), "CIDEr-R"),
 }
-"""The scorers that go by name."""
+"""Scorers by name."""
 DEFAULT = ("Bleu", "METEOR", "ROUGE_L", "CIDEr", "SPICE")
 _OPTIONAL = (Meteor, Spice)
 _OURS = (Bleu, Meteor, Rouge, Cider, PlainCider, CiderD, CiderR, Spice)
@@ -59,16 +59,16 @@ class COCOEvalCap:
         language: str | None = None,
         verbose: bool = True,
     ) -> None:
-        """Take the annotations and the results: pycocotools' `COCO` objects or ours.
+        """Set up the evaluation of results; both are `COCO` objects, of pycocotools or cidery.
 
         Args:
             coco: The references.
             cocoRes: The candidates, from `coco.loadRes`.
-            scorers: Which scorers run: names out of `SCORERS`, or (scorer, name of its score).
-            tokenizer: By default `"ptb-coco"`, as the original has it; `"ptb"` keeps a caption's
-                tokens from depending on the next caption.
-            language: As for `cidery.score`: a code such as `"zh"`, whose tokenizer is taken.
-            verbose: Whether to print as the original does.
+            scorers: Names in `SCORERS`, or pairs (scorer, name of its score).
+            tokenizer: Default: `"ptb-coco"`, as in the original; with `"ptb"`, the tokens of a
+                caption do not depend on the next caption.
+            language: Language code that selects the tokenizer, such as `"zh"`.
+            verbose: Print progress as the original does.
         """
         self.evalImgs: list[dict[str, Any]] = []
         self.eval: dict[str, Any] = {}
@@ -95,7 +95,7 @@ class COCOEvalCap:
             except CideryError as error:
                 if not isinstance(scorer, _OPTIONAL):
                     raise
-                self._say(f"{scorer.method()} is left out: {error}")
+                self._say(f"skipping {scorer.method()}: {error}")
                 continue
             if isinstance(names, str):
                 names, score, scores = [names], [score], [scores]
@@ -117,7 +117,7 @@ class COCOEvalCap:
         return score, scores
 
     def setEval(self, score: Any, method: str) -> None:  # noqa: N802
-        """Keep a score of the corpus."""
+        """Store a corpus score."""
         self.eval[method] = score
 
     def setImgToEvalImgs(  # noqa: N802
@@ -126,7 +126,7 @@ class COCOEvalCap:
         imgIds: Iterable[Any],  # noqa: N803
         method: str,
     ) -> None:
-        """Keep the images' scores."""
+        """Store the images' scores."""
         for image, score in zip(imgIds, scores, strict=True):
             if image not in self.imgToEval:
                 self.imgToEval[image] = {"image_id": image}
@@ -151,14 +151,14 @@ def _find_scorer(given: str | ScorerAndNames) -> ScorerAndNames:
 
 @dataclass(frozen=True, eq=False)
 class _Captions:
-    """The captions of the images to score, before they are tokenized."""
+    """Captions of the images to score, before tokenization."""
 
     images: list[Any]
     corpus: Corpus
 
     @classmethod
     def read(cls, coco: Any, results: Any, images: Iterable[Any]) -> _Captions:
-        """Read annotations; images without any caption on either side are left out."""
+        """Read annotations; images without captions on both sides are ignored."""
         references: dict[Any, list[str]] = {}
         candidates: dict[Any, list[str]] = {}
         for image in images:
@@ -180,7 +180,7 @@ def _check_one_candidate(
     images: Sequence[Any], references: Mapping[Any, list[str]], candidates: Mapping[Any, list[str]]
 ) -> None:
     if not images:
-        raise InputError("there is nothing to score: no image of params['image_id'] has captions")
+        raise InputError("nothing to score: no image of params['image_id'] has captions")
     without = [image for image in images if not candidates[image]]
     if without:
         raise MismatchError(
@@ -203,7 +203,7 @@ def _check_one_candidate(
 def _write_out(
     corpus: TokenizedCorpus, images: Sequence[Any]
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return tokenized captions as text by image: `gts` and `res` for a scorer that is not ours."""
+    """Return tokenized captions as text by image: `gts` and `res` for other scorers."""
     references = list(map(" ".join, corpus.references.captions.captions.tokens()))
     candidates = map(" ".join, corpus.candidates.captions.captions.tokens())
     offsets = corpus.references.image_offsets.tolist()

@@ -49,7 +49,7 @@ MODULES: Mapping[str, Mapping[str, str]] = {
     },
     "pyciderevalcap.ciderD.ciderD_scorer": {"CiderScorer": "cider.CiderDScorer"},
 }
-"""What each module has, by its full name: the member, and where cidery.coco defines it."""
+"""Members of each module, and their definitions in cidery.coco."""
 PACKAGES = ("pycocoevalcap", "pyciderevalcap")
 _COCO = {"pycocotools.coco": {"COCO": "annotations.COCO"}}
 
@@ -58,16 +58,16 @@ AliasesLike: TypeAlias = Iterable[str] | Mapping[str, str]
 
 
 def install(*, ignore_sigma: bool = False, aliases: AliasesLike = ()) -> None:
-    """Let imports of pycocoevalcap and pyciderevalcap find cidery.
+    """Make imports of pycocoevalcap and pyciderevalcap find cidery.
 
-    Where pycocotools is not installed, our light COCO takes its name as well. Call it before
-    anything imports these packages: if one is imported already, SettingError is raised, and
-    nothing is changed. A second call adds its aliases and sets `ignore_sigma`.
+    Where pycocotools is not installed, cidery's `COCO` replaces it as well. Call this before these
+    packages are imported; otherwise SettingError is raised and nothing changes. A second call adds
+    aliases and sets `ignore_sigma`.
 
     Args:
-        ignore_sigma: `CiderD(sigma=…)` takes 6 whatever is given, as pyciderevalcap does.
+        ignore_sigma: `CiderD(sigma=…)` always uses 6, as pyciderevalcap does.
         aliases: Other names of these packages: copies inside a project, such as OFA's
-            `"utils.cider.pyciderevalcap"`. A name that ends otherwise says what it is a copy of,
+            `"utils.cider.pyciderevalcap"`. For other names, add the original:
             `"evaluation.coco=pycocoevalcap"` or `"metrics.cider=pycocoevalcap.cider.cider"`.
 
     ```python
@@ -76,11 +76,11 @@ def install(*, ignore_sigma: bool = False, aliases: AliasesLike = ()) -> None:
     from pycocoevalcap.cider.cider import Cider   # cidery's
     ```
     """
-    put_in_place(ignore_sigma=ignore_sigma, aliases=aliases)
+    register_modules(ignore_sigma=ignore_sigma, aliases=aliases)
 
 
 def uninstall() -> None:
-    """Take the names away again; what was imported under them stays what it is."""
+    """Undo `install`; objects that were imported are not affected."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
     for name in [name for name, module in sys.modules.items() if isinstance(module, _Module)]:
         module = sys.modules.pop(name)
@@ -89,10 +89,10 @@ def uninstall() -> None:
             delattr(sys.modules[parent], child)
 
 
-def put_in_place(
+def register_modules(
     *, ignore_sigma: bool = False, aliases: AliasesLike = (), reason: str = ""
 ) -> None:
-    """Do what `install` says; with a reason, the first import says so on stderr."""
+    """Register the drop-in modules; with a reason, the first import prints it on stderr."""
     names = {name: name for name in PACKAGES} | find_aliases() | read_aliases(aliases)
     for name in names:
         _refuse_if_imported(name)
@@ -103,12 +103,12 @@ def put_in_place(
 
 
 def is_installed() -> bool:
-    """Tell whether imports of pycocoevalcap find cidery in this process."""
+    """Return whether imports of pycocoevalcap find cidery in this process."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
 def read_aliases(aliases: AliasesLike) -> dict[str, str]:
-    """Return what each alias stands for, or say what is wrong with it."""
+    """Return the original name of each alias; raise SettingError for invalid ones."""
     if isinstance(aliases, str):
         raise SettingError(f"aliases are a list of names, [{aliases!r}], not a text")
     if isinstance(aliases, Mapping):
@@ -150,7 +150,7 @@ def _refuse_if_imported(name: str) -> None:
 
 
 def find_aliases() -> dict[str, str]:
-    """Return the aliases that are in place in this process, and what each stands for."""
+    """Return the aliases registered in this process, with their original names."""
     return {
         name: target
         for finder in sys.meta_path

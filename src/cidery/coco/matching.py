@@ -1,4 +1,4 @@
-"""What all drop-in classes share: references and one candidate per image, matched, tokenized.
+"""Shared by all drop-in classes: match and tokenize references and one candidate per image.
 
 `gts` and `res` are the names that pycocoevalcap gives to references and candidates; they stay in
 messages here, since that is what the caller wrote.
@@ -31,7 +31,7 @@ def split_blanks(caption: str) -> list[str]:
 
 
 SPLIT = get_tokenizer("whitespace")
-"""How the original BLEU and CIDEr split: at any run of white space."""
+"""Tokenizer of the original BLEU and CIDEr: split at any run of white space."""
 SPLIT_BLANKS = Tokenizer("blanks", split_blanks)
 
 

@@ -1,4 +1,4 @@
-"""Drop-in replacements for METEOR and SPICE, which need an extra each."""
+"""Drop-in replacements for METEOR and SPICE; each needs an extra."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ class Meteor:
     def score_tokenized(
         self, corpus: TokenizedCorpus, work: Workspace
     ) -> tuple[float, list[float]]:
-        """Return the same for captions that are tokenized already."""
+        """Return the same for tokenized captions."""
         metric = metrics.Meteor()
         rows = corpus.measure({metric.name: metric}, work)[metric.name]
         return metric.reduce(rows), metric.each(rows).tolist()
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "METEOR"
 
 
 class Spice:
-    """SPICE by name and shape as pycocoevalcap has it, in [0, 1] (Anderson et al. 2016).
+    """SPICE with the interface of pycocoevalcap, in [0, 1] (Anderson et al. 2016).
 
-    Captions are parsed by spaCy, not by the Java tool: the numbers are close, not the same.
+    Captions are parsed by spaCy instead of the Java tool; scores are close but not identical.
 
     ```python
     score, scores = Spice().compute_score({1: ["a dog runs"]}, {1: ["a dog"]})
@@ -62,13 +62,13 @@ class Spice:
     def score_tokenized(
         self, corpus: TokenizedCorpus, work: Workspace
     ) -> tuple[np.float64, list[dict[str, Any]]]:
-        """Return the same for captions that are tokenized already, in their order."""
+        """Return the same for tokenized captions, in their order."""
         metric = metrics.Spice()
         rows = corpus.measure({metric.name: metric}, work)[metric.name]
         return np.float64(metric.reduce(rows)), [_describe(row) for row in rows]
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "SPICE"
 
 
@@ -85,7 +85,7 @@ _CATEGORIES: Mapping[str, Category] = {
 
 
 def _describe(row: Floats) -> dict[str, dict[str, float]]:
-    """Return the scores of one caption, with nan where there is nothing to count."""
+    """Return the scores of one caption; NaN where there are no tuples."""
     counted = {name: metrics.Spice.counts(row, category) for name, category in _CATEGORIES.items()}
     return {
         name: {

@@ -41,7 +41,7 @@ class Rouge:
     def score_tokenized(
         self, corpus: TokenizedCorpus, work: Workspace
     ) -> tuple[np.float64, Floats]:
-        """Return the same for captions that are tokenized already."""
+        """Return the same for tokenized captions."""
         metric = metrics.RougeL(beta=self.beta)
         each = metric.each(corpus.measure({"rouge-l": metric}, work)["rouge-l"])
         return np.float64(np.mean(each)), each
@@ -54,5 +54,5 @@ class Rouge:
         return float(self.score_tokenized(tokenized, Workspace())[0])
 
     def method(self) -> str:
-        """Return the name that is printed."""
+        """Return the printed name."""
         return "Rouge"

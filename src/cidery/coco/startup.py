@@ -1,9 +1,9 @@
-"""What a starting Python does where the environment variable CIDERY_COCO is set.
+"""Activation of the drop-in modules at the start of Python, by the variable CIDERY_COCO.
 
-Two things can make it look at the variable: the file that `python -m cidery.coco --enable` puts
-into the environment (cidery.coco.enabling), and the folder `STARTUP_FOLDER` on `PYTHONPATH`, which
-`python -m cidery.coco SCRIPT` hands on to the processes that the script starts. This module is
-imported at every start then, so it imports little.
+The variable is read because of the file that `python -m cidery.coco --enable` writes
+(cidery.coco.enabling), or because `STARTUP_FOLDER` is on `PYTHONPATH`, which
+`python -m cidery.coco SCRIPT` sets for child processes. This module is then imported at every
+start, so it imports little.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ IGNORE_SIGMA = "ignore-sigma"
 STARTUP_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "on_path")  # noqa: PTH100, PTH118, PTH120
 
 
-def is_asked(value: str | None) -> bool:
-    """Tell whether this value of CIDERY_COCO turns the drop-in modules on."""
+def is_enabled(value: str | None) -> bool:
+    """Return whether this value of CIDERY_COCO enables the drop-in modules."""
     return (value or "") not in OFF
 
 
-def install_if_asked() -> None:
-    """Put the drop-in modules in place if CIDERY_COCO says so; say why where that fails."""
-    if not is_asked(os.environ.get(VARIABLE)):
+def install_if_enabled() -> None:
+    """Register the drop-in modules if CIDERY_COCO is set; print errors on stderr."""
+    if not is_enabled(os.environ.get(VARIABLE)):
         return
-    from cidery.coco.installation import put_in_place
+    from cidery.coco.installation import register_modules
     from cidery.errors import CideryError
 
     try:
-        put_in_place(
+        register_modules(
             ignore_sigma=os.environ[VARIABLE] == IGNORE_SIGMA,
-            aliases=aliases_of_environment(),
+            aliases=read_environment_aliases(),
             reason=f"{VARIABLE} is set",
         )
     except CideryError as error:  # a Python that cannot start would be worse
-        print(f"{VARIABLE} is set, but cidery.coco is not in place: {error}", file=sys.stderr)
+        print(f"{VARIABLE} is set, but cidery.coco is not active: {error}", file=sys.stderr)
 
 
-def aliases_of_environment() -> list[str]:
-    """Return the aliases that CIDERY_COCO_ALIASES lists, with commas between them."""
+def read_environment_aliases() -> list[str]:
+    """Return the comma-separated aliases of CIDERY_COCO_ALIASES."""
     listed = os.environ.get(ALIASES_VARIABLE, "")
     return [alias.strip() for alias in listed.split(",") if alias.strip()]
 
 
-def hand_on(aliases: Iterable[str], *, ignore_sigma: bool) -> None:
-    """Let every Python that this process starts have the drop-in modules too."""
+def enable_in_children(aliases: Iterable[str], *, ignore_sigma: bool) -> None:
+    """Enable the drop-in modules in child processes."""
     os.environ[VARIABLE] = IGNORE_SIGMA if ignore_sigma else "1"
     os.environ[ALIASES_VARIABLE] = ",".join(aliases)
     listed = os.environ.get("PYTHONPATH", "")

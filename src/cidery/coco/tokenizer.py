@@ -15,11 +15,11 @@ PUNCTUATIONS = (
     *("''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"),
     *(".", "?", "!", ",", ":", "-", "--", "...", ";"),
 )
-"""The tokens that are left out."""
+"""Tokens that are removed."""
 
 
 class _OnClassOrInstance:
-    """A method that can be called on the class too, which then takes its default settings."""
+    """Method that can also be called on the class, with default settings."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
@@ -48,13 +48,13 @@ class PTBTokenizer:
         tokenizer: TokenizerLike | None = None,
         language: str | None = None,
     ) -> None:
-        """Choose the form of captions and the tokenizer.
+        """Set the input format and the tokenizer.
 
         Args:
             _source: `"gts"` for captions by image, `"res"` for pyciderevalcap's list of results.
-            tokenizer: `"ptb-coco"`, the default, lets the tokens of a caption depend on the next
-                caption, as the original does; `"ptb"` reads each by itself.
-            language: As for `cidery.score`: a code such as `"zh"`, whose tokenizer is taken.
+            tokenizer: With `"ptb-coco"`, the default, the tokens of a caption depend on the next
+                caption, as in the original; with `"ptb"` they do not.
+            language: Language code that selects the tokenizer, such as `"zh"`.
         """
         if _source not in ("gts", "res"):
             raise SettingError(f'the source is "gts" or "res", not {_source!r}')
@@ -63,34 +63,36 @@ class PTBTokenizer:
 
     @_OnClassOrInstance
     def tokenize(self, captions_for_image: Any, add_eos: bool = False) -> Any:
-        """Return captions as text with a blank between words, in the shape that came.
+        """Return captions as text with a space between tokens, in the format of the input.
 
         `{id: [{"caption": text}, …]}`, `{id: [text, …]}`, `{id: text}`, `[text, …]` and
-        `[[text, …], …]` come back as `{id: [text, …]}`; lists have positions for ids. The list of
-        `{"image_id": id, "caption": text}`, for `PTBTokenizer("res")`, comes back as a list of
+        `[[text, …], …]` become `{id: [text, …]}`, with positions as the ids of lists. A list of
+        `{"image_id": id, "caption": text}`, for `PTBTokenizer("res")`, becomes a list of
         `{"image_id": id, "caption": [text]}`.
         """
         ending = f" {self.eos_token}" if add_eos else ""
         if self.source == "res":
-            texts = self._cut(_text(entry, "the results") for entry in captions_for_image)
+            texts = self._tokenize(_text(entry, "the results") for entry in captions_for_image)
             return [
                 {"image_id": entry["image_id"], "caption": [text + ending]}
                 for entry, text in zip(captions_for_image, texts, strict=True)
             ]
         groups = read_groups(captions_for_image)
-        cut = iter(self._cut(chain.from_iterable(groups.values())))
+        tokens = iter(self._tokenize(chain.from_iterable(groups.values())))
         # An image without captions has no entry, here as in the original.
         return {
-            image: [next(cut) + ending for _ in group] for image, group in groups.items() if group
+            image: [next(tokens) + ending for _ in group]
+            for image, group in groups.items()
+            if group
         }
 
-    def _cut(self, texts: Iterable[str]) -> list[str]:
+    def _tokenize(self, texts: Iterable[str]) -> list[str]:
         tokenized = self._tokenizer([text.replace("\n", " ") for text in texts])
         return list(map(" ".join, tokenized.captions.tokens()))
 
 
 def read_groups(captions: Any) -> dict[Hashable, list[str]]:
-    """Return texts by image from any of the forms that `PTBTokenizer` takes."""
+    """Return texts by image from any of the formats that `PTBTokenizer` accepts."""
     if not isinstance(captions, Mapping):
         if not isinstance(captions, list | tuple):
             raise InputError(

@@ -1,6 +1,6 @@
-"""cidery where people live: Hugging Face `evaluate`, torchmetrics, data frames, harnesses, RL.
+"""Adapters for Hugging Face `evaluate`, torchmetrics, data frames, harnesses and RL trainers.
 
-Each adapter is one file, imported by its own name, so that nothing unused is loaded:
+Each adapter is a module of its own:
 
 ```python
 from cidery.compat.huggingface import CaptionMetrics

@@ -17,7 +17,7 @@ except ImportError:
     ) from None
 
 Scores: TypeAlias = "tuple[dict[str, torch.Tensor], dict[str, torch.Tensor]]"
-"""Of the corpus, and of each sentence."""
+"""Corpus scores, and per-caption scores."""
 
 METRICS = {
     "bleu_1": ("bleu-1",),
@@ -30,17 +30,17 @@ METRICS = {
     "spice": ("spice",),
     "spider": ("cider-d", "spice"),
 }
-"""aac-metrics' names, and what each needs of cidery."""
+"""cidery's metrics by aac-metrics' names."""
 _DEFAULT = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "meteor", "rouge_l", "spider")
 SETS = {"default": _DEFAULT, "dcase2020": _DEFAULT}
-"""Its sets of metrics that need no model."""
+"""Sets of metrics that need no model."""
 
 
 class Evaluate:
     """Scores of captions under aac-metrics' names, as tensors of float64.
 
     BLEU, METEOR, ROUGE-L and CIDEr-D have aac-metrics' values. SPICE, and with it SPIDEr, is
-    parsed by spaCy, not by the Java tool: the numbers are close, not the same. All metrics are
+    parsed by spaCy instead of the Java tool; scores are close but not identical. All metrics are
     scored together.
 
     ```python
@@ -65,15 +65,15 @@ class Evaluate:
         """Choose metrics.
 
         Args:
-            preprocess: True takes Penn Treebank words, all captions read as one document, as
-                aac-metrics does; False splits at blanks; a function is called with all captions.
-            metrics: Names out of `METRICS`, or `"default"`.
-            cache_path: Taken, but not needed; as all that follow.
-            java_path: There is no Java.
-            tmp_path: No file is written.
-            device: No model is run.
-            verbose: Nothing is printed.
-            language: A code such as `"zh"`, whose tokenizer is taken where `preprocess` is True.
+            preprocess: True: Penn Treebank tokenizer on all captions as one document, as in
+                aac-metrics; False: split at spaces; a function is called with all captions.
+            metrics: Names in `METRICS`, or `"default"`.
+            cache_path: Ignored.
+            java_path: Ignored.
+            tmp_path: Ignored.
+            device: Ignored.
+            verbose: Ignored.
+            language: Language code, such as `"zh"`, that selects the tokenizer.
         """
         self.metrics = _find_metrics(metrics)
         self.preprocess = preprocess
@@ -87,7 +87,7 @@ class Evaluate:
     def __call__(
         self, candidates: Sequence[str], mult_references: Sequence[Sequence[str]]
     ) -> Scores:
-        """Return the scores of what was kept and of these captions, and forget them."""
+        """Return the scores of these and all added captions, and reset."""
         self.update(candidates, mult_references)
         try:
             return self.compute()
@@ -95,18 +95,18 @@ class Evaluate:
             self.reset()
 
     def update(self, candidates: Sequence[str], mult_references: Sequence[Sequence[str]]) -> None:
-        """Keep captions for `compute`."""
+        """Add captions for `compute`."""
         if len(candidates) != len(mult_references):
             raise InputError(
-                f"there are {len(candidates)} candidates, but references for {len(mult_references)}"
+                f"{len(candidates)} candidates but references for {len(mult_references)}"
             )
         self._candidates.extend(candidates)
         self._references.extend(mult_references)
 
     def compute(self) -> Scores:
-        """Return the scores of all captions that were kept."""
+        """Return the scores of all added captions."""
         if not self._candidates:
-            raise InputError("there are no candidates; pass some, or call update first")
+            raise InputError("no candidates; pass some, or call update first")
         candidates, references = self._prepare()
         wanted = dict.fromkeys(name for metric in self.metrics for name in METRICS[metric])
         table = score(
@@ -121,15 +121,15 @@ class Evaluate:
         return self._name(corpus), self._name(each)
 
     def reset(self) -> None:
-        """Forget what was kept."""
+        """Remove all added captions."""
         self._candidates, self._references = [], []
 
     def _prepare(self) -> tuple[list[str], list[list[str]]]:
         references = [list(listed) for listed in self._references]
         if not callable(self.preprocess):
             return self._candidates, references
-        cut = iter(self.preprocess([text for listed in references for text in listed]))
-        tokenized = [[next(cut) for _ in listed] for listed in references]
+        tokens = iter(self.preprocess([text for listed in references for text in listed]))
+        tokenized = [[next(tokens) for _ in listed] for listed in references]
         return list(self.preprocess(self._candidates)), tokenized
 
     def _name(self, scores: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -149,7 +149,7 @@ def _find_metrics(metrics: str | Iterable[str]) -> tuple[str, ...]:
     unknown = [name for name in names if name not in METRICS]
     if unknown:
         raise SettingError(
-            f"no metric {unknown[0]!r} here; there are {', '.join([*METRICS, *SETS])}. For "
+            f"unknown metric {unknown[0]!r}; known: {', '.join([*METRICS, *SETS])}. For "
             "metrics on models, such as fense, call aac_metrics.Evaluate with their names"
         )
     return names

@@ -54,7 +54,7 @@ dependencies = ["cidery[contextual,meteor]=={version}"]
 
 
 class Sample(Protocol):
-    """What is read of capevalkit's `CaptionSample`."""
+    """Attributes of capevalkit's `CaptionSample` that are used."""
 
     @property
     def id(self) -> str: ...  # noqa: D102
@@ -95,10 +95,10 @@ class CaptionMetric:
     def __call__(self, samples: Sequence[Sample]) -> dict[str, dict[str, Any]]:
         """Return for each metric its score, the samples' scores and the signature."""
         if not samples:
-            raise InputError("there are no samples to score")
+            raise InputError("no samples to score")
         without = next((sample.id for sample in samples if not sample.references), None)
         if without is not None:
-            raise InputError(f"sample {without!r} has no references, which these metrics need")
+            raise InputError(f"sample {without!r} has no references")
         return self.score(
             {sample.id: sample.prediction or "" for sample in samples},
             {sample.id: sample.references for sample in samples},
@@ -126,7 +126,7 @@ class CaptionMetric:
 
 
 def add_metrics(root: Path, metrics: Sequence[str]) -> list[Path]:
-    """Write what capevalkit reads about a metric, for each of them; return the files."""
+    """Write capevalkit's definition files of these metrics and return their paths."""
     get_metrics(list(metrics))
     contents = {
         root / "metrics" / f"cidery-{metric}" / "metric.toml": _MANIFEST.format(metric=metric)
@@ -141,17 +141,17 @@ def add_metrics(root: Path, metrics: Sequence[str]) -> list[Path]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Score files as capevalkit asks its metrics to, or add metrics to it."""
+    """Score files for capevalkit, or add metrics to it."""
     parser = argparse.ArgumentParser(prog="python -m cidery.compat.capevalkit")
     add = parser.add_argument
     add("--predictions", type=Path, help="lines of {id, caption}")
     add("--references", type=Path, help="lines of {id, references}")
     add("--output", type=Path, help="the file to write")
-    add("--metrics", default="cider-d", help="names with commas between them (default: cider-d)")
+    add("--metrics", default="cider-d", help="comma-separated names (default: cider-d)")
     add("--frequencies", default="references", help="a shipped set or a file")
     add("--tokenizer", help="default: that of the language, or ptb-coco")
     add("--language", help="the captions' language, such as zh")
-    add("--image-dir", help="taken, but not needed: these metrics see captions only")
+    add("--image-dir", help="ignored: these metrics do not use images")
     add("--add-to", type=Path, metavar="ROOT", help="write metric.toml files below ROOT/metrics")
     add("names", nargs="*", metavar="METRIC", help="for --add-to")
     options = parser.parse_args(arguments)
@@ -181,7 +181,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _read(path: Path, keys: Sequence[str]) -> dict[str, Any]:
-    """Return what the lines of a file have under the first of the keys, by id."""
+    """Return the values of the first key found in each line, by id."""
     found: dict[str, Any] = {}
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():

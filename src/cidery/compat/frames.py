@@ -1,4 +1,4 @@
-"""Frames in, a frame with per-row scores out: pandas or polars, whichever comes."""
+"""Per-row scores of pandas and polars data frames."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def score_frame(
 
 
 def _library(frame: Any) -> str:
-    """Tell pandas from polars without importing either."""
+    """Return `pandas` or `polars` without importing either."""
     name = type(frame).__module__.partition(".")[0]
     if name not in ("pandas", "polars") or type(frame).__name__ != "DataFrame":
         raise InputError(

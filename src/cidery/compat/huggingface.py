@@ -46,11 +46,11 @@ class CaptionMetrics:
         return "+".join(self.metrics)
 
     def add(self, *, prediction: str, reference: str | Sequence[str]) -> None:
-        """Keep a prediction for the next `compute`."""
+        """Add a prediction for the next `compute`."""
         self.add_batch(predictions=[prediction], references=[reference])
 
     def add_batch(self, *, predictions: Sequence[str], references: References) -> None:
-        """Keep predictions for the next `compute`."""
+        """Add predictions for the next `compute`."""
         if len(predictions) != len(references):
             raise InputError(
                 f"there are {len(predictions)} predictions, but references for {len(references)}"
@@ -61,7 +61,7 @@ class CaptionMetrics:
     def compute(
         self, *, predictions: Sequence[str] | None = None, references: References | None = None
     ) -> dict[str, float]:
-        """Return the corpus scores by name of what was kept and of what is given, and forget it."""
+        """Return the corpus scores by name of all added and given predictions, and reset."""
         if (predictions is None) != (references is None):
             raise InputError("pass predictions and references together")
         if predictions is not None and references is not None:

@@ -36,7 +36,7 @@ def make_orm(metric: RewardMetric = "cider-d", **settings: Any) -> type[Any]:
     reward = CompletionReward(metric, **settings)
 
     class CaptionReward(ORM):
-        """What ms-swift makes for a training run, and calls with completions and columns."""
+        """Reward that ms-swift creates and calls with completions and columns."""
 
         def __call__(self, completions: Any, **columns: Any) -> list[float | None]:
             return reward(completions, **columns)

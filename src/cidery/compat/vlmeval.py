@@ -1,4 +1,4 @@
-"""VLMEvalKit with captions that are tokenized, and a CIDEr that is not always 0.
+"""VLMEvalKit with tokenized captions and a working CIDEr.
 
 ```py
 from cidery.compat import vlmeval
@@ -33,9 +33,9 @@ PERCENT = 100
 
 
 class CaptionScorer:
-    """VLMEvalKit's `COCO_Caption_Scorer`, with the Penn Treebank tokenizer that it leaves out.
+    """VLMEvalKit's `COCO_Caption_Scorer`, with the Penn Treebank tokenizer that it lacks.
 
-    Scores are percentages under the same keys. Beside them, `signatures` says how they were made.
+    Scores are percentages under the same keys. `signatures` has the signatures of the scores.
 
     ```python
     scorer = CaptionScorer({"0": ["a dog."]}, {"0": ["A dog runs."]})
@@ -51,12 +51,12 @@ class CaptionScorer:
         tokenizer: TokenizerLike | None = None,
         language: str | None = None,
     ) -> None:
-        """Take captions by id.
+        """Set captions by id.
 
         Args:
-            ref: The *predictions*, one for each id, as VLMEvalKit calls them.
+            ref: The *predictions* (VLMEvalKit's name for them), one for each id.
             gt: The references.
-            tokenizer: By default `"ptb-coco"`; `"whitespace"` gives VLMEvalKit's own numbers.
+            tokenizer: Default: `"ptb-coco"`; `"whitespace"` gives VLMEvalKit's own scores.
             language: As for `cidery.score`.
         """
         self.predictions = {image: captions[0] for image, captions in ref.items()}
@@ -79,13 +79,13 @@ class CaptionScorer:
 def install(
     *, frequencies: FrequenciesLike = "coco-val2014", language: str | None = None
 ) -> list[str]:
-    """Let VLMEvalKit score captions by cidery; return what was replaced.
+    """Make VLMEvalKit score captions by cidery; return the replaced names.
 
     Args:
-        frequencies: Where CIDEr's weights come from for MMSci's captions, which it scores one by
-            one: no weights can be counted on one image. Those of COCO know little of science; a
-            file of your own is better, see docs/frequencies.md.
-        language: Of the captions, as for `cidery.score`.
+        frequencies: Document frequencies for MMSci's captions, which are scored one at a time.
+            COCO's vocabulary fits scientific captions badly; better use a file of your own, see
+            docs/frequencies.md.
+        language: Language of the captions, as in `cidery.score`.
     """
     replaced = []
     captions = import_module("vlmeval.dataset.image_caption")
@@ -115,7 +115,7 @@ def compute_cider(
 ) -> float:
     """Return CIDEr-D in [0, 10] of predictions against their references.
 
-    VLMEvalKit's function of this name raises an error at every call, for which its caller keeps 0.
+    VLMEvalKit's function of this name always raises an error, and its caller then records 0.
 
     ```python
     compute_cider(["a dog runs"], [["a dog is running", "the dog runs"]])
@@ -153,7 +153,7 @@ def evaluate(eval_file: str | os.PathLike[str], **settings: Any) -> dict[str, An
                 f"captions, found {str(dict(row))[:80]}"
             ) from None
     if not predictions:
-        raise FormatError(f"{path}: there are no rows")
+        raise FormatError(f"{path}: no rows")
     return CaptionScorer(predictions, references, **settings).compute_scores()
 
 

@@ -193,7 +193,7 @@ def _make_aggregation(name: str) -> Callable[[Sequence[Item]], Value]:
 AGGREGATIONS: Mapping[str, Callable[[Sequence[Item]], Value]] = {
     name: _make_aggregation(name) for name in _name_values()
 }
-"""What lmms-eval calls for each value; the task files name them `aggregate_CIDEr` and so on."""
+"""Aggregation functions of lmms-eval; task files name them `aggregate_CIDEr` and so on."""
 
 
 def __getattr__(name: str) -> Any:
