@@ -618,7 +618,7 @@ class TestConsensus:
     @pytest.mark.parametrize(
         "name",
         {
-            metric.row_key: n
+            type(metric): n
             for n, metric in METRICS.items()
             if not (getattr(metric, "idf", False) or metric.lacks or metric.describes_corpus)
         }.values(),

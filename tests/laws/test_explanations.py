@@ -18,7 +18,7 @@ from support.captions import at_most
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
-NAMES = [name for name, metric in METRICS.items() if metric.can_explain]
+NAMES = [name for name, metric in METRICS.items() if metric.explanation_unit]
 
 ODD = [
     "",

@@ -238,7 +238,11 @@ def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
 @pytest.mark.parametrize(
     "metric",
     # Metrics with the same rows are columns of them.
-    {m.row_key: m for m in (*METRICS.values(), Cider(over="max")) if m.over_references}.values(),
+    {
+        (type(m), m.over_references): m
+        for m in (*METRICS.values(), Cider(over="max"))
+        if m.over_references
+    }.values(),
     ids=lambda metric: str(metric.settings()),
 )
 def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pairs) -> None:

@@ -12,8 +12,10 @@ import pytest
 
 import cidery
 from cidery import BertScore, storage
+from cidery.corpus.corpus import Corpus
 from cidery.errors import DataError, SettingError
 from cidery.metrics import METRICS
+from cidery.scoring.scorer import Scorer
 from support.example import Example
 
 NAMES = ("bertscore-precision", "bertscore-recall", "bertscore")
@@ -126,7 +128,9 @@ def test_mean_and_max_over_references(corpus: Any) -> None:
 def test_the_three_share_their_rows(corpus: Any) -> None:
     table = cidery.score(*corpus, metrics=list(NAMES))
     assert list(table.corpus) == list(NAMES)
-    assert METRICS["bertscore"].row_key == METRICS["bertscore-recall"].row_key
+    scorer = Scorer.build(Corpus.build(*corpus), {name: METRICS[name] for name in NAMES})
+    rows = scorer.measure(["a dog", "a cat"], [0, 1])
+    assert rows["bertscore"] is rows["bertscore-precision"] is rows["bertscore-recall"]
     for name in NAMES:
         assert table.corpus[name] == pytest.approx(table.each[name].mean())
         assert METRICS[name].name == name

@@ -20,6 +20,7 @@ from cidery.metrics.explanations import (
     share_lack,
 )
 from cidery.metrics.ngram.shares import find_common
+from cidery.metrics.spice.matching import ReferenceScene
 
 REFERENCES = ["a dog is sleeping on a sofa", "the brown dog naps beside a pillow"]
 
@@ -58,7 +59,7 @@ class TestSharing:
         assert join_spans([one, other], [1, 0.5]) == [Span(0, 3, 1.0, "x"), Span(4, 9, 3.0, "z; y")]
 
     def test_a_metric_without_words_leaves_the_score_whole(self) -> None:
-        found = Explanation.build("m", 0.5, "a dog", ("a cat",), Shares((), [()], exact=False))
+        found = Explanation.build("m", "a dog", ("a cat",), Shares(0.5, (), [()], exact=False))
         assert found.spans == () and found.rest == 0.5
         assert found.lines() == [["(rest)", "+0.5000", "belongs to no word"]]
 
@@ -220,6 +221,25 @@ class TestSpice:
         assert spider.parts == {"spice": spice.score, "cider-d": cider.score}
         halves = words(spice)["dog"].value / 2 + words(cider)["dog"].value / 2
         assert words(spider)["dog"].value == pytest.approx(halves)
+
+    @pytest.mark.parametrize("name", ["spice", "spider"])
+    def test_scene_graphs_are_matched_once_per_caption(
+        self, name: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        calls = []
+        compare = ReferenceScene.compare
+
+        def count(scene: ReferenceScene, *arguments: Any) -> Any:
+            calls.append(scene)
+            return compare(scene, *arguments)
+
+        monkeypatch.setattr(ReferenceScene, "compare", count)
+        captions = {"a": "a brown dog runs", "b": "two cats on a bed"}
+        references = {"a": ["a dog runs on grass"], "b": ["a cat sleeps on a bed"]}
+        explained = cidery.explain_captions(
+            captions, references, ["a", "b"], name, frequencies="coco-val2014"
+        )
+        assert len(calls) == len(explained) == 2
 
     def test_a_kind_without_tuples_has_no_score_to_explain(self) -> None:
         metric = cidery.Spice(of="color")

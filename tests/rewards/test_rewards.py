@@ -48,9 +48,9 @@ def list_metrics() -> Iterator[tuple[str, str]]:
     """
     seen = set()
     for name, metric in METRICS.items():
-        if metric.lacks is not None or (metric.extra in MODELS and metric.row_key in seen):
+        if metric.lacks is not None or (metric.extra in MODELS and type(metric) in seen):
             continue
-        seen.add(metric.row_key)
+        seen.add(type(metric))
         yield name, "references"
         if metric.uses_frequencies:
             yield name, "own"

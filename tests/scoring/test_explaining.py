@@ -97,7 +97,7 @@ class TestExplain:
             cidery.explain(3, ["a dog"])  # type: ignore[arg-type]
         with pytest.raises(InputError, match=r"half of a surrogate pair"):
             cidery.explain("a dog \ud83d", ["a dog"])
-        with pytest.raises(SettingError, match=r"^ours gives scores without saying how words cont"):
+        with pytest.raises(SettingError, match=r"^ours cannot explain its scores; remove it, or "):
             cidery.explain("a dog", ["a dog"], {"ours": _count})
         with pytest.raises(MismatchError, match=r"^candidates has no caption of image 'x'; there "):
             cidery.explain_captions(example.system_a, example.references, ["x"])
@@ -142,16 +142,21 @@ class Initials(Metric):
     def name(self) -> str:
         return "initials"
 
+    @property
+    def explanation_unit(self) -> str:
+        return "word"
+
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
         return _PreparedInitials()
-
-    def explain(self, prepared: Any, references: Any, candidates: Any, work: Any) -> list[Shares]:  # noqa: ARG002
-        return [Shares([Span(0, 1, 0.25, "begins")], exact=False) for _ in range(len(candidates))]
 
 
 class _PreparedInitials(Prepared):
     def measure(self, candidates: Any, work: Any) -> Any:  # noqa: ARG002
         return np.full((len(candidates), 1), 0.5)
+
+    def explain(self, candidates: Any, work: Any) -> list[Shares]:  # noqa: ARG002
+        spans = [Span(0, 1, 0.25, "begins")]
+        return [Shares(0.5, spans, exact=False) for _ in range(len(candidates))]
 
 
 def test_metrics_of_others_explain_themselves() -> None:

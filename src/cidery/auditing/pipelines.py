@@ -427,7 +427,7 @@ class Group:
         weights = pipeline.weights if metric.uses_frequencies else "references"
         side = self._find_candidates(pipeline)
         key: tuple[object, ...] = (
-            metric.row_key,
+            metric,
             weights,
             pipeline.pairing,
             pipeline.images,

@@ -65,12 +65,10 @@ class TokenizedCorpus:
 
     def measure(self, metrics: Mapping[str, Metric], work: Workspace) -> dict[str, Floats]:
         """Return each metric's rows, in the order of the candidates."""
-        rows: dict[Hashable, Floats] = {}
-        for metric in metrics.values():  # those that share rows share the work
-            if metric.row_key not in rows:
-                prepared = metric.prepare(self.references, work)
-                rows[metric.row_key] = prepared.measure(self.candidates, work)
-        return {label: rows[metric.row_key] for label, metric in metrics.items()}
+        return {
+            label: metric.prepare(self.references, work).measure(self.candidates, work)
+            for label, metric in metrics.items()
+        }
 
 
 def match_captions(gts: Any, res: Any) -> Corpus:

@@ -253,13 +253,13 @@ def judge_claims(
     warn_script_problems(captions, cut, find_english(metrics, "references"))
     rows = _find_rows(corpus, images, candidates_name)
     scorer = Scorer.build(corpus, metrics, tokenizer=cut, threads=threads)
-    prepared = scorer.prepared[chosen.row_key]
+    prepared = scorer.prepared[chosen]
     assert isinstance(prepared, PreparedClaims)
     places = corpus.candidate_images[rows]
     said = scorer.tokenize([corpus.candidates[row] for row in rows], places)
     offsets = corpus.reference_offsets.tolist()
     entries: dict[int, LedgerEntry] = {}
-    for number, judged in prepared.judge(said, Workspace(threads)):
+    for number, judged in prepared.claims.judge(said, Workspace(threads)):
         image = int(places[number])
         told = tuple(corpus.references[offsets[image] : offsets[image + 1]])
         row = rows[number]

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
@@ -105,18 +105,40 @@ class TokenizedCandidates:
 
 
 class Prepared(ABC):
-    """References made ready for one metric; immutable, so threads and processes may share it."""
+    """References prepared for one metric; immutable, so threads and processes may share it."""
 
     @abstractmethod
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, k]."""
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:  # noqa: B027
-        """Compute what depends on the captions' distinct words alone.
+        """Compute results that depend on the captions' distinct words only.
 
-        Whoever scores captions with one list of words again and again, such as a reward, does this
+        A caller that scores captions over one vocabulary many times, such as a reward, calls this
         once and keeps the workspace; `measure` asks the workspace for the same results.
         """
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> Sequence[Shares]:
+        """Return the contributions of words to each caption's score."""
+        raise NotImplementedError(f"{type(self).__name__} does not define explain()")
+
+    def credit_pieces(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> Sequence[Mapping[str, float]]:
+        """Return the contributions to each caption's score by `Metric.explanation_unit`.
+
+        By default they are those of the words. Summed over the captions of two systems, they show
+        where a difference comes from.
+        """
+        pieces: list[Mapping[str, float]] = []
+        explained = self.explain(candidates, work)
+        for text, shares in zip(candidates.captions.texts, explained, strict=True):
+            sums: dict[str, float] = {}
+            for span in shares.spans:
+                word = text[span.start : span.end].lower()
+                sums[word] = sums.get(word, 0.0) + span.value
+            pieces.append(sums)
+        return pieces
 
 
 def index_ngrams(work: Workspace, groups: GroupedCaptions, form: str, order: int) -> NgramIndex:
@@ -189,8 +211,6 @@ class Metric(ABC):
     """What it is faithful to, where it has no setting for it."""
     extra: ClassVar[str | None] = None
     """The extra that brings the data it needs."""
-    pieces: ClassVar[str] = "word"
-    """What `credit_pieces` calls the pieces of captions."""
     family: ClassVar[str | None] = None
     """A name that means this metric and others, such as `bleu`."""
     punishes_length: ClassVar[bool] = False
@@ -255,9 +275,12 @@ class Metric(ABC):
         return False
 
     @property
-    def row_key(self) -> Hashable:
-        """Metrics with the same key have the same rows: they are measured once."""
-        return self
+    def explanation_unit(self) -> str | None:
+        """Unit that explanations credit, such as `word` or `n-gram`; None: no explanations.
+
+        A metric that has one prepares references as a `Prepared` that defines `explain`.
+        """
+        return None
 
     @abstractmethod
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
@@ -275,46 +298,6 @@ class Metric(ABC):
     def reduce(self, rows: Floats) -> float:
         """Return the corpus score; it does not depend on the order of the rows."""
         return float(self.pool(sum_exactly(rows), np.asarray(float(len(rows)))))
-
-    @property
-    def can_explain(self) -> bool:
-        """Whether it can say what each word of a caption earned or cost: `explain` is defined."""
-        return type(self).explain is not Metric.explain
-
-    def explain(
-        self,
-        prepared: Prepared,  # noqa: ARG002
-        references: TokenizedReferences,  # noqa: ARG002
-        candidates: TokenizedCandidates,  # noqa: ARG002
-        work: Workspace,  # noqa: ARG002
-    ) -> Sequence[Shares]:
-        """Return what the words of each caption earned or cost."""
-        raise SettingError(
-            f"{self.name} cannot explain its scores: it has no method that splits them over words"
-        )
-
-    def credit_pieces(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> Sequence[Mapping[str, float]]:
-        """Return what pieces of each caption earned or cost, by name: by default its words.
-
-        Over all captions of two systems, they say what makes the difference.
-        """
-        texts = candidates.captions.texts
-        pieces: list[Mapping[str, float]] = []
-        for text, shares in zip(
-            texts, self.explain(prepared, references, candidates, work), strict=True
-        ):
-            sums: dict[str, float] = {}
-            for span in shares.spans:
-                word = text[span.start : span.end].lower()
-                sums[word] = sums.get(word, 0.0) + span.value
-            pieces.append(sums)
-        return pieces
 
     @property
     def made_for(self) -> str | None:

@@ -45,8 +45,9 @@ _set_start, _set_end, _set_value, _set_note = (
 
 @dataclass(frozen=True)
 class Shares:
-    """What a metric says of one caption; with the caption and its score, an `Explanation`."""
+    """A caption's score and the contributions of words; with the caption, an `Explanation`."""
 
+    score: float
     spans: Sequence[Span] = ()
     reference_spans: Sequence[Sequence[Span]] = ()
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -83,13 +84,13 @@ class Explanation:
 
     @classmethod
     def build(
-        cls, metric: str, score: float, candidate: str, references: tuple[str, ...], shares: Shares
+        cls, metric: str, candidate: str, references: tuple[str, ...], shares: Shares
     ) -> Explanation:
-        """Join a caption, its score and what the metric says of it."""
-        spans, rest = settle(score, shares.spans, shares.exact)
+        """Join a caption and the contributions of its words."""
+        spans, rest = settle(shares.score, shares.spans, shares.exact)
         return cls(
             metric,
-            score,
+            shares.score,
             candidate,
             references,
             spans,
@@ -265,6 +266,7 @@ def share_lack(score: float, ideal: float, losses: Sequence[float]) -> list[floa
 def join_shares(parts: Sequence[Shares], weights: Sequence[float]) -> Shares:
     """Return the weighted sum of what several metrics say of one caption."""
     return Shares(
+        sum(weight * part.score for part, weight in zip(parts, weights, strict=True)),
         join_spans([part.spans for part in parts], weights),
         [
             join_spans(spans, weights)

@@ -46,7 +46,7 @@ from cidery.text.tokenizers import TokenizedCaptions, TokenizerLike
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    pass
 
 Stage: TypeAlias = Literal["exact", "stem", "synonym", "paraphrase"]
 """The matcher that found a match, in the order in which METEOR tries them."""
@@ -176,7 +176,7 @@ class Meteor(Metric):
         table = self._open_table()
         with self._naming_table():
             captions = self._captions(table, references.captions, "words", work)
-        return _PreparedMeteor(self, table, captions, references.image_offsets)
+        return _PreparedMeteor(self, table, references, captions)
 
     def each(self, rows: Floats) -> Floats:
         """Return METEOR of each caption by itself."""
@@ -207,47 +207,10 @@ class Meteor(Metric):
             references = self._captions(table, cut([reference], 1), "words", Workspace(1))
             return MeteorAlignment.find(candidates, 0, references, 0, self._knows)
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what the alignment with the best reference gives each word.
-
-        Words that match share the score that the caption would have with a precision of 1, by the
-        weight of the matcher and of the word; the others, and what matchers after the first leave,
-        share what precision takes from it.
-        """
-        assert isinstance(prepared, _PreparedMeteor)
-        scores = self.each(prepared.measure(candidates, work)).tolist()
-        with self._naming_table():
-            captions = work.once(_read_candidates, self, prepared.table, candidates)
-            told = prepared.references
-            offsets = references.image_offsets.tolist()
-            texts, reference_texts = candidates.captions.texts, references.captions.texts
-            shares = []
-            for number, image in enumerate(candidates.images.tolist()):
-                group = range(offsets[image], offsets[image + 1])
-                found = [
-                    MeteorAlignment.find(captions, number, told, place, self._knows)
-                    for place in group
-                ]
-                best = max(range(len(found)), key=lambda place: found[place].score)
-                sides = (
-                    _Side.read(captions, number, texts[number], found[best], 0, self._knows),
-                    _Side.read(
-                        told, group[best], reference_texts[group[best]], found[best], 1, self._knows
-                    ),
-                )
-                lacks: list[list[Span]] = [[] for _ in group]
-                one, lacks[best] = _share_alignment(
-                    scores[number], found[best], *sides, self._knows.alpha
-                )
-                parts = {**one.parts, "reference": best + 1.0}
-                shares.append(replace(one, reference_spans=lacks, parts=parts))
-        return shares
+    @property
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
     @property
     def _knows(self) -> MeteorLanguage:
@@ -298,8 +261,8 @@ class _PreparedMeteor(Prepared):
 
     metric: Meteor
     table: _native.MeteorTable
-    references: _native.MeteorCaptions
-    image_offsets: NDArray[np.uint64]
+    references: TokenizedReferences
+    captions: _native.MeteorCaptions
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
         """Find the words that pycocoevalcap changes."""
@@ -310,8 +273,8 @@ class _PreparedMeteor(Prepared):
         with self.metric._naming_table():
             captions = work.once(_read_candidates, self.metric, self.table, candidates)
             rows = _native.meteor_measure(
-                self.references,
-                self.image_offsets,
+                self.captions,
+                self.references.image_offsets,
                 captions,
                 candidates.images,
                 self.metric._knows.parameters,
@@ -326,6 +289,41 @@ class _PreparedMeteor(Prepared):
         )
         rows[perfect, _CHUNKS] = 0
         return rows
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of words in the alignment with the best reference.
+
+        Words that match share the score of a precision of 1, by the weight of the matcher and of
+        the word; the others, and the weight that later matchers lose, share the difference.
+        """
+        metric, language = self.metric, self.metric._knows
+        scores = metric.each(self.measure(candidates, work)).tolist()
+        with metric._naming_table():
+            captions = work.once(_read_candidates, metric, self.table, candidates)
+            offsets = self.references.image_offsets.tolist()
+            texts, reference_texts = candidates.captions.texts, self.references.captions.texts
+            shares = []
+            for number, image in enumerate(candidates.images.tolist()):
+                group = range(offsets[image], offsets[image + 1])
+                found = [
+                    MeteorAlignment.find(captions, number, self.captions, place, language)
+                    for place in group
+                ]
+                best = max(range(len(found)), key=lambda place: found[place].score)
+                nearest = group[best]
+                sides = (
+                    _Side.read(captions, number, texts[number], found[best], 0, language),
+                    _Side.read(
+                        self.captions, nearest, reference_texts[nearest], found[best], 1, language
+                    ),
+                )
+                lacks: list[list[Span]] = [[] for _ in group]
+                one, lacks[best] = _share_alignment(
+                    scores[number], found[best], *sides, language.alpha
+                )
+                parts = {**one.parts, "reference": best + 1.0}
+                shares.append(replace(one, reference_spans=lacks, parts=parts))
+        return shares
 
 
 def _read_candidates(
@@ -400,7 +398,7 @@ def _share_alignment(
     lacked = share_lack(score, _mean(precision, 1.0, alpha) * kept, told.losses)
     missing = [gain == 0 for gain in told.gains]
     return (
-        Shares(said.caption.spans(values, said.notes), (), parts, exact),
+        Shares(score, said.caption.spans(values, said.notes), (), parts, exact),
         told.caption.lacks(lacked, missing),
     )
 

@@ -226,7 +226,7 @@ def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | N
     """Return the label of the metric that colors words; None where none is wanted or can."""
     if wanted is None:
         return None
-    able = [label for label, metric in metrics.items() if metric.can_explain]
+    able = [label for label, metric in metrics.items() if metric.explanation_unit]
     if wanted:
         if wanted not in metrics:
             raise SettingError(

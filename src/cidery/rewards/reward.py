@@ -188,7 +188,7 @@ class Reward:
         work = self._new_work()
         ngrams: list[list[NgramCredit]] = [[] for _ in range(len(candidates))]
         for metric, weight in self._terms:
-            prepared = self._prepared[metric.row_key]
+            prepared = self._prepared[metric]
             if not isinstance(prepared, PreparedCider):
                 raise SettingError(
                     f"credit is defined for cider, cider-d and cider-r only, not for "
@@ -218,11 +218,11 @@ class Reward:
         return TokenizedCandidates(tokenized, self._find(image_ids, len(tokenized)))
 
     def _measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        rows = {key: p.measure(candidates, work) for key, p in self._prepared.items()}
+        rows = {metric: p.measure(candidates, work) for metric, p in self._prepared.items()}
         (metric, weight), *others = self._terms
-        total = weight * metric.each(rows[metric.row_key])
+        total = weight * metric.each(rows[metric])
         for metric, weight in others:
-            total = total + weight * metric.each(rows[metric.row_key])
+            total = total + weight * metric.each(rows[metric])
         return total
 
     def _find(self, image_ids: Any, captions: int) -> Images:

@@ -161,7 +161,7 @@ def find_differences(
             (one, other): Differences(
                 label,
                 (one, other),
-                metric.pieces,
+                metric.explanation_unit or "word",
                 _compare_pieces(sums[one], sums[other], confidence, resamples, seed),
                 _compare_images(
                     label, (corpora[one], corpora[other]), (tables[one], tables[other])
@@ -175,13 +175,13 @@ def find_differences(
 
 def choose_explained(metrics: Mapping[str, Metric]) -> dict[str, Metric]:
     """Return the metrics with pieces of their own, or else those that explain words."""
-    able = {label: metric for label, metric in metrics.items() if metric.can_explain}
+    able = {label: metric for label, metric in metrics.items() if metric.explanation_unit}
     if not able:
         raise SettingError(
             f"none of {', '.join(metrics)} says how words contribute to its scores; add a metric "
             "that does, such as cider-d"
         )
-    own = {label: metric for label, metric in able.items() if metric.pieces != "word"}
+    own = {label: metric for label, metric in able.items() if metric.explanation_unit != "word"}
     return own or able
 
 

@@ -206,10 +206,10 @@ def choose_metrics(
         return chosen | (get_metrics(["meteor"], faithful, language) if _has_meteor() else {})
     chosen = get_metrics(metrics, faithful, language)
     for label, metric in chosen.items():
-        if not metric.can_explain:
+        if metric.explanation_unit is None:
             raise SettingError(
-                f"{label} gives scores without saying how words contribute; leave it out, or give "
-                "its class the method `explain`"
+                f"{label} cannot explain its scores; remove it, or define its `explanation_unit` "
+                "and `explain` of what its `prepare` returns"
             )
     return chosen
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -71,16 +71,9 @@ def tokenize_references(
 
 def prepare_metrics(
     metrics: Mapping[str, Metric], references: TokenizedReferences, work: Workspace
-) -> dict[Hashable, Prepared]:
-    """Make references ready for metrics, by `Metric.row_key`: those that share rows do it once."""
-    return {m.row_key: m.prepare(references, work) for m in _one_per_row_key(metrics)}
-
-
-def _one_per_row_key(metrics: Mapping[str, Metric]) -> list[Metric]:
-    first: dict[Hashable, Metric] = {}
-    for metric in metrics.values():
-        first.setdefault(metric.row_key, metric)
-    return list(first.values())
+) -> dict[Metric, Prepared]:
+    """Prepare references for each metric."""
+    return {metric: metric.prepare(references, work) for metric in dict.fromkeys(metrics.values())}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +82,7 @@ class Scorer:
 
     references: TokenizedReferences
     metrics: Mapping[str, Metric]
-    prepared: Mapping[Hashable, Prepared]
-    """By `Metric.row_key`."""
+    prepared: Mapping[Metric, Prepared]
     signatures: Mapping[str, str]
     threads: int
 
@@ -156,7 +148,7 @@ class Scorer:
         for label in chosen:
             if label not in self.metrics:
                 raise SettingError(f"no metric {label!r} here; there are {', '.join(self.metrics)}")
-            if not self.metrics[label].can_explain:
+            if self.metrics[label].explanation_unit is None:
                 raise SettingError(f"{label} cannot explain its scores; leave it out")
         if not candidates:
             return {label: [] for label in chosen}
@@ -168,26 +160,21 @@ class Scorer:
         explained = {}
         with _no_garbage():
             for label in chosen:
-                metric = self.metrics[label]
-                prepared = self.prepared[metric.row_key]
-                scores = metric.each(prepared.measure(tokenized, work)).tolist()
-                shares = metric.explain(prepared, self.references, tokenized, work)
+                shares = self.prepared[self.metrics[label]].explain(tokenized, work)
                 explained[label] = [
                     Explanation.build(label, *one)
-                    for one in zip(scores, candidates, groups, shares, strict=True)
+                    for one in zip(candidates, groups, shares, strict=True)
                 ]
         return explained
 
     def credit_pieces(
         self, label: str, candidates: list[str], images: Any
     ) -> Sequence[Mapping[str, float]]:
-        """Return what pieces of each caption, such as n-grams, earned or cost by one metric."""
-        metric = self.metrics[label]
+        """Return the contributions to each caption's score by the metric's `explanation_unit`."""
         tokenized = self.tokenize(candidates, images)
-        prepared = self.prepared[metric.row_key]
         with _no_garbage():
-            return metric.credit_pieces(
-                prepared, self.references, tokenized, Workspace(self.threads)
+            return self.prepared[self.metrics[label]].credit_pieces(
+                tokenized, Workspace(self.threads)
             )
 
     def tokenize(self, candidates: list[str], images: Any) -> TokenizedCandidates:
@@ -198,14 +185,14 @@ class Scorer:
         )
 
     def measure(self, candidates: list[str], images: Any) -> dict[str, Floats]:
-        """Return each metric's rows; metrics with the same row key share one array."""
+        """Return each metric's rows; metrics that share rows share one array."""
         return self.measure_tokenized(self.tokenize(candidates, images))
 
     def measure_tokenized(self, tokenized: TokenizedCandidates) -> dict[str, Floats]:
         """The same for captions that are cut as the references are."""
         work = Workspace(self.threads)
-        measured = {key: p.measure(tokenized, work) for key, p in self.prepared.items()}
-        return {label: measured[m.row_key] for label, m in self.metrics.items()}
+        rows = {metric: p.measure(tokenized, work) for metric, p in self.prepared.items()}
+        return {label: rows[metric] for label, metric in self.metrics.items()}
 
 
 @contextmanager

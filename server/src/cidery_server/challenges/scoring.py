@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
@@ -193,9 +193,9 @@ def _find_problems(submission: Submission, scorers: ScorerCache) -> list[str]:
 
 def _steps(challenge: Challenge) -> Iterator[tuple[HiddenReferences, Labeled]]:
     """Yield sets of references with metrics that share their work."""
-    families: dict[Hashable, list[tuple[str, Metric]]] = defaultdict(list)
+    families: dict[type[Metric], list[tuple[str, Metric]]] = defaultdict(list)
     for label, metric in challenge.labeled_metrics.items():
-        families[metric.row_key].append((label, metric))
+        families[type(metric)].append((label, metric))
     for reference_set in challenge.reference_sets.all():
         for metrics in families.values():
             yield reference_set, tuple(metrics)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -102,11 +102,6 @@ class Chair(CountedObjects):
         return f"chair-{self.measure}"
 
     @property
-    def row_key(self) -> Hashable:
-        """The three have the same rows."""
-        return replace(self, measure="i")
-
-    @property
     def named_files(self) -> dict[str, str]:
         """The file of annotations."""
         return {} if self.instances is None else {"instances": self.instances}
@@ -119,7 +114,7 @@ class Chair(CountedObjects):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
         """Find out what is there in each image."""
-        return _PreparedChair(self.find_present(references))
+        return _PreparedChair(self, references, self.find_present(references))
 
     def find_present(self, references: TokenizedReferences) -> list[frozenset[str]]:
         """Return the kinds of objects that are there, by image."""
@@ -134,44 +129,17 @@ class Chair(CountedObjects):
         return named
 
     @property
-    def can_explain(self) -> bool:
-        """CHAIR-i alone is a sum over what the caption says."""
-        return self.measure == "i"
-
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,  # noqa: ARG002
-    ) -> Sequence[Shares]:
-        """Return the words that name objects, with their shares: 0 for what is there."""
-        from cidery.metrics.explanations import Shares, make_spans
-
-        assert isinstance(prepared, _PreparedChair)
-        offsets = references.image_offsets.tolist()
-        shares = []
-        texts = candidates.captions.texts
-        images = candidates.images.tolist()
-        for text, image, mentions in zip(texts, images, find_mentions(texts), strict=True):
-            there = prepared.kinds[image]
-            spans = make_spans(
-                (
-                    place,
-                    0.0 if m.kind in there else 1 / len(mentions),
-                    f"{m.kind}: {'there' if m.kind in there else 'not there'}",
-                )
-                for m, place in zip(mentions, locate_mentions(text, mentions), strict=True)
-            )
-            lacks = [()] * (offsets[image + 1] - offsets[image])
-            shares.append(Shares(spans, lacks, {"objects": float(len(mentions))}))
-        return shares
+    def explanation_unit(self) -> str | None:
+        """Words; only CHAIR-i is a sum over them."""
+        return "word" if self.measure == "i" else None
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedChair(Prepared):
+    metric: Chair
+    references: TokenizedReferences
     kinds: Sequence[frozenset[str]]
-    """What is there, by image."""
+    """Objects present, by image."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
         """Return counts, float64[captions, 5]: see `COLUMNS`."""
@@ -185,6 +153,36 @@ class _PreparedChair(Prepared):
             found = len(there.intersection(mention.kind for mention in named))
             rows[row] = wrong, len(named), bool(wrong), found, len(there)
         return rows
+
+    def explain(
+        self,
+        candidates: TokenizedCandidates,
+        work: Workspace,
+    ) -> Sequence[Shares]:
+        """Return the words that name objects, with their contributions: 0 if it is present."""
+        from cidery.metrics.explanations import Shares, make_spans
+
+        offsets = self.references.image_offsets.tolist()
+        shares = []
+        texts = candidates.captions.texts
+        images = candidates.images.tolist()
+        rows = self.measure(candidates, work)
+        scores = self.metric.each(rows).tolist()
+        for score, text, image, mentions in zip(
+            scores, texts, images, find_mentions(texts), strict=True
+        ):
+            there = self.kinds[image]
+            spans = make_spans(
+                (
+                    place,
+                    0.0 if m.kind in there else 1 / len(mentions),
+                    f"{m.kind}: {'there' if m.kind in there else 'not there'}",
+                )
+                for m, place in zip(mentions, locate_mentions(text, mentions), strict=True)
+            )
+            lacks = [()] * (offsets[image + 1] - offsets[image])
+            shares.append(Shares(score, spans, lacks, {"objects": float(len(mentions))}))
+        return shares
 
 
 def _find_labeled(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -60,11 +59,6 @@ class OpenChair(CountedObjects):
     def name(self) -> str:
         """`chair-open-i`, `chair-open-s` or `chair-open-recall`."""
         return f"chair-open-{self.measure}"
-
-    @property
-    def row_key(self) -> Hashable:
-        """The three have the same rows."""
-        return replace(self, measure="i")
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""

@@ -43,7 +43,7 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
             "fluency",
         )
     }
-    return Shares(spans, _find_lacks(judged, measure, score), parts, any(values))
+    return Shares(score, spans, _find_lacks(judged, measure, score), parts, any(values))
 
 
 def explain_finding(found: Finding, judged: JudgedCaption) -> str:

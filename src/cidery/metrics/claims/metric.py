@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -85,7 +85,6 @@ class Claims(Contextual):
     paper: ClassVar[str] = "none: cidery's own"
     extra: ClassVar[str | None] = "claims"
     family: ClassVar[str | None] = "claims"
-    pieces: ClassVar[str] = "claim"
     data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
@@ -102,11 +101,6 @@ class Claims(Contextual):
     def name(self) -> str:
         """`claims-f`, `claims-precision` or `claims-recall`."""
         return f"claims-{self.measure}"
-
-    @property
-    def row_key(self) -> Hashable:
-        """Precision, recall and F have the same rows."""
-        return replace(self, measure="f")
 
     def data_settings(self) -> dict[str, str]:
         """Return what the encoder and the parser are, and the checksum of the synonyms."""
@@ -129,12 +123,8 @@ class Claims(Contextual):
         from cidery.metrics.spice.pipeline import load_parser
 
         parser, encoder = load_parser(self.parser), self.open_encoder()
-        return PreparedClaims(
-            parser,
-            encoder,
-            work.once(_read, parser, references.captions),
-            references.image_offsets.tolist(),
-        )
+        judge = work.once(_prepare_judge, parser, encoder, references)
+        return PreparedClaims(self, judge)
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen measure."""
@@ -146,21 +136,10 @@ class Claims(Contextual):
             mean = sums[..., MEASURES.index(self.measure)] / count
             return np.where(count > 0, mean, np.nan)
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,  # noqa: ARG002
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what claims earned by their support and cost by the lack of it.
-
-        The words that say what a claim adds share its value; references show what they state and
-        the caption does not.
-        """
-        assert isinstance(prepared, PreparedClaims)
-        judged = work.once(_judge, prepared, candidates)
-        return [share_judgment(found, self.measure) for found in judged]
+    @property
+    def explanation_unit(self) -> str:
+        """Claims."""
+        return "claim"
 
 
 RULES_VERSION = 3
@@ -182,29 +161,58 @@ def _read(work: Workspace, parser: Parser, captions: TokenizedCaptions) -> ReadT
     return ReadTexts([distinct[text] for text in captions.texts], known)
 
 
+@dataclass(frozen=True, eq=False)
+class PreparedClaims(Prepared):
+    """Claims of all references."""
+
+    metric: Claims
+    claims: ReferenceClaims
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return rows, float64[captions, 7]: `COLUMNS`."""
+        return work.once(_measure, self.claims, candidates)
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of claims: support adds to them, the lack of it subtracts.
+
+        The words of a claim that are new in it share its value; references show the claims that
+        the caption does not make.
+        """
+        judged = work.once(_judge, self.claims, candidates)
+        return [share_judgment(found, self.metric.measure) for found in judged]
+
+
+def _prepare_judge(
+    work: Workspace, parser: Parser, encoder: Encoder, references: TokenizedReferences
+) -> ReferenceClaims:
+    read = work.once(_read, parser, references.captions)
+    return ReferenceClaims(parser, encoder, read, references.image_offsets.tolist())
+
+
 def _judge(
-    work: Workspace, prepared: PreparedClaims, candidates: TokenizedCandidates
+    work: Workspace, claims: ReferenceClaims, candidates: TokenizedCandidates
 ) -> list[JudgedCaption]:
-    """Return what references say of each caption, for all measures; vectors are let go."""
-    found = {number: judged.forget_vectors() for number, judged in prepared.judge(candidates, work)}
+    """Return the judgment of each caption, for all measures, without vectors."""
+    found = {number: judged.forget_vectors() for number, judged in claims.judge(candidates, work)}
     return [found[number] for number in range(len(candidates))]
 
 
+def _measure(work: Workspace, claims: ReferenceClaims, candidates: TokenizedCandidates) -> Floats:
+    """Return rows, float64[captions, 7], which all measures share."""
+    rows = np.zeros((len(candidates), len(COLUMNS)))
+    for number, judged in claims.judge(candidates, work):
+        rows[number] = [getattr(judged.judgment, column) for column in COLUMNS]
+    return rows
+
+
 @dataclass(frozen=True, eq=False)
-class PreparedClaims(Prepared):
-    """The claims of all references; vectors are made when an image is asked for."""
+class ReferenceClaims:
+    """Claims of all references; vectors are computed for the images of candidates only."""
 
     parser: Parser
     encoder: Encoder
     references: ReadTexts
     offsets: Sequence[int]
-
-    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        """Return rows, float64[captions, 7]: `COLUMNS`."""
-        rows = np.zeros((len(candidates), len(COLUMNS)))
-        for number, judged in self.judge(candidates, work):
-            rows[number] = [getattr(judged.judgment, column) for column in COLUMNS]
-        return rows
 
     def judge(
         self, candidates: TokenizedCandidates, work: Workspace

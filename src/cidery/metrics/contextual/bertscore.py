@@ -25,7 +25,7 @@ from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -99,11 +99,6 @@ class BertScore(ByToken):
         return super().named_files | own
 
     @property
-    def row_key(self) -> Hashable:
-        """Precision, recall and F have the same rows."""
-        return replace(self, measure="f")
-
-    @property
     def over_references(self) -> Literal["mean", "max"] | None:
         """As `over` says, where tokens weigh the same whatever the references."""
         return None if self.idf else self.over
@@ -118,33 +113,15 @@ class BertScore(ByToken):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Encode the references."""
-        encoder = self.open_encoder()
-        baseline = self.baseline
-        if isinstance(baseline, str):
-            baseline = read_baseline(baseline, self.choose_layer(encoder))
-        tokens = self.read_tokens(encoder, references.captions, work)
-        counts = None
-        if self.idf:
-            counts = CaptionCounts.count(tokens.ids, [tokens.rows(i) for i in range(len(tokens))])
+        # Precision, recall and F share the rows.
         return _PreparedBertScore(
-            self, encoder, tokens, references.image_offsets, counts, baseline or (0.0, 0.0, 0.0)
+            self, work.once(_prepare_rows, replace(self, measure="f"), references)
         )
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what words earned by their likeness with the nearest ones, and cost by unlikeness.
-
-        Words share the score that the caption would have with a precision of 1 by their cosines,
-        and what it lacks of that by what their cosines lack of 1. Of several references it is the
-        one whose score counts, or, with `over="mean"`, the mean of what they say.
-        """
-        assert isinstance(prepared, _PreparedBertScore)
-        return prepared.explain(references, candidates, work)
+    @property
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen measure."""
@@ -159,6 +136,68 @@ class BertScore(ByToken):
 @dataclass(frozen=True, eq=False)
 class _PreparedBertScore(Prepared):
     metric: BertScore
+    rows: _Rows
+
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return precision, recall and F: float64[captions, 3]."""
+        return work.once(_measure_rows, self.rows, candidates)
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of words, by their similarity to the nearest words.
+
+        Words share the score of a precision of 1 by their cosines, and the difference to the score
+        by one minus their cosines. Of several references, the one whose score counts decides; with
+        `over="mean"`, contributions are averaged.
+        """
+        tokens = self.metric.read_tokens(self.rows.encoder, candidates.captions, work)
+        weights, reference_weights = self.rows.weigh(tokens), self.rows.weigh(self.rows.references)
+        offsets = self.rows.image_offsets.tolist()
+        scores = self.metric.each(self.measure(candidates, work)).tolist()
+        shares = []
+        for row, image in enumerate(candidates.images.tolist()):
+            known = range(offsets[image], offsets[image + 1])
+            said = _Side.read(tokens, row, weights)
+            told = [_Side.read(self.rows.references, i, reference_weights) for i in known]
+            shares.append(self._explain_one(scores[row], said, told))
+        return shares
+
+    def _explain_one(self, score: float, said: _Side, told: Sequence[_Side]) -> Shares:
+        found = [_Pair.match(said, other) for other in told]
+        column = MEASURES.index(self.metric.measure)
+        scores = np.asarray([self.rows.rescale(pair.scores) for pair in found])
+        places = list(range(len(found)))
+        if self.metric.over == "max":
+            places = [int(scores[:, column].argmax())]
+        values = [0.0] * len(said.words.texts)
+        lacks = [[0.0] * len(other.words.texts) for other in told]
+        for place in places:
+            value = float(scores[place, column])
+            gains, losses, ideal = found[place].split(said, told[place], self.metric.measure)
+            shared = share(value, float(self.rows.rescale(ideal)[column]), gains, losses)
+            values = [all_ + one / len(places) for all_, one in zip(values, shared, strict=True)]
+            lack = found[place].lack(said, told[place], self.metric.measure)
+            if lack is not None:
+                lost, best = lack
+                lacked = share_lack(value, float(self.rows.rescale(best)[column]), lost)
+                lacks[place] = [one / len(places) for one in lacked]
+        beta = find_beta(self.rows.encoder)
+        nearest = NearestWords.find(said.words, [told[place].words for place in places])
+        parts = dict(zip(MEASURES[:2], scores[places].mean(axis=0).tolist(), strict=False))
+        parts |= {"reference": places[0] + 1.0} if self.metric.over == "max" else {}
+        return Shares(
+            score,
+            said.words.spans(values, nearest.notes(beta)),
+            find_missing(said.words, [other.words for other in told], lacks, beta),
+            parts,
+            said.words.is_whole and any(values),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Precision, recall and F of captions against encoded references."""
+
+    metric: BertScore
     encoder: Encoder
     references: TokenStates
     image_offsets: NDArray[np.uint64]
@@ -166,7 +205,6 @@ class _PreparedBertScore(Prepared):
     baseline: tuple[float, float, float]
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        """Return precision, recall and F: float64[captions, 3]."""
         tokens = self.metric.read_tokens(self.encoder, candidates.captions, work)
         weights, reference_weights = self.weigh(tokens), self.weigh(self.references)
         rows = np.zeros((len(candidates), 3))
@@ -180,64 +218,38 @@ class _PreparedBertScore(Prepared):
             for row in members:
                 found = side.match(tokens.directions(row), weights[tokens.rows(row)])
                 rows[row] = found.max(axis=0) if self.metric.over == "max" else found.mean(axis=0)
-        return self._rescale(rows)
+        return self.rescale(rows)
 
-    def explain(
-        self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
-    ) -> list[Shares]:
-        """Return what the words of each caption earned and cost."""
-        tokens = self.metric.read_tokens(self.encoder, candidates.captions, work)
-        weights, reference_weights = self.weigh(tokens), self.weigh(self.references)
-        offsets = references.image_offsets.tolist()
-        shares = []
-        for row, image in enumerate(candidates.images.tolist()):
-            known = range(offsets[image], offsets[image + 1])
-            said = _Side.read(tokens, row, weights)
-            told = [_Side.read(self.references, i, reference_weights) for i in known]
-            shares.append(self._explain_one(said, told))
-        return shares
-
-    def _explain_one(self, said: _Side, told: Sequence[_Side]) -> Shares:
-        found = [_Pair.match(said, other) for other in told]
-        column = MEASURES.index(self.metric.measure)
-        scores = np.asarray([self._rescale(pair.scores) for pair in found])
-        places = list(range(len(found)))
-        if self.metric.over == "max":
-            places = [int(scores[:, column].argmax())]
-        values = [0.0] * len(said.words.texts)
-        lacks = [[0.0] * len(other.words.texts) for other in told]
-        for place in places:
-            score = float(scores[place, column])
-            gains, losses, ideal = found[place].split(said, told[place], self.metric.measure)
-            shared = share(score, float(self._rescale(ideal)[column]), gains, losses)
-            values = [value + one / len(places) for value, one in zip(values, shared, strict=True)]
-            lack = found[place].lack(said, told[place], self.metric.measure)
-            if lack is not None:
-                lost, best = lack
-                lacked = share_lack(score, float(self._rescale(best)[column]), lost)
-                lacks[place] = [one / len(places) for one in lacked]
-        beta = find_beta(self.encoder)
-        nearest = NearestWords.find(said.words, [told[place].words for place in places])
-        parts = dict(zip(MEASURES[:2], scores[places].mean(axis=0).tolist(), strict=False))
-        parts |= {"reference": places[0] + 1.0} if self.metric.over == "max" else {}
-        return Shares(
-            said.words.spans(values, nearest.notes(beta)),
-            find_missing(said.words, [other.words for other in told], lacks, beta),
-            parts,
-            said.words.is_whole and any(values),
-        )
-
-    def _rescale(self, scores: Floats) -> Floats:
+    def rescale(self, scores: Floats) -> Floats:
+        """Return scores of which the baseline is 0."""
         baseline = np.asarray(self.baseline)
         rescaled: Floats = (scores - baseline) / (1 - baseline)
         return rescaled
 
     def weigh(self, tokens: TokenStates) -> Floats:
-        """Return each token's weight; what the encoder adds itself weighs nothing."""
+        """Return each token's weight; 0 for tokens that the encoder adds."""
         if self.counts is None:
             return (~tokens.special).astype(np.float64)
         share = (self.counts.captions + 1) / (self.counts.of(tokens.ids) + 1)
         return np.where(tokens.special, 0.0, np.log(share))
+
+
+def _prepare_rows(work: Workspace, metric: BertScore, references: TokenizedReferences) -> _Rows:
+    encoder = metric.open_encoder()
+    baseline = metric.baseline
+    if isinstance(baseline, str):
+        baseline = read_baseline(baseline, metric.choose_layer(encoder))
+    tokens = metric.read_tokens(encoder, references.captions, work)
+    counts = None
+    if metric.idf:
+        counts = CaptionCounts.count(tokens.ids, [tokens.rows(i) for i in range(len(tokens))])
+    return _Rows(
+        metric, encoder, tokens, references.image_offsets, counts, baseline or (0.0, 0.0, 0.0)
+    )
+
+
+def _measure_rows(work: Workspace, rows: _Rows, candidates: TokenizedCandidates) -> Floats:
+    return rows.measure(candidates, work)
 
 
 @dataclass(frozen=True, eq=False)

@@ -192,21 +192,10 @@ class Consensus(ByToken):
             math.sqrt(1 - self.oddity * faults.oddity),
         )
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,  # noqa: ARG002
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what words earned by their likeness with the nearest ones, and faults cost.
-
-        The score without faults is shared by cosine; what repetition, a dangling end and odd
-        neighbors take from it, one after the other, is borne by the words at fault. Similarities
-        of words are without the lens.
-        """
-        assert isinstance(prepared, _PreparedConsensus)
-        return prepared.explain(candidates, work)
+    @property
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,7 +390,11 @@ class _PreparedConsensus(Prepared):
         return rows
 
     def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
-        """Return what the words of each caption earned and cost."""
+        """Return the contributions of words, by their similarity to the nearest words.
+
+        Words share the score without faults by cosine; the words at fault share the cost of
+        repetition, a dangling end and odd neighbors. The cosines are those without the lens.
+        """
         encoded = self.metric.read(candidates.captions, work)
         words = candidates.captions.captions.tokens()
         shares = []
@@ -424,7 +417,8 @@ class _PreparedConsensus(Prepared):
             layers = [said.spans(alike, nearest.notes(beta)), *costs]
             missing = find_missing(said, told, [[0.0] * len(one.texts) for one in told], beta)
             exact = said.is_whole and any(alike)
-            shares.append(Shares(join_spans(layers, [1.0] * len(layers)), missing, parts, exact))
+            spans = join_spans(layers, [1.0] * len(layers))
+            shares.append(Shares(score, spans, missing, parts, exact))
         return shares
 
     def _find_costs(

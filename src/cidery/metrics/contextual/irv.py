@@ -182,20 +182,10 @@ class _Settings(Metric):
             return None
         return "max" if self.over == "max" else "mean"
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what words earned by being the nearest to words of the references.
-
-        Each token of the references gives its part of the recall to the caption's likest token.
-        Words that are nearest to none earn nothing and cost nothing.
-        """
-        assert isinstance(prepared, _PreparedIrv)
-        return prepared.explain(references, candidates, work)
+    @property
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,7 +313,7 @@ def _prepare(
             captions.sort(key=lambda caption: _draw(texts[caption], metric.seed))
         groups = [table.captions[caption] for caption in captions]
         targets.append(_merge(groups, metric.over, table, beta))
-    return _PreparedIrv(metric, beta, table, weights, targets, read)
+    return _PreparedIrv(metric, beta, table, weights, targets, references.image_offsets, read)
 
 
 def _draw(text: str, seed: int | None) -> bytes:
@@ -351,7 +341,8 @@ class _PreparedIrv(Prepared):
     table: TokenTable
     weights: Floats
     targets: Sequence[Sequence[NDArray[np.int64]]]
-    """By image: what a candidate is compared with."""
+    """By image: the captions that a candidate is compared with."""
+    image_offsets: NDArray[np.uint64]
     read: Read
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
@@ -367,12 +358,14 @@ class _PreparedIrv(Prepared):
                 rows[row] = np.mean(scores) if self.metric.over == "mean" else max(scores)
         return rows
 
-    def explain(
-        self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
-    ) -> list[Shares]:
-        """Return what the words of each caption earned."""
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of words that are the nearest to words of the references.
+
+        Each token of the references gives its part of the recall to the caption's nearest token.
+        Words that are nearest to none contribute 0.
+        """
         table = self.read(candidates.captions, work)
-        offsets = references.image_offsets.tolist()
+        offsets = self.image_offsets.tolist()
         shares = []
         for row, image in enumerate(candidates.images.tolist()):
             candidate = table.captions[row]
@@ -396,6 +389,7 @@ class _PreparedIrv(Prepared):
             notes = ["nearest to a reference's word" if one else "" for one in told]
             shares.append(
                 Shares(
+                    float(np.mean(scores)),
                     make_spans(zip(places, values.tolist(), notes, strict=True)),
                     [self._find_lacks(number, lacks) for number in group],
                     parts if self.metric.remove else {"recall": parts["recall"]},

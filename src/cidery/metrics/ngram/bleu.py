@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -20,7 +19,7 @@ from cidery.metrics.base import (
     require_choice,
     require_order,
 )
-from cidery.metrics.ngram.overlap import prepare_overlap
+from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
@@ -89,14 +88,16 @@ class Bleu(Metric):
         return max(self.n, 4)
 
     @property
-    def row_key(self) -> Hashable:
-        """bleu-1 … bleu-4 come from the same rows."""
-        return ("bleu", self._rows_order, self.reference_length)
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         order = self._rows_order
-        return prepare_overlap(references, work, "bleu", order, self.reference_length, order=order)
+        return _PreparedBleu.build(
+            self, references, work, "bleu", order, self.reference_length, order=order
+        )
 
     def each(self, rows: Floats) -> Floats:
         """Return BLEU of each caption by itself."""
@@ -126,79 +127,6 @@ class Bleu(Metric):
             penalty = np.where(ratio < 1, np.exp(1 - 1 / ratio), 1.0)
         return np.asarray(score * penalty, np.float64)
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what words have in n-grams that match, and cost in others.
-
-        If all n-grams matched, the brevity penalty would be the score: it is shared by those that
-        match, each order having the same part. What the precisions take from it is shared by the
-        others, each order having a part as large as the logarithm of its precision.
-        """
-        from cidery.metrics.explanations import Shares, count_holders, share
-        from cidery.metrics.located import locate_pairs
-        from cidery.metrics.ngram.shares import find_lacking
-
-        rows = prepared.measure(candidates, work)
-        order = self._rows_order
-        means = replace(self, brevity=False).each(rows).tolist()
-        scores = self.each(rows).tolist()
-        shares = []
-        for place, (said, told) in enumerate(locate_pairs(references, candidates, "split", work)):
-            matches = rows[place, 2 : 2 + self.n]
-            totals = rows[place, 2 + order : 2 + order + self.n]
-            gains, losses = self._share_orders(said.words, [t.words for t in told])
-            known = [set(reference.words) for reference in told]
-            mean, score = means[place], scores[place]
-            brevity = score / mean if mean else 1.0
-            spans = said.spans(
-                share(score, brevity, gains, losses),
-                [count_holders(sum(w in k for k in known), len(known)) for w in said.words],
-            )
-            parts = {
-                f"precision {n}": float(hits) / max(1.0, float(total))
-                for n, (hits, total) in enumerate(zip(matches, totals, strict=True), 1)
-            }
-            if self.brevity:
-                parts["brevity"] = brevity
-            heard = Counter(said.words)
-            lacks = [
-                reference.lacks([0.0] * len(reference.words), find_lacking(reference.words, heard))
-                for reference in told
-            ]
-            shares.append(Shares(spans, lacks, parts, said.is_whole and any(gains)))
-        return shares
-
-    def _share_orders(
-        self, words: Words, references: list[Words]
-    ) -> tuple[list[float], list[float]]:
-        """Return by word its part in all that matches, and in all that does not."""
-        from cidery.metrics.ngram.shares import Matches, count_most, list_ngrams
-
-        found = []
-        for n in range(1, self.n + 1):
-            groups = list_ngrams(words, n)
-            most = count_most(groups, references, n)
-            found.append(Matches.count(len(words), groups, most))
-        hits = [sum(matches.gains) for matches in found]
-        misses = [sum(matches.losses) for matches in found]
-        weights = [
-            0.0 if not miss else math.inf if not hit else math.log1p(miss / hit)
-            for hit, miss in zip(hits, misses, strict=True)
-        ]
-        if math.inf in weights:  # an order without a match brings the whole score down
-            weights = [float(weight == math.inf) for weight in weights]
-        gains, losses = [0.0] * len(words), [0.0] * len(words)
-        for matches, hit, miss, weight in zip(found, hits, misses, weights, strict=True):
-            for place in range(len(words)):
-                gains[place] += matches.gains[place] / hit if hit else 0.0
-                losses[place] += weight * matches.losses[place] / miss if miss else 0.0
-        return gains, losses
-
     def _log_precisions(self, matches: Floats, totals: Floats) -> Floats:
         matches, totals = matches.astype(np.float64), totals.astype(np.float64)
         if self.smoothing == "add-one":
@@ -212,3 +140,74 @@ class Bleu(Metric):
         with np.errstate(divide="ignore", invalid="ignore"):
             precision = np.where(totals > 0, matches / totals, 0.0)
             return np.log(precision)
+
+
+@dataclass(frozen=True, eq=False)
+class _PreparedBleu(PreparedOverlap[Bleu]):
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of words: n-grams that match add to them, others subtract.
+
+        If all n-grams matched, the score would be the brevity penalty: matching n-grams share it,
+        each order an equal part. The loss by imperfect precisions is shared by the n-grams that do
+        not match, each order in proportion to the logarithm of its precision.
+        """
+        from cidery.metrics.explanations import Shares, count_holders, share
+        from cidery.metrics.located import locate_pairs
+        from cidery.metrics.ngram.shares import find_lacking
+
+        metric, order = self.metric, self.metric._rows_order
+        rows = self.measure(candidates, work)
+        means = replace(metric, brevity=False).each(rows).tolist()
+        scores = metric.each(rows).tolist()
+        shares = []
+        pairs = locate_pairs(self.references, candidates, "split", work)
+        for place, (candidate, references) in enumerate(pairs):
+            matches = rows[place, 2 : 2 + metric.n]
+            totals = rows[place, 2 + order : 2 + order + metric.n]
+            gains, losses = self._share_orders(candidate.words, [r.words for r in references])
+            known = [set(reference.words) for reference in references]
+            mean, score = means[place], scores[place]
+            brevity = score / mean if mean else 1.0
+            spans = candidate.spans(
+                share(score, brevity, gains, losses),
+                [count_holders(sum(w in k for k in known), len(known)) for w in candidate.words],
+            )
+            parts = {
+                f"precision {n}": float(hits) / max(1.0, float(total))
+                for n, (hits, total) in enumerate(zip(matches, totals, strict=True), 1)
+            }
+            if metric.brevity:
+                parts["brevity"] = brevity
+            counts = Counter(candidate.words)
+            lacks = [
+                reference.lacks([0.0] * len(reference.words), find_lacking(reference.words, counts))
+                for reference in references
+            ]
+            shares.append(Shares(score, spans, lacks, parts, candidate.is_whole and any(gains)))
+        return shares
+
+    def _share_orders(
+        self, words: Words, references: list[Words]
+    ) -> tuple[list[float], list[float]]:
+        """Return, by word, its part in the n-grams that match and in those that do not."""
+        from cidery.metrics.ngram.shares import Matches, count_most, list_ngrams
+
+        found = []
+        for n in range(1, self.metric.n + 1):
+            groups = list_ngrams(words, n)
+            most = count_most(groups, references, n)
+            found.append(Matches.count(len(words), groups, most))
+        hits = [sum(matches.gains) for matches in found]
+        misses = [sum(matches.losses) for matches in found]
+        weights = [
+            0.0 if not miss else math.inf if not hit else math.log1p(miss / hit)
+            for hit, miss in zip(hits, misses, strict=True)
+        ]
+        if math.inf in weights:  # an order without a match makes the score 0
+            weights = [float(weight == math.inf) for weight in weights]
+        gains, losses = [0.0] * len(words), [0.0] * len(words)
+        for matches, hit, miss, weight in zip(found, hits, misses, weights, strict=True):
+            for place in range(len(words)):
+                gains[place] += matches.gains[place] / hit if hit else 0.0
+                losses[place] += weight * matches.losses[place] / miss if miss else 0.0
+        return gains, losses

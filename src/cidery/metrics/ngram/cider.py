@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 class PreparedCider(Prepared):
     """References ready for the CIDEr family."""
 
+    references: TokenizedReferences
     native: _native.Cider
     similar: _native.Cider
     """The same without penalties; metrics that differ only in those share it."""
@@ -94,20 +95,28 @@ class PreparedCider(Prepared):
             for caption, ngrams in zip(words, credits, strict=True)
         ]
 
-    def explain(
-        self, references: TokenizedReferences, candidates: TokenizedCandidates, work: Workspace
-    ) -> list[Shares]:
-        """Share what n-grams earned and cost equally among the words of their occurrences."""
+    def credit_pieces(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[dict[str, float]]:
+        """Return the contribution of each n-gram of each caption."""
+        return [
+            {" ".join(words): earned + cost for words, _, earned, cost in ngrams}
+            for ngrams in self.credit(candidates, work)
+        ]
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Divide the contribution of each n-gram equally among the words of its occurrences."""
         from cidery.metrics.explanations import Shares, count_holders, make_spans
         from cidery.metrics.located import locate_candidates, locate_references
 
+        scores = self.measure(candidates, work)[:, 0].tolist()
         arguments = self.arguments(candidates, work)
         flat = _native.word_shares(*arguments, work.threads)
         values, holders, lacks, lacking = (array.tolist() for array in flat)
         found = work.once(locate_candidates, candidates, self.form)
-        places = work.once(locate_references, references, candidates, self.form)
+        places = work.once(locate_references, self.references, candidates, self.form)
         images = candidates.images.tolist()
-        offsets = references.image_offsets.tolist()
+        offsets = self.references.image_offsets.tolist()
         most = max(offsets[i + 1] - offsets[i] for i in range(len(offsets) - 1))
         notes = [[count_holders(k, m) for k in range(m + 1)] for m in range(most + 1)]
         shares = []
@@ -126,7 +135,7 @@ class PreparedCider(Prepared):
                 missing = compress(range(lack, until), lacking[lack:until])
                 lacked.append(make_spans([(there[i - lack], lacks[i], "missing") for i in missing]))
                 lack = until
-            shares.append(Shares(spans, lacked, exact=None not in here))
+            shares.append(Shares(scores[number], spans, lacked, exact=None not in here))
             begin = end
         return shares
 
@@ -175,10 +184,8 @@ def _without_penalties(
 class _CiderFamily(Metric):
     """What the three have in common."""
 
-    pieces: ClassVar[str] = "n-gram"
-
     n: int = 4
-    """The longest n-grams, N of equation (3)."""
+    """Length of the longest n-grams, N of equation (3)."""
 
     def __post_init__(self) -> None:
         require_order(self.n)
@@ -198,34 +205,14 @@ class _CiderFamily(Metric):
         """Equation (2) averages."""
         return "mean"
 
+    @property
+    def explanation_unit(self) -> str:
+        """N-grams."""
+        return "n-gram"
+
     def order_weights(self) -> list[float]:
-        """w_n of equation (3)."""
+        """Return w_n of equation (3)."""
         return [1 / self.n] * self.n
-
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what the words of each caption earned or cost; they sum to the score."""
-        assert isinstance(prepared, PreparedCider)
-        return prepared.explain(references, candidates, work)
-
-    def credit_pieces(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,  # noqa: ARG002
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[dict[str, float]]:
-        """Return what the n-grams of each caption earned or cost."""
-        assert isinstance(prepared, PreparedCider)
-        return [
-            {" ".join(words): earned + cost for words, _, earned, cost in ngrams}
-            for ngrams in prepared.credit(candidates, work)
-        ]
 
     def _prepare(
         self,
@@ -255,7 +242,7 @@ class _CiderFamily(Metric):
             **settings,
         )
         words = references.captions.form(parts, work) if parts else None
-        return PreparedCider(weighed.variant(chosen, words), similar, form, parts)
+        return PreparedCider(references, weighed.variant(chosen, words), similar, form, parts)
 
 
 @dataclass(frozen=True)

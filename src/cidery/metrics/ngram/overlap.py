@@ -1,14 +1,14 @@
-"""What BLEU and ROUGE share: references prepared for word overlap."""
+"""References prepared for word overlap, for BLEU and ROUGE."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from cidery import _native
 from cidery.metrics.base import (
     GroupedCaptions,
+    Metric,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -18,33 +18,68 @@ from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text.tokenizers import TokenizedCaptions
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+M = TypeVar("M", bound=Metric)
+
 
 @dataclass(frozen=True, eq=False)
-class PreparedOverlap(Prepared):
-    """References ready for one kernel of the native `Overlap`."""
+class PreparedOverlap(Prepared, Generic[M]):
+    """References prepared for one kernel of the native `Overlap`.
 
+    Kernels: `bleu`, `rouge_n`, `rouge_l`, `rouge_w`, `rouge_s`.
+    """
+
+    metric: M
+    references: TokenizedReferences
     native: _native.Overlap
     form: str
     kernel: str
     arguments: tuple[Any, ...]
-    finish: Callable[[Floats], Floats] | None
-    """From the kernel's rows to the metric's; None: they are the same."""
+
+    @classmethod
+    def build(
+        cls,
+        metric: M,
+        references: TokenizedReferences,
+        work: Workspace,
+        kernel: str,
+        *arguments: Any,
+        form: str = "split",
+        order: int = 1,
+    ) -> Self:
+        """Index the references' n-grams; metrics with the same form and order share the index."""
+        native = work.once(make_overlap, references.groups, form, order)
+        return cls(metric, references, native, form, kernel, arguments)
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
-        """Look the words up in the references."""
+        """Look up the words in the references' vocabulary."""
         work.once(translate, self.native, captions.word_source, self.form, None)
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, k]."""
-        captions = candidates.captions
-        rows: Floats = getattr(self.native, self.kernel)(
-            captions.form(self.form, work),
-            candidates.images,
-            work.once(translate, self.native, captions.word_source, self.form, None),
-            *self.arguments,
-            work.threads,
-        )
-        return rows if self.finish is None else self.finish(rows)
+        return work.once(_measure, self.native, self.form, self.kernel, self.arguments, candidates)
+
+
+def _measure(
+    work: Workspace,
+    native: _native.Overlap,
+    form: str,
+    kernel: str,
+    arguments: tuple[Any, ...],
+    candidates: TokenizedCandidates,
+) -> Floats:
+    """Return the kernel's rows, which all metrics on this kernel share."""
+    captions = candidates.captions
+    rows: Floats = getattr(native, kernel)(
+        captions.form(form, work),
+        candidates.images,
+        work.once(translate, native, captions.word_source, form, None),
+        *arguments,
+        work.threads,
+    )
+    return rows
 
 
 def translate(
@@ -54,29 +89,15 @@ def translate(
     form: str,
     parts: str | None,
 ) -> _native.Translation:
-    """Return the words of captions in the references' numbers."""
+    """Return the captions' words as ids of the references' vocabulary."""
     words = source.form(form, work)
     if isinstance(native, _native.Overlap):
         return native.translate(words)
     return native.translate(words, source.form(parts, work) if parts else None)
 
 
-def prepare_overlap(
-    references: TokenizedReferences,
-    work: Workspace,
-    kernel: str,
-    *arguments: Any,
-    form: str = "split",
-    order: int = 1,
-    finish: Callable[[Floats], Floats] | None = None,
-) -> PreparedOverlap:
-    """Make references ready for a kernel: `bleu`, `rouge_n`, `rouge_l`, `rouge_w` or `rouge_s`."""
-    native = work.once(make_overlap, references.groups, form, order)
-    return PreparedOverlap(native, form, kernel, arguments, finish)
-
-
 def make_overlap(
     work: Workspace, groups: GroupedCaptions, form: str, order: int
 ) -> _native.Overlap:
-    """Return the references' n-grams, ready to be compared with candidates'."""
+    """Return the n-gram index of the references."""
     return _native.Overlap(index_ngrams(work, groups, form, order))

@@ -7,7 +7,6 @@ from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from operator import add
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -23,14 +22,14 @@ from cidery.metrics.base import (
     require_choice,
     require_order,
 )
-from cidery.metrics.ngram.overlap import PreparedOverlap, prepare_overlap
+from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
     from cidery.metrics.located import LocatedCaption
-    from cidery.metrics.ngram.shares import Compared, Words
+    from cidery.metrics.ngram.shares import Comparison, Words
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
@@ -45,71 +44,72 @@ def _f(precision: float, recall: float, beta: float) -> float:
     return float(f_measure(np.asarray(precision), np.asarray(recall), beta))
 
 
-def _best_f(rows: Floats, beta: float) -> Floats:
-    """From rows of best precision and best recall over the references to their F."""
-    return f_measure(rows[:, 0], rows[:, 1], beta)[:, None]
-
-
 class _ByReference(Metric):
     """F of the best precision and the best recall, each perhaps from another reference."""
 
     beta: float | None
 
     @abstractmethod
-    def _compare(self, words: Words, reference: Words) -> Compared | None:
+    def _compare(self, words: Words, reference: Words) -> Comparison | None:
         """Compare two captions; None where they are too long to be compared word by word."""
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what words have in what is common, and cost where they are not in it.
+    @property
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
-        Words that are common with the reference of the best precision share the F that this caption
-        would have with a precision of 1; the others share what it lacks of that. What references
-        have beyond the caption lies in the one of the best recall.
+
+@dataclass(frozen=True, eq=False)
+class _PreparedByReference(PreparedOverlap[_ByReference]):
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return F of the best precision and the best recall: float64[captions, 1]."""
+        rows = super().measure(candidates, work)
+        return f_measure(rows[:, 0], rows[:, 1], self.metric.beta or 0.0)[:, None]
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of words: common words add to them, others subtract.
+
+        Words in common with the reference of the best precision share the F of a precision of 1;
+        the others share the difference to the score. Missing words are those of the reference of
+        the best recall.
         """
         from cidery.metrics.located import locate_pairs
 
-        assert isinstance(prepared, PreparedOverlap)
-        scores = prepared.measure(candidates, work)[:, 0].tolist()
-        pairs = locate_pairs(references, candidates, prepared.form, work)
+        scores = self.measure(candidates, work)[:, 0].tolist()
+        pairs = locate_pairs(self.references, candidates, self.form, work)
         return [
-            self._explain_one(score, said, told)
-            for score, (said, told) in zip(scores, pairs, strict=True)
+            self._explain_one(score, candidate, references)
+            for score, (candidate, references) in zip(scores, pairs, strict=True)
         ]
 
     def _explain_one(
-        self, score: float, said: LocatedCaption, told: Sequence[LocatedCaption]
+        self, score: float, candidate: LocatedCaption, references: Sequence[LocatedCaption]
     ) -> Shares:
         from cidery.metrics.explanations import Shares, share, share_lack
 
-        comparisons = [self._compare(said.words, reference.words) for reference in told]
+        beta = self.metric.beta or 0.0
+        comparisons = [self.metric._compare(candidate.words, r.words) for r in references]
         found = [comparison for comparison in comparisons if comparison is not None]
-        if len(found) < len(told):
-            return Shares((), [()] * len(told), exact=False)
-        nearest = max(found, key=lambda comparison: comparison.precision)
-        fullest = max(found, key=lambda comparison: comparison.recall)
-        precision, recall = nearest.precision, fullest.recall
-        values = share(
-            score, _f(1.0, recall, self.beta or 0.0), nearest.said.gains, nearest.said.losses
-        )
+        if len(found) < len(references):
+            return Shares(score, (), [()] * len(references), exact=False)
+        precise = max(found, key=lambda comparison: comparison.precision)
+        complete = max(found, key=lambda comparison: comparison.recall)
+        precision, recall = precise.precision, complete.recall
+        gains = precise.candidate.gains
+        values = share(score, _f(1.0, recall, beta), gains, precise.candidate.losses)
         lacks = [
             reference.lacks(
-                share_lack(score, _f(precision, 1.0, self.beta or 0.0), comparison.told.losses)
-                if comparison is fullest
+                share_lack(score, _f(precision, 1.0, beta), comparison.reference.losses)
+                if comparison is complete
                 else [0.0] * len(reference.words),
-                [gain == 0 for gain in comparison.told.gains],
+                [gain == 0 for gain in comparison.reference.gains],
             )
-            for reference, comparison in zip(told, found, strict=True)
+            for reference, comparison in zip(references, found, strict=True)
         ]
-        notes = ["in common" if gain else "not in common" for gain in nearest.said.gains]
-        exact = said.is_whole and any(nearest.said.gains)
+        notes = ["in common" if gain else "not in common" for gain in gains]
         parts = {"precision": precision, "recall": recall}
-        return Shares(said.spans(values, notes), lacks, parts, exact)
+        exact = candidate.is_whole and any(gains)
+        return Shares(score, candidate.spans(values, notes), lacks, parts, exact)
 
 
 def _divide(part: float, whole: float) -> float:
@@ -153,18 +153,17 @@ class RougeL(_ByReference):
         coco = self.faithful == "coco"
         # coco-caption's ROUGE splits at ASCII blanks only, unlike its BLEU and CIDEr.
         form = "words" if coco else "split"
-        finish = partial(_best_f, beta=self.beta or 0.0)
-        return prepare_overlap(references, work, "rouge_l", coco, form=form, finish=finish)
+        return _PreparedByReference.build(self, references, work, "rouge_l", coco, form=form)
 
-    def _compare(self, words: Words, reference: Words) -> Compared:
-        from cidery.metrics.ngram.shares import Compared, count_common, find_common
+    def _compare(self, words: Words, reference: Words) -> Comparison:
+        from cidery.metrics.ngram.shares import Comparison, count_common, find_common
 
         places = list(find_common(words, reference))
-        said, told = count_common(words, reference, places, [1.0] * len(places))
+        sides = count_common(words, reference, places, [1.0] * len(places))
         common = len(places)
         if self.faithful == "coco" and not words and not reference:
-            return Compared(said, told, 1.0, 1.0)
-        return Compared(said, told, _divide(common, len(words)), _divide(common, len(reference)))
+            return Comparison(*sides, 1.0, 1.0)
+        return Comparison(*sides, _divide(common, len(words)), _divide(common, len(reference)))
 
 
 @dataclass(frozen=True)
@@ -192,22 +191,26 @@ class RougeW(_ByReference):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
-        finish = partial(_best_f, beta=self.beta)
-        return prepare_overlap(references, work, "rouge_w", float(self.weight), finish=finish)
+        return _PreparedByReference.build(self, references, work, "rouge_w", float(self.weight))
 
-    def _compare(self, words: Words, reference: Words) -> Compared | None:
-        from cidery.metrics.ngram.shares import MOST, Compared, count_common, weigh_common
+    def _compare(self, words: Words, reference: Words) -> Comparison | None:
+        from cidery.metrics.ngram.shares import (
+            MAX_COMPARISONS,
+            Comparison,
+            count_common,
+            weigh_common,
+        )
 
-        if len(words) * len(reference) > MOST:
+        if len(words) * len(reference) > MAX_COMPARISONS:
             return None
         places, added = weigh_common(words, reference, self.weight)
         common = math.fsum(added)
-        said, told = count_common(words, reference, places, added)
+        sides = count_common(words, reference, places, added)
         shares = (
             _divide(common, len(side) ** self.weight) ** (1 / self.weight)
             for side in (words, reference)
         )
-        return Compared(said, told, *shares)
+        return Comparison(*sides, *shares)
 
 
 @dataclass(frozen=True)
@@ -239,23 +242,28 @@ class RougeS(_ByReference):
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
         skip = -1 if self.skip is None else self.skip
-        finish = partial(_best_f, beta=self.beta)
-        return prepare_overlap(references, work, "rouge_s", skip, finish=finish)
+        return _PreparedByReference.build(self, references, work, "rouge_s", skip)
 
-    def _compare(self, words: Words, reference: Words) -> Compared | None:
-        from cidery.metrics.ngram.shares import MOST, Compared, Matches, count_keys, list_pairs
+    def _compare(self, words: Words, reference: Words) -> Comparison | None:
+        from cidery.metrics.ngram.shares import (
+            MAX_COMPARISONS,
+            Comparison,
+            Matches,
+            count_keys,
+            list_pairs,
+        )
 
         longest = max(len(words), len(reference))
-        if longest * (longest if self.skip is None else self.skip + 1) > MOST:
+        if longest * (longest if self.skip is None else self.skip + 1) > MAX_COMPARISONS:
             return None
-        ours, theirs = list_pairs(words, self.skip), list_pairs(reference, self.skip)
-        common = count_keys(ours) & count_keys(theirs)
+        pairs, reference_pairs = list_pairs(words, self.skip), list_pairs(reference, self.skip)
+        common = count_keys(pairs) & count_keys(reference_pairs)
         total = common.total()
-        return Compared(
-            Matches.count(len(words), ours, common),
-            Matches.count(len(reference), theirs, common),
-            _divide(total, len(ours)),
-            _divide(total, len(theirs)),
+        return Comparison(
+            Matches.count(len(words), pairs, common),
+            Matches.count(len(reference), reference_pairs, common),
+            _divide(total, len(pairs)),
+            _divide(total, len(reference_pairs)),
         )
 
 
@@ -289,76 +297,79 @@ class RougeN(Metric):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
-        return prepare_overlap(
-            references, work, "rouge_n", self.n, order=self.n, finish=self._finish
-        )
+        return _PreparedRougeN.build(self, references, work, "rouge_n", self.n, order=self.n)
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what words have in the n-grams that references have too.
+    @property
+    def explanation_unit(self) -> str:
+        """Words."""
+        return "word"
 
-        Recall forgives the caption's other words; for `f` they cost what precision takes.
+
+@dataclass(frozen=True, eq=False)
+class _PreparedRougeN(PreparedOverlap[RougeN]):
+    def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
+        """Return recall or F: float64[captions, 1]."""
+        matches, total, length = super().measure(candidates, work).T
+        with np.errstate(divide="ignore", invalid="ignore"):
+            recall = np.where(total > 0, matches / total, 0.0)
+            precision = np.where(length > 0, matches / length, 0.0)
+        is_recall = self.metric.measure == "recall"
+        return (recall if is_recall else f_measure(precision, recall, 1.0))[:, None]
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of words: those in n-grams that references have too add to it.
+
+        Other words do not change the recall; with `f`, they lower the precision.
         """
         from cidery.metrics.located import locate_pairs
 
-        scores = prepared.measure(candidates, work)[:, 0].tolist()
-        pairs = locate_pairs(references, candidates, "split", work)
+        scores = self.measure(candidates, work)[:, 0].tolist()
+        pairs = locate_pairs(self.references, candidates, "split", work)
         return [
-            self._explain_one(score, said, told)
-            for score, (said, told) in zip(scores, pairs, strict=True)
+            self._explain_one(score, candidate, references)
+            for score, (candidate, references) in zip(scores, pairs, strict=True)
         ]
 
     def _explain_one(
-        self, score: float, said: LocatedCaption, told: Sequence[LocatedCaption]
+        self, score: float, candidate: LocatedCaption, references: Sequence[LocatedCaption]
     ) -> Shares:
         from cidery.metrics.explanations import Shares, count_holders, share
         from cidery.metrics.ngram.shares import Matches, count_keys, find_lacking, list_ngrams
 
-        ours = list_ngrams(said.words, self.n)
-        counts = count_keys(ours)
-        length = len(said.words)
+        n = self.metric.n
+        ngrams = list_ngrams(candidate.words, n)
+        counts = count_keys(ngrams)
+        length = len(candidate.words)
         gains, losses = [0.0] * length, [0.0] * length
         matched = total = 0
         lacking: list[Matches] = []
-        for reference in told:
-            theirs = list_ngrams(reference.words, self.n)
-            common = counts & count_keys(theirs)
-            here = Matches.count(length, ours, common)
+        for reference in references:
+            reference_ngrams = list_ngrams(reference.words, n)
+            common = counts & count_keys(reference_ngrams)
+            here = Matches.count(length, ngrams, common)
             gains = list(map(add, gains, here.gains))
             losses = list(map(add, losses, here.losses))
             matched += common.total()
-            total += len(theirs)
-            lacking.append(Matches.count(len(reference.words), theirs, common))
-        precision, recall = _divide(matched, len(ours) * len(told)), _divide(matched, total)
+            total += len(reference_ngrams)
+            lacking.append(Matches.count(len(reference.words), reference_ngrams, common))
+        precision = _divide(matched, len(ngrams) * len(references))
+        recall = _divide(matched, total)
         ideal = lack = score
-        if self.measure == "f":
+        if self.metric.measure == "f":
             ideal, lack = _f(1.0, recall, 1.0), _f(precision, 1.0, 1.0)
         else:
             losses, lack = [0.0] * length, 1.0
         lost = math.fsum(loss for matches in lacking for loss in matches.losses)
-        heard = Counter(said.words)
+        word_counts = Counter(candidate.words)
         lacks = [
             reference.lacks(
                 [min(0.0, (score - lack) * _divide(loss, lost)) for loss in matches.losses],
-                find_lacking(reference.words, heard),
+                find_lacking(reference.words, word_counts),
             )
-            for reference, matches in zip(told, lacking, strict=True)
+            for reference, matches in zip(references, lacking, strict=True)
         ]
-        held = [sum(word in reference.words for reference in told) for word in said.words]
-        notes = [count_holders(count, len(told)) for count in held]
-        spans = said.spans(share(score, ideal, gains, losses), notes)
+        held = [sum(word in r.words for r in references) for word in candidate.words]
+        notes = [count_holders(count, len(references)) for count in held]
+        spans = candidate.spans(share(score, ideal, gains, losses), notes)
         parts = {"precision": precision, "recall": recall}
-        return Shares(spans, lacks, parts, said.is_whole and any(gains))
-
-    def _finish(self, rows: Floats) -> Floats:
-        """From rows of matches, references' n-grams and the candidate's, to recall or F."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            recall = np.where(rows[:, 1] > 0, rows[:, 0] / rows[:, 1], 0.0)
-            precision = np.where(rows[:, 2] > 0, rows[:, 0] / rows[:, 2], 0.0)
-        values = recall if self.measure == "recall" else f_measure(precision, recall, 1.0)
-        return values[:, None]
+        return Shares(score, spans, lacks, parts, candidate.is_whole and any(gains))

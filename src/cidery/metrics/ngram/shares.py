@@ -11,8 +11,8 @@ Words: TypeAlias = Sequence[str]
 Group: TypeAlias = tuple[Hashable, tuple[int, ...]]
 """What is compared, such as an n-gram, and the places of its words."""
 
-MOST = 1_000_000
-"""More comparisons of words than this are not made: a longer caption's score is left whole."""
+MAX_COMPARISONS = 1_000_000
+"""Maximum number of word comparisons; scores of longer captions are not split over words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,11 +138,11 @@ def weigh_common(
 
 
 @dataclass(frozen=True, eq=False)
-class Compared:
-    """What a caption and one of its references share, word by word on both sides."""
+class Comparison:
+    """Matches between a caption and one of its references, by word of each."""
 
-    said: Matches
-    told: Matches
+    candidate: Matches
+    reference: Matches
     precision: float
     recall: float
 

@@ -81,13 +81,14 @@ class ExplainedScene:
         scores = {"precision": counts.precision, "recall": counts.recall}
         parts = {name: 0.0 if math.isnan(value) else value for name, value in scores.items()}
         if math.isnan(self.score):
-            return Shares((), [()] * len(told), parts, exact=False)
+            return Shares(self.score, (), [()] * len(told), parts, exact=False)
         matched, extra, values = self.share_tuples()
         marks = ["matched"] * len(matched) + ["extra"] * len(extra)
         objects = {found[0] for found in self.comparison.matched if len(found) == 1}
         known: list[Collection[str]] = [()] * len(matched) + [objects] * len(extra)
         spans, whole = self._spread(said, [*matched, *extra], values, marks, known)
-        return Shares(spans, self._find_lacks(told, stated, parts), parts, whole and bool(matched))
+        lacks = self._find_lacks(told, stated, parts)
+        return Shares(self.score, spans, lacks, parts, whole and bool(matched))
 
     def share_tuples(self) -> tuple[list[SceneTuple], list[SceneTuple], list[float]]:
         """Return the tuples that match, those that do not, and what all of these earned or cost."""

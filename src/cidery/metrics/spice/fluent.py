@@ -56,9 +56,8 @@ class SpiderFl(Spider):
         return _PreparedSpiderFl(self, self._spider.prepare(references, work), forgiven)
 
     @property
-    def can_explain(self) -> bool:
-        """SPIDEr explains what the penalty leaves."""
-        return False
+    def explanation_unit(self) -> None:
+        """None: SPIDEr explains the score before the penalty."""
 
     def each(self, rows: Floats) -> Floats:
         """Return one score per caption."""

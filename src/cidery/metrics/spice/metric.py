@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -73,7 +73,6 @@ class Spice(Metric):
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
     extra: ClassVar[str | None] = "spice"
-    pieces: ClassVar[str] = "tuple"
     data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
@@ -87,11 +86,6 @@ class Spice(Metric):
         """`spice`."""
         return "spice"
 
-    @property
-    def row_key(self) -> Hashable:
-        """All kinds of tuples are counted in the same rows."""
-        return "spice", self.parser, self.faithful
-
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""
         from cidery.metrics.spice.pipeline import RULES_VERSION, load_parser
@@ -103,15 +97,9 @@ class Spice(Metric):
         }
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready: they are parsed, unless graphs of them are kept on disk."""
-        parser, table = self._load_parser(), load_synonyms()
-        synsets = _read_synsets(table)
-        graphs = work.once(_parse, parser, references.captions, keep=True)
-        offsets = references.image_offsets.tolist()
-        scenes = [
-            ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)
-        ]
-        return _PreparedSpice(parser, table, scenes, graphs)
+        """Parse the references, except those whose graphs are cached on disk."""
+        scenes = work.once(_read_scenes, self._load_parser(), references)
+        return _PreparedSpice(self, references, scenes)
 
     def each(self, rows: Floats) -> Floats:
         """Return the chosen score of each caption; nan where there is none."""
@@ -126,60 +114,10 @@ class Spice(Metric):
             mean: Floats = sums[..., column] / sums[..., column + _PRESENT]
         return mean
 
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return what the tuples of each caption earned or cost, shared by the words they name.
-
-        Tuples that match share the F that the caption would have if all did; the others share what
-        it lacks of that. What references have beyond the caption is what recall takes from it.
-        """
-        assert isinstance(prepared, _PreparedSpice)
-        synsets = _read_synsets(prepared.table)
-        offsets = references.image_offsets.tolist()
-        pairs = locate_pairs(references, candidates, "words", work)
-        shares = []
-        for image, (said, told), explained in zip(
-            candidates.images.tolist(),
-            pairs,
-            self._explain(prepared, candidates, work),
-            strict=True,
-        ):
-            there = prepared.graphs[offsets[image] : offsets[image + 1]]
-            stated = [prepared.scenes[image].find_stated(known, synsets) for known in there]
-            shares.append(explained.share(said, told, stated))
-        return shares
-
-    def credit_pieces(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,  # noqa: ARG002
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[dict[str, float]]:
-        """Return what the tuples of each caption earned or cost."""
-        assert isinstance(prepared, _PreparedSpice)
-        pieces = []
-        for explained in self._explain(prepared, candidates, work):
-            matched, extra, values = explained.share_tuples()
-            named = map(format_tuple, (*matched, *extra))
-            pieces.append(dict(zip(named, values, strict=True)))
-        return pieces
-
-    def _explain(
-        self, prepared: _PreparedSpice, candidates: TokenizedCandidates, work: Workspace
-    ) -> Iterator[ExplainedScene]:
-        scores = self.each(prepared.measure(candidates, work)).tolist()
-        graphs = work.once(_parse, prepared.parser, candidates.captions, keep=False)
-        synsets = _read_synsets(prepared.table)
-        finder = WordFinder(prepared.parser.lemmatizer)
-        for graph, image, score in zip(graphs, candidates.images.tolist(), scores, strict=True):
-            comparison = prepared.scenes[image].compare(graph, synsets)
-            yield ExplainedScene(self.of, self.measure, score, comparison, finder)
+    @property
+    def explanation_unit(self) -> str:
+        """Tuples of the scene graph."""
+        return "tuple"
 
     @property
     def _column(self) -> int:
@@ -226,32 +164,100 @@ class Spice(Metric):
 
 @dataclass(frozen=True, eq=False)
 class _PreparedSpice(Prepared):
-    """What the references of each image state."""
-
-    parser: Parser
-    table: _native.MeteorTable
-    scenes: Sequence[ReferenceScene]
-    graphs: Sequence[SceneGraph]
-    """Of all references, in a row."""
+    metric: Spice
+    references: TokenizedReferences
+    scenes: _Scenes
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 70]: scores and counts by category."""
-        graphs = work.once(_parse, self.parser, candidates.captions, keep=False)
-        synsets = _read_synsets(self.table)
-        rows = np.zeros((len(graphs), len(CATEGORIES) * _WIDTH))
-        known: dict[tuple[int, SceneGraph], int] = {}
-        for place, (graph, image) in enumerate(
-            zip(graphs, candidates.images.tolist(), strict=True)
+        return work.once(_measure, self.scenes, candidates)
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return the contributions of tuples, divided among the words that they name.
+
+        Tuples that match share the F of a precision of 1; the others share the difference to the
+        score. Tuples that only references have share the loss of recall.
+        """
+        offsets = self.references.image_offsets.tolist()
+        pairs = locate_pairs(self.references, candidates, "words", work)
+        shares = []
+        for image, (candidate, references), explained in zip(
+            candidates.images.tolist(),
+            pairs,
+            self._explain_scenes(candidates, work),
+            strict=True,
         ):
-            first = known.setdefault((image, graph), place)
-            if first != place:
-                rows[place] = rows[first]
-                continue
-            comparison = self.scenes[image].compare(graph, synsets)
-            for number, category in enumerate(CATEGORIES):
-                rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
-        rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption that says nothing scores 0
-        return rows
+            graphs = self.scenes.graphs[offsets[image] : offsets[image + 1]]
+            scene = self.scenes.by_image[image]
+            stated = [scene.find_stated(graph, self.scenes.synsets) for graph in graphs]
+            shares.append(explained.share(candidate, references, stated))
+        return shares
+
+    def credit_pieces(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[dict[str, float]]:
+        """Return the contribution of each tuple of each caption."""
+        pieces = []
+        for explained in self._explain_scenes(candidates, work):
+            matched, extra, values = explained.share_tuples()
+            named = map(format_tuple, (*matched, *extra))
+            pieces.append(dict(zip(named, values, strict=True)))
+        return pieces
+
+    def _explain_scenes(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> Iterator[ExplainedScene]:
+        metric, finder = self.metric, WordFinder(self.scenes.parser.lemmatizer)
+        comparisons = work.once(_compare_scenes, self.scenes, candidates)
+        scores = metric.each(_count_tuples(comparisons)).tolist()
+        for score, comparison in zip(scores, comparisons, strict=True):
+            yield ExplainedScene(metric.of, metric.measure, score, comparison, finder)
+
+
+@dataclass(frozen=True, eq=False)
+class _Scenes:
+    """Scene graphs of the references."""
+
+    parser: Parser
+    synsets: Synsets
+    by_image: Sequence[ReferenceScene]
+    graphs: Sequence[SceneGraph]
+    """Of all references, in order."""
+
+
+def _read_scenes(work: Workspace, parser: Parser, references: TokenizedReferences) -> _Scenes:
+    synsets = _read_synsets(load_synonyms())
+    graphs = work.once(_parse, parser, references.captions, keep=True)
+    offsets = references.image_offsets.tolist()
+    scenes = [ReferenceScene.build(graphs[start:end], synsets) for start, end in pairwise(offsets)]
+    return _Scenes(parser, synsets, scenes, graphs)
+
+
+def _compare_scenes(
+    work: Workspace, scenes: _Scenes, candidates: TokenizedCandidates
+) -> list[SceneComparison]:
+    """Compare each candidate's graph with the references; equal graphs of an image once."""
+    graphs = work.once(_parse, scenes.parser, candidates.captions, keep=False)
+    pairs = list(zip(candidates.images.tolist(), graphs, strict=True))
+    compared = {
+        (image, graph): scenes.by_image[image].compare(graph, scenes.synsets)
+        for image, graph in dict.fromkeys(pairs)
+    }
+    return [compared[pair] for pair in pairs]
+
+
+def _measure(work: Workspace, scenes: _Scenes, candidates: TokenizedCandidates) -> Floats:
+    """Return rows, float64[captions, 70], which all metrics on these scene graphs share."""
+    return _count_tuples(work.once(_compare_scenes, scenes, candidates))
+
+
+def _count_tuples(comparisons: Sequence[SceneComparison]) -> Floats:
+    rows = np.zeros((len(comparisons), len(CATEGORIES) * _WIDTH))
+    for place, comparison in enumerate(comparisons):
+        for number, category in enumerate(CATEGORIES):
+            rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
+    rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption without tuples scores 0
+    return rows
 
 
 def _parse(
@@ -310,7 +316,6 @@ class Spider(Metric):
     punishes_length: ClassVar[bool] = True
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
     extra: ClassVar[str | None] = "spice"
-    pieces: ClassVar[str] = "tuple or n-gram"
     data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
@@ -342,67 +347,50 @@ class Spider(Metric):
         """Return SPICE's."""
         return self._parts[0].data_settings()
 
+    @property
+    def explanation_unit(self) -> str | None:
+        """SPICE's tuples and CIDEr-D's n-grams."""
+        return "tuple or n-gram"
+
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready for both."""
+        """Prepare references for both."""
         spice, cider = self._parts
         return _PreparedSpider(spice.prepare(references, work), cider.prepare(references, work))
-
-    def explain(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[Shares]:
-        """Return half of what words earned or cost in SPICE and in CIDEr-D."""
-        assert isinstance(prepared, _PreparedSpider)
-        spice, cider = self._parts
-        halves = (
-            spice.explain(prepared.spice, references, candidates, work),
-            cider.explain(prepared.cider, references, candidates, work),
-        )
-        values = (
-            spice.each(prepared.spice.measure(candidates, work)).tolist(),
-            cider.each(prepared.cider.measure(candidates, work)).tolist(),
-        )
-        return [
-            replace(
-                join_shares([one, other], [0.5, 0.5]),
-                parts={"spice": of_spice, "cider-d": of_cider},
-            )
-            for one, other, of_spice, of_cider in zip(*halves, *values, strict=True)
-        ]
-
-    def credit_pieces(
-        self,
-        prepared: Prepared,
-        references: TokenizedReferences,
-        candidates: TokenizedCandidates,
-        work: Workspace,
-    ) -> list[dict[str, float]]:
-        """Return half of what the tuples and the n-grams of each caption earned or cost."""
-        assert isinstance(prepared, _PreparedSpider)
-        spice, cider = self._parts
-        tuples = spice.credit_pieces(prepared.spice, references, candidates, work)
-        ngrams = cider.credit_pieces(prepared.cider, references, candidates, work)
-        return [
-            {piece: value / 2 for piece, value in (*one.items(), *other.items())}
-            for one, other in zip(tuples, ngrams, strict=True)
-        ]
 
 
 @dataclass(frozen=True, eq=False)
 class _PreparedSpider(Prepared):
-    """References ready for both."""
-
     spice: Prepared
     cider: Prepared
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
-        """Look the words up in the references."""
+        """Look up the words in the references' vocabulary."""
         self.cider.read_words(captions, work)
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return rows, float64[captions, 1]."""
         spice = self.spice.measure(candidates, work)[:, :1]
         return (spice + self.cider.measure(candidates, work)) / 2
+
+    def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
+        """Return half the contributions of words to SPICE and to CIDEr-D."""
+        spice = self.spice.explain(candidates, work)
+        cider = self.cider.explain(candidates, work)
+        return [
+            replace(
+                join_shares([one, other], [0.5, 0.5]),
+                parts={"spice": one.score, "cider-d": other.score},
+            )
+            for one, other in zip(spice, cider, strict=True)
+        ]
+
+    def credit_pieces(
+        self, candidates: TokenizedCandidates, work: Workspace
+    ) -> list[dict[str, float]]:
+        """Return half the contributions of the tuples and the n-grams of each caption."""
+        tuples = self.spice.credit_pieces(candidates, work)
+        ngrams = self.cider.credit_pieces(candidates, work)
+        return [
+            {piece: value / 2 for piece, value in (*one.items(), *other.items())}
+            for one, other in zip(tuples, ngrams, strict=True)
+        ]
