@@ -134,10 +134,10 @@ def test_an_imported_copy_is_refused() -> None:
         ([3], "is the name of a module, not 3"),
         (
             ["utils.cider"],
-            "stands for 'cider', which cidery does not have; end it in pycocoevalcap",
+            "refers to 'cider', which cidery does not replace; it must end in pycocoevalcap",
         ),
         (["utils=pycocoevalcap.wmd"], "'utils=pycocoevalcap' or one of its modules"),
-        ({"utils.cider": "pycoco"}, "stands for 'pycoco', which cidery does not have"),
+        ({"utils.cider": "pycoco"}, "refers to 'pycoco', which cidery does not replace"),
     ],
 )
 def test_bad_aliases_say_how_to_write_them(aliases: object, message: str) -> None:
@@ -293,7 +293,7 @@ def test_a_folder_on_the_path_needs_no_file(environment: Path, tmp_path: Path) -
     variables |= {"CIDERY_COCO_ALIASES": "mine=pycoco"}
     done = run("-c", "print(1)", python=environment, **variables)
     assert (done.returncode, done.stdout) == (0, "1\n")
-    assert "not in place: the alias 'mine' stands for 'pycoco'" in done.stderr
+    assert "not active: the alias 'mine' refers to 'pycoco'" in done.stderr
 
 
 def test_enable_where_nothing_may_be_written(

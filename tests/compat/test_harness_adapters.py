@@ -53,7 +53,7 @@ def test_evaluate_keeps_forgets_and_refuses(example: Example) -> None:
     evaluate.reset()
     with pytest.raises(InputError, match="no candidates"):
         evaluate.compute()
-    with pytest.raises(InputError, match="2 candidates, but references for 1"):
+    with pytest.raises(InputError, match="2 candidates but references for 1"):
         evaluate.update(["a", "b"], [["a"]])
     with pytest.raises(InputError):
         evaluate(["a"], [[]])

@@ -133,9 +133,9 @@ def _check_alias(alias: str, target: str) -> tuple[str, str]:
         )
     if not any(f"{name}.".startswith(f"{target}.") for name in MODULES):
         raise SettingError(
-            f"the alias {alias!r} stands for {target!r}, which cidery does not have; end it in "
-            f"{' or '.join(PACKAGES)}, or say what it is a copy of: '{alias}={PACKAGES[0]}' or "
-            f"one of its modules, such as '{alias}={next(iter(MODULES))}'"
+            f"the alias {alias!r} refers to {target!r}, which cidery does not replace; it must end "
+            f"in {' or '.join(PACKAGES)}, or name the original: '{alias}={PACKAGES[0]}' or one of "
+            f"its modules, such as '{alias}={next(iter(MODULES))}'"
         )
     return alias, target
 
@@ -165,16 +165,16 @@ class _Module(ModuleType):
 
 
 class _Finder:
-    """Answers imports of some packages with cidery: a finder of modules and their loader.
+    """Finder and loader of modules that answers imports of some packages with cidery.
 
-    (Not by the classes of importlib.abc: those take longer to import than all of this.)
+    It does not use importlib.abc, which is slow to import.
 
     Args:
         names: The packages or modules by the name under which they are imported, and the name in
-            `modules` that each stands for. What they lie in is not touched.
-        modules: What there is.
+            `modules` that each refers to. Parent packages are not touched.
+        modules: Members by module.
         ignore_sigma: As in `install`.
-        reason: What the first import says on stderr; empty to say nothing.
+        reason: Message of the first import on stderr; empty for none.
     """
 
     def __init__(
@@ -221,7 +221,7 @@ class _Finder:
         if self.reason and module.__name__ in self.modules:
             print(
                 f"cidery {__version__} answers imports of {module.__name__} ({self.reason}); "
-                "python -m cidery.coco --status says more",
+                "see python -m cidery.coco --status",
                 file=sys.stderr,
             )
             _forget_reasons()
