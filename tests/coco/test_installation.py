@@ -205,7 +205,7 @@ def test_the_exit_status_and_the_error_are_the_script_s(tmp_path: Path) -> None:
         ([], "name a script, or a module after -m"),
         (["-m"], "name a module after -m"),
         (["-x"], "unknown option -x"),
-        (["--alias", "utils.cider", "missing.py"], "which cidery does not have"),
+        (["--alias", "utils.cider", "missing.py"], "which cidery does not replace"),
     ):
         done = run("-m", "cidery.coco", *arguments, cwd=tmp_path)
         assert done.returncode == 2

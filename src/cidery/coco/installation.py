@@ -237,7 +237,7 @@ class _Finder:
 
 
 def _forget_reasons() -> None:
-    """Let one line be enough."""
+    """Print the reason only once."""
     for finder in sys.meta_path:
         if isinstance(finder, _Finder):
             finder.reason = ""
