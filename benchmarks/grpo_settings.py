@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from cidery import DocumentFrequencies
-from cidery.metrics.fluency import is_broken, share_repeated
+from cidery.metrics.fluency import is_broken, measure_repetition
 from cidery.rewards import CompletionReward, count_ended_frequencies
 
 ROOT = Path(__file__).parents[1]
@@ -65,7 +65,7 @@ class Watched:
                 ),
                 "cut off": float(np.mean([ids[-1] != 1 for ids in completion_ids])),
                 "broken": float(np.mean([is_broken(row) for row in words])),
-                "repeated": float(np.mean([share_repeated(row) for row in words])),
+                "repeated": float(np.mean([measure_repetition(row) for row in words])),
                 "words": float(np.mean([len(row) for row in words])),
                 "different": len(set(completions)) / len(completions),
             }

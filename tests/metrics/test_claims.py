@@ -10,14 +10,15 @@ import pytest
 
 from cidery.encoders import get_encoder
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.faults import (
-    Faults,
+from cidery.metrics.claims.judging import (
+    SENTENCE,
+    Judgment,
+    ReadCaption,
+    Witnesses,
+    combine,
     find_faults,
-    find_repeated,
-    is_odd_triple,
-    read_wording,
+    normalize,
 )
-from cidery.metrics.claims.judging import SENTENCE, ReadCaption, Witnesses, combine, normalize
 from cidery.metrics.claims.metric import encode_sentences, weigh, weigh_words
 from cidery.metrics.claims.reading import (
     Description,
@@ -27,6 +28,7 @@ from cidery.metrics.claims.reading import (
     parse_sentences,
 )
 from cidery.metrics.claims.rules import RULES, Stated, states
+from cidery.metrics.fluency import Faults, ReferenceWording
 
 
 def same(one: str, other: str) -> bool:
@@ -142,38 +144,26 @@ def test_numerals_and_digits_state_the_same() -> None:
     assert not states(claim("count", "dog", "3"), claim("count", "dog", "two"), same)
 
 
-@pytest.mark.parametrize(
-    ("text", "places"),
-    [
-        ("a man and a man and a dog", (3, 4, 5, 6)),
-        ("a dog dog runs", (2,)),
-        ("the end of the road and the end of the day", ()),
-        ("a red dog runs home and a blue dog runs off", (6, 7, 8, 9)),
-        ("a dog on the grass near the house", ()),
-        ("", ()),
-    ],
-)
-def test_repetition(text: str, places: tuple[int, ...]) -> None:
-    assert find_repeated([tuple(text.split())]) == places
+def test_faults_cost_fluency() -> None:
+    for faults, fluency in [
+        (Faults((), None, (), 10), 1.0),
+        (Faults((), 9, (), 10), 0.8),
+        (Faults((), None, (1, 2), 10), 0.9),
+        (Faults((), None, (), 0), 1.0),
+    ]:
+        assert Judgment((), (), 0.0, 0.0, faults).fluency == pytest.approx(fluency)
 
 
-def test_repetition_in_later_sentences() -> None:
+def test_repetition_ignores_numbers_colors_and_negations() -> None:
     def find(*texts: str) -> tuple[int, ...]:
-        return find_repeated([tuple(text.split()) for text in texts])
+        wording = ReferenceWording.build([])
+        return find_faults([tuple(text.split()) for text in texts], wording).repeated
 
+    assert find("a red dog runs home and a blue dog runs off") == (6, 7, 8, 9)
     first = "two men ride on red horses"
-    assert find(first, first) == tuple(range(6, 12))
     assert find(first, "five men ride on blue horses") == tuple(range(6, 12))
     assert find(first, "two men do not ride on red horses") == ()
     assert find(first, "two men not ride on red horses") == (6, 7, 9, 10, 11, 12)
-    assert find("a dog on top of a car", "a cat on top of a tree") == ()
-
-
-def test_faults_cost_fluency() -> None:
-    assert Faults((), None, (), 10).fluency == 1.0
-    assert Faults((), 9, (), 10).fluency == pytest.approx(0.8)
-    assert Faults((), None, (1, 2), 10).fluency == pytest.approx(0.9)
-    assert Faults((), None, (), 0).fluency == 1.0
 
 
 def test_forms_of_a_word_say_the_same() -> None:
@@ -182,12 +172,6 @@ def test_forms_of_a_word_say_the_same() -> None:
         weigh("ride") == weigh("riding") == weigh_words(["ridden"], [statement("object", "ride")])
     )
     assert weigh("qwxqwx") == weigh("zzzzzz") == pytest.approx(np.log(1000))
-
-
-def test_three_words_can_be_odd() -> None:
-    assert is_odd_triple("riding", "a", "man")
-    assert not is_odd_triple("riding", "a", "horse")
-    assert not is_odd_triple("riding", "a")
 
 
 def read(words: str, *statements: Statement) -> ReadCaption:
@@ -333,7 +317,7 @@ def test_a_color_covers_what_has_it() -> None:
 
 
 def test_any_sentence_may_dangle() -> None:
-    wording = read_wording([(("a", "dog", "on", "a", "sofa"),)])
+    wording = ReferenceWording.build([("a", "dog", "on", "a", "sofa")])
     whole = find_faults((("a", "dog", "in"), ("it", "sits")), wording)
     assert whole.dangling == 2
 

@@ -23,7 +23,6 @@ from cidery.errors import SettingError
 from cidery.files import read_references
 from cidery.meta import evaluate, read_dataset
 from cidery.metrics.contextual.consensus import PARTS, measure_agreement, measure_cone
-from cidery.metrics.contextual.wording import Wording, find_rarity, inform, is_odd
 from cidery.storage import MODELS
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"
@@ -266,52 +265,6 @@ class TestLayers:
         assert parts["precision"] == pytest.approx(1)
         assert parts["precision"] > parts_of_last["precision"]
         assert parts["recall"] < parts_of_last["recall"]
-
-
-class TestWording:
-    WORDING = Wording.read([["a", "dog", "and", "a", "cat"], ["the", "dog", "is", "in"]])
-
-    def test_repetition_beyond_any_reference(self) -> None:
-        assert self.WORDING.find_faults(["a", "dog", "a", "cat"]).repeated == ()
-        faults = self.WORDING.find_faults(["a", "dog", "a", "dog", "a"])
-        assert faults.repeated == ("a", "dog")
-        assert faults.repetition == pytest.approx(2 / 5)
-
-    def test_an_end_that_has_to_go_on(self) -> None:
-        assert self.WORDING.find_faults(["a", "dog", "on", "the"]).dangling == "the"
-        assert self.WORDING.find_faults(["a", "dog"]).dangling is None
-
-    def test_an_end_that_a_reference_has(self) -> None:
-        assert self.WORDING.find_faults(["a", "cat", "in"]).dangling is None
-
-    def test_odd_neighbors(self) -> None:
-        assert is_odd("the", "on")
-        assert not is_odd("on", "the")
-        assert not is_odd("qwx", "the")  # too rare to tell
-        assert self.WORDING.find_faults(["the", "on", "dog"]).odd == (("the", "on"), ("on", "dog"))
-
-    def test_neighbors_that_a_reference_has_are_not_odd(self) -> None:
-        assert Wording.read([["the", "on"]]).find_faults(["the", "on"]).odd == ()
-
-    def test_short_is_of_information(self) -> None:
-        """Each word counts once, by its rarity; signs tell nothing."""
-        told = inform(["a", "dog", "and", "a", "cat"], 1) + inform(["the", "dog", "is", "in"], 1)
-        dog = find_rarity("dog")
-        assert 0 < find_rarity("a") < find_rarity("in") < dog < find_rarity("qwx") == 1
-        short = self.WORDING.find_faults(["dog", "dog", "!"]).short
-        assert short == pytest.approx(1 - dog / (told / 2))
-        assert self.WORDING.find_faults([]).short == 1
-
-    def test_more_than_the_references_tell_is_rewarded_to_a_limit(self) -> None:
-        same = Wording.read([["two", "dogs", "run"]])
-        assert same.find_faults(["run", "two", "dogs"]).short == pytest.approx(0)
-        for more in (["okapi"], ["okapi", "zebu", "yurt"]):
-            assert same.find_faults(["run", "two", "dogs", *more]).short == -0.25
-
-    def test_without_rarity_words_are_counted(self) -> None:
-        plain = Wording.read([["ein", "Hund", "rennt", "."]], rarity=0)
-        assert plain.information == 3
-        assert plain.find_faults(["ein", "Hund"]).short == pytest.approx(1 / 3)
 
 
 class TestExplain:

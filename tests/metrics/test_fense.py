@@ -8,27 +8,8 @@ import pytest
 import cidery
 from cidery.encoders import Encoder
 from cidery.errors import SettingError
-from cidery.metrics.fluency import is_broken, share_repeated
 
 REFERENCES = {"a": ["a dog barks and birds sing", "a dog is barking"], "b": ["a man speaks"]}
-
-
-@pytest.mark.parametrize(
-    ("caption", "broken", "repeated"),
-    [
-        ("a dog barks and", True, 0.0),
-        ("a dog barks followed by", True, 0.0),
-        ("a car passes by", False, 0.0),
-        ("an engine turns on", False, 0.0),
-        ("people shout at one another", False, 0.0),
-        ("a dog and another", True, 0.0),
-        ("a dog barks and a dog howls", False, 0.25),
-        ("", False, 0.0),
-    ],
-)
-def test_faults(caption: str, broken: bool, repeated: float) -> None:
-    assert is_broken(caption.split()) is broken
-    assert share_repeated(caption.split()) == repeated
 
 
 @pytest.mark.model

@@ -13,10 +13,16 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from cidery.metrics.claims.claim import Claim
-from cidery.metrics.claims.faults import Faults, find_faults, read_wording
-from cidery.metrics.claims.reading import Description, Statement
+from cidery.metrics.claims.reading import PLAIN_COLORS, Description, Sentence, Statement
 from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states, to_number
+from cidery.metrics.claims.words import NUMERALS
 from cidery.metrics.contextual.consensus import group_texts, measure_cone
+from cidery.metrics.fluency import (
+    Faults,
+    ReferenceWording,
+    find_repeated_phrases,
+    is_unlikely,
+)
 from cidery.statistics import Floats
 from cidery.text.tokenizers import STOP_WORDS
 
@@ -36,6 +42,8 @@ SUPPORTED = 0.6
 """How much alike words must be for a claim to be called supported, or covered."""
 EXCUSED = 0.2
 """What a wrong number earns at most, the nearer it is, and a wrong color, the more usual it is."""
+DANGLING, ODDITY = 0.2, 0.5
+"""Costs of a dangling end, and of a caption in which every word begins an unlikely n-gram."""
 DOUBT = 0.5
 """What is left of the support of a relation that is told in words that hardly go together."""
 
@@ -210,7 +218,8 @@ class Judgment:
     @property
     def fluency(self) -> float:
         """1 without faults of grammar."""
-        return self.faults.fluency
+        dangling = DANGLING * (self.faults.dangling is not None)
+        return (1 - dangling) * (1 - ODDITY * self.faults.oddity)
 
     def count(self, verdict: Verdict) -> int:
         """Return how many claims have a verdict."""
@@ -253,7 +262,7 @@ class Witnesses:
         self.vectors: Floats = np.concatenate(
             [np.zeros((0, width)), *(c.vectors[c.telling_words] for c in captions)]
         )
-        self.wording = read_wording([c.description.sentences for c in captions])
+        self.wording = ReferenceWording.build([caption.words for caption in captions])
         self._own = [caption.directions("own") for caption in captions]
         self._groups = [
             np.concatenate([captions[number].sentences for number in group])
@@ -435,7 +444,7 @@ def _doubt(found: Finding, faults: Faults) -> Finding:
     if len(found.claim.parts) != 3 or found.reason == "stated":
         return found
     words = {word for part in found.claim.words for word in part}
-    if any(len(words.intersection((p, p + 1, p + 2))) > 1 for p in faults.odd):
+    if any(len(words.intersection((p, p + 1, p + 2))) > 1 for p in faults.unlikely):
         return replace(found, support=DOUBT * found.support)
     return found
 
@@ -452,3 +461,30 @@ def _blend(found: Finding, sentence: float, weight: float) -> Finding:
 def _decide(claim: Claim, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:
     words = tuple(dict.fromkeys(word for part in known.claim.words for word in part))
     return Finding(claim, verdict, support, reason, known.reference, words)
+
+
+def find_faults(sentences: Sequence[Sentence], wording: ReferenceWording) -> Faults:
+    """Return repeated phrases, a dangling end and unlikely bigrams and trigrams of a caption."""
+    unlikely: list[int] = []
+    first, dangling = 0, None
+    for sentence in sentences:
+        pairs = wording.find_unlikely(sentence)
+        for position in range(len(sentence) - 1):
+            triple = sentence[position : position + 3]
+            if position in pairs or (len(triple) == 3 and is_unlikely(*triple)):
+                unlikely.append(first + position)
+        end = wording.find_dangling(sentence)
+        dangling = dangling if end is None else first + end
+        first += len(sentence)
+    return Faults(find_repeated_phrases(sentences, _normalize), dangling, tuple(unlikely), first)
+
+
+def _normalize(word: str) -> str | None:
+    """Ignore numbers, colors, articles and negations, in which repeated phrases may differ."""
+    if word in ("not", "never"):
+        return None
+    if word in NUMERALS or word.isdecimal():
+        return "#"
+    if word in PLAIN_COLORS:
+        return "@"
+    return "a" if word in ("no", "an", "the") else word

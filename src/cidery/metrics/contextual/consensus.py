@@ -25,9 +25,14 @@ from cidery.metrics.base import (
     require_between,
 )
 from cidery.metrics.contextual.base import ByToken, encode, rows_by_image
-from cidery.metrics.contextual.wording import Faults, Wording, find_repeated, weigh
+from cidery.metrics.contextual.information import (
+    measure_information,
+    measure_shortness,
+    weigh_word,
+)
 from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
 from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
+from cidery.metrics.fluency import Faults, ReferenceWording
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text.languages import Language
@@ -155,17 +160,21 @@ class Consensus(ByToken):
         words = references.captions.captions.tokens()
         offsets = references.image_offsets.tolist()
         spans = [range(begin, end) for begin, end in pairwise(offsets)]
-        wordings = [Wording.read([words[i] for i in span], self.rarity) for span in spans]
-        return _PreparedConsensus(self, encoded, spans, wordings)
+        wordings, information = [], []
+        for span in spans:
+            own = [words[i] for i in span]
+            wordings.append(ReferenceWording.build(own))
+            information.append(sum(measure_information(w, self.rarity) for w in own) / len(own))
+        return _PreparedConsensus(self, encoded, spans, wordings, information)
 
-    def combine(self, likeness: Likeness, faults: Faults) -> list[float]:
+    def combine(self, likeness: Likeness, faults: Faults, short: float) -> list[float]:
         """Return the score and its parts, in the order of `PARTS`."""
         close = (
             max(0.0, likeness.cone) ** CONE
             * max(0.0, likeness.mean) ** MEAN
             * max(0.0, likeness.precision) ** PRECISION
         )
-        detail = self.recall * likeness.recall - self.brevity * faults.short
+        detail = self.recall * likeness.recall - self.brevity * short
         # Detail counts as far as a caption is close: what is missing says nothing of another image.
         alike = close * max(0.0, 1 + close * detail) / (1 + self.recall)
         expected = max(likeness.agreement, LEAST_AGREEMENT) ** self.agreement
@@ -178,7 +187,7 @@ class Consensus(ByToken):
             likeness.precision,
             likeness.recall,
             likeness.agreement,
-            faults.short,
+            short,
             faults.repetition,
             float(faults.dangling is not None),
             faults.oddity,
@@ -275,7 +284,7 @@ class EncodedCaptions:
             if token.word is not None:
                 piece = text[token.start : token.end]
                 words[token.word] = words.get(token.word, "") + piece.lower()
-        weights = {number: weigh(word, self.rarity) for number, word in words.items()}
+        weights = {number: weigh_word(word, self.rarity) for number, word in words.items()}
         return LEAST + np.asarray([0.0 if t.word is None else weights[t.word] for t in tokens])
 
 
@@ -375,7 +384,9 @@ class _PreparedConsensus(Prepared):
     encoded: EncodedCaptions
     spans: Sequence[range]
     """By image: its references."""
-    wordings: Sequence[Wording]
+    wordings: Sequence[ReferenceWording]
+    information: Sequence[float]
+    """By image: mean information of a reference."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the score and its parts: float64[captions, 10]."""
@@ -385,8 +396,8 @@ class _PreparedConsensus(Prepared):
         for image, members in rows_by_image(candidates.images):
             references = _References.read(self.encoded, self.spans[image])
             for row in members.tolist():
-                faults = self.wordings[image].find_faults(words[row])
-                rows[row] = self.metric.combine(references.compare(encoded, row), faults)
+                likeness = references.compare(encoded, row)
+                rows[row] = self._combine(image, likeness, words[row])[0]
         return rows
 
     def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
@@ -400,8 +411,7 @@ class _PreparedConsensus(Prepared):
         shares = []
         for row, image in enumerate(candidates.images.tolist()):
             likeness = _References.read(self.encoded, self.spans[image]).compare(encoded, row)
-            faults = self.wordings[image].find_faults(words[row])
-            score, *values = self.metric.combine(likeness, faults)
+            (score, *values), faults = self._combine(image, likeness, words[row])
             parts = dict(zip(PARTS, values, strict=True))
             weights = likeness.weights.tolist()
             parts |= {f"blend {number}": weight for number, weight in enumerate(weights, 1)}
@@ -421,6 +431,13 @@ class _PreparedConsensus(Prepared):
             shares.append(Shares(score, spans, missing, parts, exact))
         return shares
 
+    def _combine(
+        self, image: int, likeness: Likeness, words: Sequence[str]
+    ) -> tuple[list[float], Faults]:
+        faults = self.wordings[image].find_faults(words)
+        short = measure_shortness(words, self.information[image], self.metric.rarity)
+        return self.metric.combine(likeness, faults, short), faults
+
     def _find_costs(
         self, score: float, faults: Faults, text: str, words: Sequence[str]
     ) -> tuple[float, list[Span], list[Span], list[Span]]:
@@ -435,14 +452,9 @@ class _PreparedConsensus(Prepared):
         for factor, guilty, note in zip(
             factors,
             (
-                find_repeated(words, faults.repeated),
-                [len(words) - 1] if faults.dangling is not None else [],
-                [
-                    p
-                    for p, pair in enumerate(pairwise(words))
-                    if pair in faults.odd
-                    for p in (p, p + 1)
-                ],
+                faults.repeated,
+                [] if faults.dangling is None else [faults.dangling],
+                [word for first in faults.unlikely for word in (first, first + 1)],
             ),
             ("said too often", "no end", "odd neighbors"),
             strict=True,

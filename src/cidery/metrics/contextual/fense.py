@@ -11,7 +11,13 @@ import numpy as np
 from cidery.encoders import Encoder, Lens, find_lens
 from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import Contextual, rows_by_image
-from cidery.metrics.fluency import RULES, check_weights, find_faults, forgive_faults, weigh_faults
+from cidery.metrics.fluency import (
+    RULES_VERSION,
+    check_weights,
+    measure_excess_faults,
+    measure_reference_faults,
+    penalize,
+)
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text.tokenizers import TokenizedCaptions
@@ -66,7 +72,7 @@ class Fense(Contextual):
         lens = self.choose_lens(self.open_encoder())
         return super().data_settings() | {
             "lens": lens.fingerprint if lens else "none",
-            "fluency": f"rules-{RULES}",
+            "fluency": f"rules-{RULES_VERSION}",
         }
 
     def read(self, captions: TokenizedCaptions, work: Workspace) -> Floats:
@@ -78,8 +84,8 @@ class Fense(Contextual):
         """Encode the references."""
         spans = pairwise(references.image_offsets.tolist())
         vectors = self.read(references.captions, work)
-        forgiven = work.once(forgive_faults, references)
-        return _PreparedFense(self, [vectors[start:end] for start, end in spans], forgiven)
+        reference_faults = work.once(measure_reference_faults, references)
+        return _PreparedFense(self, [vectors[start:end] for start, end in spans], reference_faults)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +93,8 @@ class _PreparedFense(Prepared):
     metric: Fense
     vectors: list[Floats]
     """By image: those of its references."""
-    forgiven: Floats
-    """By image: the faults that its references have, too."""
+    reference_faults: Floats
+    """float64[images, 2]: maximum faults of the references."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the score and its parts: float64[captions, 4]."""
@@ -97,8 +103,8 @@ class _PreparedFense(Prepared):
         for image, members in rows_by_image(candidates.images):
             for row in members.tolist():  # one by one: bits depend on no other caption
                 rows[row, 1] = np.sort(self.vectors[image] @ vectors[row]).mean()
-        rows[:, 2:] = find_faults(candidates, self.forgiven, work)
-        left = weigh_faults(rows[:, 2:], self.metric.penalty, self.metric.repetition)
+        rows[:, 2:] = measure_excess_faults(candidates, self.reference_faults, work)
+        left = penalize(rows[:, 2:], self.metric.penalty, self.metric.repetition)
         rows[:, 0] = rows[:, 1] * left
         return rows
 

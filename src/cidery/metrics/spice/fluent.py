@@ -8,7 +8,13 @@ from typing import ClassVar
 import numpy as np
 
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
-from cidery.metrics.fluency import RULES, check_weights, find_faults, forgive_faults, weigh_faults
+from cidery.metrics.fluency import (
+    RULES_VERSION,
+    check_weights,
+    measure_excess_faults,
+    measure_reference_faults,
+    penalize,
+)
 from cidery.metrics.spice.metric import Spider
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
@@ -44,7 +50,7 @@ class SpiderFl(Spider):
 
     def data_settings(self) -> dict[str, str]:
         """Return what SPIDEr's signature says, and the rules' version."""
-        return super().data_settings() | {"fluency": f"rules-{RULES}"}
+        return super().data_settings() | {"fluency": f"rules-{RULES_VERSION}"}
 
     @property
     def _spider(self) -> Spider:
@@ -52,8 +58,8 @@ class SpiderFl(Spider):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready for SPIDEr."""
-        forgiven = work.once(forgive_faults, references)
-        return _PreparedSpiderFl(self, self._spider.prepare(references, work), forgiven)
+        reference_faults = work.once(measure_reference_faults, references)
+        return _PreparedSpiderFl(self, self._spider.prepare(references, work), reference_faults)
 
     @property
     def explanation_unit(self) -> None:
@@ -72,12 +78,12 @@ class SpiderFl(Spider):
 class _PreparedSpiderFl(Prepared):
     metric: SpiderFl
     spider: Prepared
-    forgiven: Floats
-    """By image: the faults that its references have, too."""
+    reference_faults: Floats
+    """float64[images, 2]: maximum faults of the references."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return the scores: float64[captions, 1]."""
         spider = self.metric._spider.each(self.spider.measure(candidates, work))
-        faults = find_faults(candidates, self.forgiven, work)
-        left = weigh_faults(faults, self.metric.penalty, self.metric.repetition)
+        faults = measure_excess_faults(candidates, self.reference_faults, work)
+        left = penalize(faults, self.metric.penalty, self.metric.repetition)
         return np.ascontiguousarray((spider * left)[:, None])

@@ -10,8 +10,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from cidery.frequencies import DocumentFrequencies
-from cidery.metrics.contextual.wording import OPENING_WORDS
-from cidery.metrics.fluency import is_broken, share_repeated
+from cidery.metrics.fluency import OPENING_WORDS, is_broken, measure_repetition
 from cidery.statistics import Floats
 
 NonsenseKind: TypeAlias = Literal["broken", "repeated", "scrambled"]
@@ -48,7 +47,7 @@ class Nonsense:
     def __post_init__(self) -> None:
         texts = [text for group in self.references for text in group]
         pairs = frozenset(pair for text in texts for pair in pairwise(text))
-        allowed = [max(map(share_repeated, group), default=0.0) for group in self.references]
+        allowed = [max(map(measure_repetition, group), default=0.0) for group in self.references]
         object.__setattr__(self, "_pairs", pairs)
         object.__setattr__(self, "_ends", frozenset(tuple(text[-2:]) for text in texts))
         object.__setattr__(self, "_allowed", allowed)
@@ -82,7 +81,7 @@ class Nonsense:
         if kind == "broken":
             return 0.0 if self.is_broken(words) else MAX_DISTANCE
         if kind == "repeated":
-            share = share_repeated(words)
+            share = measure_repetition(words)
             is_allowed = share <= self._allowed[image]
             return max(0.0, MIN_REPEATED - share) + (MAX_DISTANCE if is_allowed else 0.0)
         return max(0.0, MIN_UNSEEN - self.share_unseen(words)) if len(words) > 1 else MAX_DISTANCE
@@ -97,7 +96,7 @@ class Nonsense:
         """Return `broken`, `repeated`, `unseen` and `nonsense` of each caption."""
         faults = {
             "broken": [float(self.is_broken(words)) for words in captions],
-            "repeated": [share_repeated(words) for words in captions],
+            "repeated": [measure_repetition(words) for words in captions],
             "unseen": [self.share_unseen(words) for words in captions],
             "nonsense": [
                 float(self.is_nonsense(image, words))
