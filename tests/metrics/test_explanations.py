@@ -19,7 +19,7 @@ from cidery.metrics.explanations import (
     share,
     share_lack,
 )
-from cidery.metrics.ngram.shares import find_common
+from cidery.metrics.ngram.matches import find_common
 from cidery.metrics.spice.matching import ReferenceScene
 
 REFERENCES = ["a dog is sleeping on a sofa", "the brown dog naps beside a pillow"]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import pickle
 import re
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +20,8 @@ from hypothesis import strategies as st
 
 import cidery
 from cidery.errors import SettingError
-from cidery.metrics import FAMILIES, METRICS, builtin, get_metrics
+from cidery.metrics import FAMILIES, METRICS, get_metrics
+from cidery.metrics.registry import LOCATIONS
 from support import oracle
 from support.example import Example
 
@@ -275,17 +279,64 @@ def test_a_label_asks_for_the_same_metric(asked: Any) -> None:
     assert get_metrics(label) == {label: metric}
 
 
-def test_one_line_makes_a_metric_public() -> None:
-    """`metrics/builtin.py` lists a metric; names, families and `import cidery` follow from it."""
-    assert {type(metric) for metric in METRICS.values()} == {
-        getattr(builtin, name) for name in builtin.__all__ if name not in ("METRICS", "FAMILIES")
-    }
-    for name in builtin.__all__:
-        assert getattr(cidery, name) is getattr(builtin, name)
-        assert name in cidery.__all__
-    assert {member for family in FAMILIES.values() for member in family} == {
-        name for name, metric in METRICS.items() if metric.family
-    }
+def test_registry_classes_and_public_names_agree() -> None:
+    named: dict[str, list[str]] = {}
+    for name, location in LOCATIONS.items():
+        named.setdefault(location, []).append(name)
+    for location, names in named.items():
+        module, _, kind = location.partition(":")
+        found = getattr(importlib.import_module(module), kind)
+        assert found.__module__ == module
+        assert [metric.name for metric in found.variants()] == names
+        for package in (cidery, cidery.metrics):
+            assert kind in package.__all__
+            assert getattr(package, kind) is found
+    public = [getattr(cidery, name) for name in cidery.__all__]
+    kinds = {kind for kind in public if isinstance(kind, type) and issubclass(kind, cidery.Metric)}
+    assert kinds - {cidery.Metric} == {type(metric) for metric in METRICS.values()}
+    for family, members in FAMILIES.items():
+        assert family not in METRICS
+        assert set(members) <= METRICS.keys()
+    assert [*METRICS] == [*LOCATIONS] and len(METRICS) == len(LOCATIONS)
+    with pytest.raises(KeyError):
+        METRICS["bleu"]
+
+
+IMPORTS = """
+import sys
+import cidery.cli
+status = cidery.cli.main(["metrics", "{name}"])
+from cidery.metrics import get_metrics
+get_metrics("{name}")
+print(*(name for name in sys.modules if name.startswith("cidery.")))
+sys.exit(status)
+"""
+PARTS = {
+    "ngram.cider", "ngram.bleu", "ngram.rouge", "meteor", "spice", "claims", "chair", "vocabulary",
+    "contextual.irv", "contextual.bertscore", "contextual.consensus", "contextual.fense",
+    "contextual.clip",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("cider-d", {"ngram.cider"}),
+        ("bleu", {"ngram.bleu"}),
+        ("meteor", {"meteor"}),
+        ("spice", {"spice", "ngram.cider"}),
+        ("consensus", {"contextual.consensus"}),
+        ("clipscore", {"contextual.clip"}),
+        ("chair-i", {"chair"}),
+    ],
+)
+def test_a_name_imports_its_own_modules_only(name: str, parts: set[str]) -> None:
+    code = IMPORTS.format(name=name)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = run.stdout.splitlines()[-1].split()
+    found = {p for p in PARTS if any(f"{m}.".startswith(f"cidery.metrics.{p}.") for m in modules)}
+    assert found == parts
+    assert any(m.startswith("cidery.encoders") for m in modules) == ("contextual" in str(parts))
 
 
 def test_public_names_can_be_imported() -> None:

@@ -13,7 +13,7 @@ from cidery.diversity.kernels import Kernel
 from cidery.diversity.mbleu import MBleu
 from cidery.diversity.spread import Lsa, SelfCider
 from cidery.errors import SettingError
-from cidery.metrics.choosing import read_settings, split_settings
+from cidery.metrics.selection import read_settings, split_settings
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {

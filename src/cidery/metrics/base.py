@@ -211,8 +211,6 @@ class Metric(ABC):
     """What it is faithful to, where it has no setting for it."""
     extra: ClassVar[str | None] = None
     """The extra that brings the data it needs."""
-    family: ClassVar[str | None] = None
-    """A name that means this metric and others, such as `bleu`."""
     punishes_length: ClassVar[bool] = False
     """Whether captions much longer or shorter than the references score next to nothing."""
     data_language: ClassVar[str | None] = None

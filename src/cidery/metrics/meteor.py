@@ -24,7 +24,7 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.explanations import Shares, Span, share, share_lack
-from cidery.metrics.located import LocatedCaption
+from cidery.metrics.located_captions import LocatedCaption
 from cidery.metrics.meteor_languages import (
     METEOR_LANGUAGES,
     MeteorLanguage,

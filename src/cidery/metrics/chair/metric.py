@@ -82,7 +82,6 @@ class Chair(CountedObjects):
 
     paper: ClassVar[str] = "Rohrbach et al. 2018"
     data_language: ClassVar[str | None] = "en"
-    family: ClassVar[str | None] = "chair"
 
     @classmethod
     def variants(cls) -> tuple[Chair, ...]:

@@ -40,7 +40,6 @@ class OpenChair(CountedObjects):
     paper: ClassVar[str] = "none: cidery's own, after Rohrbach et al. 2018"
     extra: ClassVar[str | None] = "spice"
     data_language: ClassVar[str | None] = "en"
-    family: ClassVar[str | None] = "chair-open"
 
     @classmethod
     def variants(cls) -> tuple[OpenChair, ...]:

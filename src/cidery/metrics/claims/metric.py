@@ -84,7 +84,6 @@ class Claims(Contextual):
 
     paper: ClassVar[str] = "none: cidery's own"
     extra: ClassVar[str | None] = "claims"
-    family: ClassVar[str | None] = "claims"
     data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:

@@ -19,7 +19,12 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
-from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
+from cidery.metrics.contextual.word_vectors import (
+    CaptionWords,
+    NearestWords,
+    find_beta,
+    find_missing,
+)
 from cidery.metrics.explanations import Shares, share, share_lack
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats

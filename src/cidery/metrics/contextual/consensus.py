@@ -30,7 +30,12 @@ from cidery.metrics.contextual.information import (
     measure_shortness,
     weigh_word,
 )
-from cidery.metrics.contextual.words import CaptionWords, NearestWords, find_beta, find_missing
+from cidery.metrics.contextual.word_vectors import (
+    CaptionWords,
+    NearestWords,
+    find_beta,
+    find_missing,
+)
 from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
 from cidery.metrics.fluency import Faults, ReferenceWording
 from cidery.runtime.workspace import Workspace

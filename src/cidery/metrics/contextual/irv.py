@@ -24,7 +24,7 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
-from cidery.metrics.contextual.words import CaptionWords
+from cidery.metrics.contextual.word_vectors import CaptionWords
 from cidery.metrics.explanations import Shares, Span, make_spans, share_lack
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats

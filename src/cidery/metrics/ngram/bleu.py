@@ -25,7 +25,7 @@ from cidery.statistics import Floats
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
-    from cidery.metrics.ngram.shares import Words
+    from cidery.metrics.ngram.matches import Words
 
 SMOOTHINGS = ("none", "add-one", "epsilon", "exponential")
 
@@ -60,7 +60,6 @@ class Bleu(Metric):
     of Chen and Cherry 2014)."""
 
     paper: ClassVar[str] = "Papineni et al. 2002; Vedantam et al. 2015, equations (6)-(8)"
-    family: ClassVar[str | None] = "bleu"
 
     @classmethod
     def variants(cls) -> tuple[Bleu, ...]:
@@ -152,8 +151,8 @@ class _PreparedBleu(PreparedOverlap[Bleu]):
         not match, each order in proportion to the logarithm of its precision.
         """
         from cidery.metrics.explanations import Shares, count_holders, share
-        from cidery.metrics.located import locate_pairs
-        from cidery.metrics.ngram.shares import find_lacking
+        from cidery.metrics.located_captions import locate_pairs
+        from cidery.metrics.ngram.matches import find_lacking
 
         metric, order = self.metric, self.metric._rows_order
         rows = self.measure(candidates, work)
@@ -190,7 +189,7 @@ class _PreparedBleu(PreparedOverlap[Bleu]):
         self, words: Words, references: list[Words]
     ) -> tuple[list[float], list[float]]:
         """Return, by word, its part in the n-grams that match and in those that do not."""
-        from cidery.metrics.ngram.shares import Matches, count_most, list_ngrams
+        from cidery.metrics.ngram.matches import Matches, count_most, list_ngrams
 
         found = []
         for n in range(1, self.metric.n + 1):

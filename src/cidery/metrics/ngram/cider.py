@@ -107,7 +107,7 @@ class PreparedCider(Prepared):
     def explain(self, candidates: TokenizedCandidates, work: Workspace) -> list[Shares]:
         """Divide the contribution of each n-gram equally among the words of its occurrences."""
         from cidery.metrics.explanations import Shares, count_holders, make_spans
-        from cidery.metrics.located import locate_candidates, locate_references
+        from cidery.metrics.located_captions import locate_candidates, locate_references
 
         scores = self.measure(candidates, work)[:, 0].tolist()
         arguments = self.arguments(candidates, work)

@@ -28,8 +28,8 @@ from cidery.statistics import Floats
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
-    from cidery.metrics.located import LocatedCaption
-    from cidery.metrics.ngram.shares import Comparison, Words
+    from cidery.metrics.located_captions import LocatedCaption
+    from cidery.metrics.ngram.matches import Comparison, Words
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
@@ -73,7 +73,7 @@ class _PreparedByReference(PreparedOverlap[_ByReference]):
         the others share the difference to the score. Missing words are those of the reference of
         the best recall.
         """
-        from cidery.metrics.located import locate_pairs
+        from cidery.metrics.located_captions import locate_pairs
 
         scores = self.measure(candidates, work)[:, 0].tolist()
         pairs = locate_pairs(self.references, candidates, self.form, work)
@@ -135,7 +135,6 @@ class RougeL(_ByReference):
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (10)-(12)"
-    family: ClassVar[str | None] = "rouge"
 
     def __post_init__(self) -> None:
         require_choice("faithful", self.faithful, ("coco", "paper"))
@@ -156,7 +155,7 @@ class RougeL(_ByReference):
         return _PreparedByReference.build(self, references, work, "rouge_l", coco, form=form)
 
     def _compare(self, words: Words, reference: Words) -> Comparison:
-        from cidery.metrics.ngram.shares import Comparison, count_common, find_common
+        from cidery.metrics.ngram.matches import Comparison, count_common, find_common
 
         places = list(find_common(words, reference))
         sides = count_common(words, reference, places, [1.0] * len(places))
@@ -178,7 +177,6 @@ class RougeW(_ByReference):
     beta: float = 2.0
 
     paper: ClassVar[str] = "Lin 2004"
-    family: ClassVar[str | None] = "rouge"
 
     def __post_init__(self) -> None:
         require_between("weight", self.weight, 1.0, 10.0)
@@ -194,7 +192,7 @@ class RougeW(_ByReference):
         return _PreparedByReference.build(self, references, work, "rouge_w", float(self.weight))
 
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
-        from cidery.metrics.ngram.shares import (
+        from cidery.metrics.ngram.matches import (
             MAX_COMPARISONS,
             Comparison,
             count_common,
@@ -227,7 +225,6 @@ class RougeS(_ByReference):
     beta: float = 2.0
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
-    family: ClassVar[str | None] = "rouge"
 
     def __post_init__(self) -> None:
         if self.skip is not None:
@@ -245,7 +242,7 @@ class RougeS(_ByReference):
         return _PreparedByReference.build(self, references, work, "rouge_s", skip)
 
     def _compare(self, words: Words, reference: Words) -> Comparison | None:
-        from cidery.metrics.ngram.shares import (
+        from cidery.metrics.ngram.matches import (
             MAX_COMPARISONS,
             Comparison,
             Matches,
@@ -279,7 +276,6 @@ class RougeN(Metric):
     measure: Literal["recall", "f"] = "recall"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equation (9)"
-    family: ClassVar[str | None] = "rouge"
 
     @classmethod
     def variants(cls) -> tuple[RougeN, ...]:
@@ -321,7 +317,7 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
 
         Other words do not change the recall; with `f`, they lower the precision.
         """
-        from cidery.metrics.located import locate_pairs
+        from cidery.metrics.located_captions import locate_pairs
 
         scores = self.measure(candidates, work)[:, 0].tolist()
         pairs = locate_pairs(self.references, candidates, "split", work)
@@ -334,7 +330,7 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
         self, score: float, candidate: LocatedCaption, references: Sequence[LocatedCaption]
     ) -> Shares:
         from cidery.metrics.explanations import Shares, count_holders, share
-        from cidery.metrics.ngram.shares import Matches, count_keys, find_lacking, list_ngrams
+        from cidery.metrics.ngram.matches import Matches, count_keys, find_lacking, list_ngrams
 
         n = self.metric.n
         ngrams = list_ngrams(candidate.words, n)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cidery.metrics.explanations import Shares, Span, share, share_lack
-from cidery.metrics.located import LocatedCaption
+from cidery.metrics.located_captions import LocatedCaption
 from cidery.metrics.spice.graph import Category, SceneTuple, categories_of, format_tuple
 from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.matching import SceneComparison

@@ -23,7 +23,7 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.explanations import Shares, join_shares
-from cidery.metrics.located import locate_pairs
+from cidery.metrics.located_captions import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
 from cidery.metrics.spice.explaining import ExplainedScene, WordFinder
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 
 from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
-from cidery.metrics.builtin import FAMILIES, METRICS, find_members
 from cidery.metrics.function import CaptionFunction, FunctionMetric
 from cidery.metrics.presets import get_preset
+from cidery.metrics.registry import FAMILIES, METRICS
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
 from cidery.text.languages import Language, get_language
 
@@ -159,7 +159,7 @@ def _wrong_kind(given: object) -> SettingError:
 def _find_named(given: str, common: _Common) -> list[_Request]:
     name, pairs = split_settings(given)
     requests = []
-    for member in find_members(name):
+    for member in FAMILIES.get(name, (name,)):
         metric = METRICS[member] if member in METRICS else _find_foreign(member)
         asked = read_settings(metric, pairs)
         shared = common.choose(metric)
