@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 import fit_lens
 
 from cidery import Consensus
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.encoders import Encoder, Lens, get_encoder
 from cidery.meta import Pairs, Ratings, read_dataset
 from cidery.scoring.scorer import Scorer

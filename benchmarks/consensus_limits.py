@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery import Consensus
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.meta import Ratings, read_dataset
 from cidery.metrics import METRICS, Metric
 from cidery.scoring.scorer import Scorer

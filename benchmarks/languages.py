@@ -20,8 +20,7 @@ from contextlib import suppress
 from typing import Any
 
 from cidery.errors import CideryError
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import find_script_problems
+from cidery.text import choose_tokenizer, find_script_problems
 
 WORDS: dict[str, tuple[str, ...]] = {
     "zh": (

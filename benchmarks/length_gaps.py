@@ -18,7 +18,7 @@ from cidery import meta
 from cidery.errors import UnreliableWarning
 from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import get_metrics
-from cidery.text.tokenizers import get_tokenizer
+from cidery.text import get_tokenizer
 
 GAPS = ((0, 4), (4, 7), (7, 10), (10, 15), (15, 10**6))
 RESAMPLES = 2000

@@ -8,7 +8,7 @@ from __future__ import annotations
 import warnings
 
 import cidery
-from cidery.text.languages import choose_tokenizer, get_language
+from cidery.text import choose_tokenizer, get_language
 
 # "A dog runs along the beach" against "A brown dog is running on the beach", written for this.
 SENTENCES = {

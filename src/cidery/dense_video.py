@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import InputError, SettingError, UnreliableWarning
 from cidery.files.events import Event, Events
 from cidery.metrics import Metric, MetricsLike, get_metrics

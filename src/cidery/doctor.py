@@ -404,7 +404,7 @@ def _find_obstacle(folder: Path) -> str:
 def probe_plugins() -> Iterator[Finding]:
     """Yield what other packages add, without importing it, and cidery's own tokenizers."""
     from cidery.plugins import GROUPS, list_plugins
-    from cidery.text.tokenizers import TOKENIZERS
+    from cidery.text import TOKENIZERS
 
     yield Finding("plug-ins", "tokenizers", "ok", f"cidery's own: {', '.join(TOKENIZERS)}")
     found = [plugin for kind in GROUPS for plugin in list_plugins(kind)]  # type: ignore[arg-type]

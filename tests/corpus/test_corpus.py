@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, MissingExtraError, SettingError
 from support.captions import CANDIDATES, REFERENCES, captions, reference_sets
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cidery.corpus.ids import ImageId, index_ids, match_ids
-from cidery.corpus.inputs import check_captions
+from cidery.corpus import ImageId, check_captions, index_ids, match_ids
 from cidery.errors import InputError
 
 ids = st.one_of(

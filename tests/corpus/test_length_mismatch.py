@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cidery
-from cidery.corpus.length_mismatch import find_length_mismatch, measure_length_gap
+from cidery.corpus import find_length_mismatch, measure_length_gap
 from cidery.errors import UnreliableWarning
 
 LONG = "a dog runs over the lawn and a man looks on . " * 4

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import (
     FormatError,
     FrequenciesError,

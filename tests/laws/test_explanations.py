@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.metrics import METRICS
 from cidery.metrics.explanations import Explanation, Span
 from cidery.scoring.scorer import Scorer

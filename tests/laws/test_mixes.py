@@ -26,7 +26,7 @@ from cidery.coco import (
     Rouge,
     Spice,
 )
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.diversity import MEASURES, SelfCider
 from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import TokenizedCandidates

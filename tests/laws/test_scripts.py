@@ -13,8 +13,7 @@ import pytest
 
 import cidery
 from cidery.errors import InputError, LanguageWarning
-from cidery.text.languages import LANGUAGES
-from cidery.text.segmenters import SEGMENTERS
+from cidery.text import LANGUAGES, SEGMENTERS
 
 ROOT = Path(__file__).parents[2]
 METRICS = ["bleu", "rouge", "cider", "cider-d", "cider-r"]

@@ -17,7 +17,7 @@ from cidery.errors import SettingError
 from cidery.meta.cache import make_key
 from cidery.meta.settings import Settings
 from cidery.metrics import METRICS
-from cidery.text.tokenizers import Tokenizer
+from cidery.text import Tokenizer
 from support import judged as made
 from support.example import Example
 

@@ -12,7 +12,7 @@ import pytest
 
 import cidery
 from cidery import BertScore, storage
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import DataError, SettingError
 from cidery.metrics import METRICS
 from cidery.scoring.scorer import Scorer

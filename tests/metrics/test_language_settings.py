@@ -8,8 +8,7 @@ import cidery
 from cidery.diversity import Lsa
 from cidery.errors import SettingError
 from cidery.metrics import Consensus, Irv, IrvUnigram, get_metrics
-from cidery.text.languages import LANGUAGES, get_language
-from cidery.text.tokenizers import STOP_WORDS
+from cidery.text import LANGUAGES, STOP_WORDS, get_language
 
 CAPTIONS = {
     "german": "Zwei Hunde rennen mit einem roten Ball über die Wiese",

@@ -24,7 +24,7 @@ from cidery.metrics.meteor_languages import METEOR_LANGUAGES
 from cidery.runtime.workspace import Workspace
 from cidery.storage import load
 from cidery.storage.meteor_table import JAR, METEOR, PARAPHRASES, write_table
-from cidery.text.tokenizers import get_stemmer, get_tokenizer
+from cidery.text import get_stemmer, get_tokenizer
 from support import meteor_jar, reference_tools
 from support.example import Example
 from support.meteor_segments import Paraphrase, SegmentMaker, sample_paraphrases
@@ -39,7 +39,7 @@ def split_at_blanks(text: Any) -> Any:
 
 
 def meteor_captions(texts: Any, paraphrases: Any = True) -> Any:
-    tokens = get_tokenizer(split_at_blanks)(texts).form("words")
+    tokens = get_tokenizer(split_at_blanks)(texts).captions
     return _native.MeteorCaptions.from_tokens(
         load(METEOR), tokens, get_stemmer("english"), paraphrases
     )

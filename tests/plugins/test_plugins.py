@@ -21,7 +21,7 @@ from cidery.errors import FormatError, PluginError, SettingError
 from cidery.files import read_candidates, read_references
 from cidery.metrics import METRICS, FunctionMetric, get_metrics, list_metrics
 from cidery.plugins import find_package, list_plugins, load_plugin
-from cidery.text.tokenizers import get_tokenizer
+from cidery.text import get_tokenizer
 from support.packages import Install, make_installer
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")

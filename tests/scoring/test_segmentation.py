@@ -6,7 +6,7 @@ import pytest
 
 import cidery
 from cidery.errors import SettingError
-from cidery.text.segmenters import SEGMENTERS
+from cidery.text import SEGMENTERS
 
 # Whole words favor the first system, letters the second.
 REFERENCES = {image: ["a b cccccccc"] for image in range(4)}

@@ -18,7 +18,7 @@ from cidery.metrics.meteor_languages import METEOR_LANGUAGES, STAGES
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.storage.meteor_table import JAR, NAMES, find_sources, write_table
-from cidery.text.tokenizers import Tokenizer
+from cidery.text import Tokenizer
 from support import meteor_jar
 from support.meteor_phrases import PHRASES, list_paraphrases, make_groups
 from support.meteor_segments import Segment, SegmentMaker

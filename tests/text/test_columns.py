@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cidery.text.columns import TextColumn
-from cidery.text.tokenizers import get_tokenizer
+from cidery.text import TextColumn, get_tokenizer
 
 pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'cidery[stream]'")
 

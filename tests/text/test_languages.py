@@ -25,11 +25,16 @@ from cidery.errors import (
     UnreliableWarning,
 )
 from cidery.runtime.progress import use_progress
-from cidery.text import segmenters
-from cidery.text.languages import LANGUAGES, choose_tokenizer, get_language
-from cidery.text.normalization import clean_caption
-from cidery.text.segmenters import SEGMENTERS
-from cidery.text.tokenizers import get_stemmer, get_tokenizer
+from cidery.text import (
+    LANGUAGES,
+    SEGMENTERS,
+    choose_tokenizer,
+    clean_caption,
+    get_language,
+    get_stemmer,
+    get_tokenizer,
+    segmenters,
+)
 
 CUT = {
     "jieba": ("一个男人正在攀登雪山。", ["一个", "男人", "正在", "攀登", "雪山"]),

@@ -15,10 +15,15 @@ from hypothesis import strategies as st
 import cidery
 from cidery.coco import COCO, Bleu, COCOEvalCap
 from cidery.errors import LanguageWarning, UnreliableWarning
-from cidery.text.scanned_captions import ScannedCaptions
-from cidery.text.script_problems import find_script_problems
-from cidery.text.scripts import classify_scripts, find_script
-from cidery.text.tokenizers import TOKENIZERS, get_tokenizer, split_characters
+from cidery.text import (
+    TOKENIZERS,
+    ScannedCaptions,
+    classify_scripts,
+    find_script,
+    find_script_problems,
+    get_tokenizer,
+    split_characters,
+)
 
 # Sentences of the same meaning, "a dog runs along the beach with a child", by language.
 SENTENCES = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cidery
-from cidery.text.token_spans import locate_words
+from cidery.text import locate_words
 from support.captions import at_most
 
 

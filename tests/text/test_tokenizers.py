@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import cidery
 from cidery import _native
 from cidery.errors import InputError, SettingError
-from cidery.text.tokenizers import TOKENIZERS, get_tokenizer, split_words
+from cidery.text import TOKENIZERS, get_tokenizer, split_words
 
 
 def test_the_contract() -> None:

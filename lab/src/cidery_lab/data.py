@@ -28,7 +28,7 @@ from cidery.errors import FormatError, InputError, MismatchError, SettingError
 from cidery.files import read_references
 from cidery.frequencies import DocumentFrequencies
 from cidery.storage import read_arrays
-from cidery.text import choose_tokenizer
+from cidery.text import SPLIT, choose_tokenizer
 from cidery_lab.scenes import make_scenes
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3
@@ -334,7 +334,7 @@ def read_data(
     found: dict[str, Split] = {}
     for split, images in chosen.items():
         texts = [text for image in images for text in references[image]]
-        tokens = iter(cut(texts).form("split").tokens())
+        tokens = iter(cut(texts).form(SPLIT).tokens())
         groups = tuple(tuple(tuple(next(tokens)) for _ in references[image]) for image in images)
         found[split] = Split(tuple(images), _join(read, images), groups)
     parts = [int(one.values.shape[-1]) for one in read]

@@ -10,8 +10,7 @@ import numpy as np
 
 from cidery import _native
 from cidery.auditing.splitters import Splitter
-from cidery.corpus.corpus import Candidates, Corpus, ImageId, References
-from cidery.corpus.inputs import group_references, list_candidates
+from cidery.corpus import Candidates, Corpus, ImageId, References, group_references, list_candidates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,7 +15,7 @@ from cidery.auditing.claims import Claim, ClaimsLike, find_metric, read_claims
 from cidery.auditing.interpretations import Interpretation, list_interpretations
 from cidery.auditing.pipelines import AuditPipeline, Engine, NotApplicableError
 from cidery.auditing.search import Fit, Search, SearchResult, Trial
-from cidery.corpus.corpus import Candidates, References
+from cidery.corpus import Candidates, References
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.scoring.evaluation import score
 from cidery.scoring.tables import without_nan

@@ -16,8 +16,7 @@ import numpy as np
 from cidery import _native
 from cidery.auditing.audit_data import AuditData
 from cidery.auditing.pipelines import AuditPipeline, Engine, ImageSelection
-from cidery.corpus.corpus import Candidates, References
-from cidery.corpus.length_mismatch import LENGTH_ROBUST_METRICS
+from cidery.corpus import LENGTH_ROBUST_METRICS, Candidates, References
 from cidery.runtime.progress import current_progress
 from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
@@ -696,7 +695,7 @@ def _find_scripts_problem(found: _Inspection) -> Iterator[Finding]:
 
 
 def _tokenize(text: str) -> list[str]:
-    from cidery.text.tokenizers import split_words
+    from cidery.text import split_words
 
     return split_words(text)
 

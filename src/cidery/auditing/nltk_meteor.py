@@ -14,7 +14,7 @@ from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, Tokenized
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.storage import METEOR_WORDS, load
-from cidery.text.tokenizers import get_stemmer
+from cidery.text import SPLIT, get_stemmer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class NltkMeteor(Metric):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Make references ready."""
-        tokens = references.captions.form("split", work).tokens()
+        tokens = references.captions.form(SPLIT, work).tokens()
         return _PreparedNltkMeteor(self, tokens, references.image_offsets.astype(np.int64))
 
 
@@ -47,7 +47,7 @@ class _PreparedNltkMeteor(Prepared):
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return each caption's score against its best reference, float64[captions, 1]."""
-        tokens = candidates.captions.form("split", work).tokens()
+        tokens = candidates.captions.form(SPLIT, work).tokens()
         bounds = self.offsets.tolist()
         stems = _Stems([*self.references, *tokens]) if self.metric.stages != "exact" else None
         synonyms = self.metric.stages == "synonyms"

@@ -27,7 +27,7 @@ from cidery.metrics.base import (
 )
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import TokenizedCaptions, Tokenizer
+from cidery.text import SPLIT, TOKENS, TokenForm, TokenizedCaptions, Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -212,9 +212,9 @@ _TOKENIZER = Tokenizer("ptb")
 class _SplitCaptions(TokenizedCaptions):
     """Captions that are tokenized already."""
 
-    def form(self, form: str, work: Workspace | None = None) -> _native.Captions:
+    def form(self, form: TokenForm, work: Workspace | None = None) -> _native.Captions:
         """Return the captions in that form."""
-        return self.captions if form in ("words", "split") else super().form(form, work)
+        return self.captions if form in (TOKENS, SPLIT) else super().form(form, work)
 
 
 def _tokenize(words: TokenIds) -> TokenizedCaptions:

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from cidery import _native
-from cidery.text.tokenizers import STOP_WORDS, get_stemmer
+from cidery.text import STOP_WORDS, get_stemmer
 
 PieceSplitter: TypeAlias = Callable[[list[str]], list[list[str]]]
 """Function from pieces without blanks to the tokens of each."""

@@ -96,8 +96,7 @@ def complete_shipped(incomplete: str) -> list[str]:
 
 def _complete_tokenizers(incomplete: str) -> list[str]:
     from cidery.plugins import list_names
-    from cidery.text.segmenters import SEGMENTERS
-    from cidery.text.tokenizers import TOKENIZERS
+    from cidery.text import SEGMENTERS, TOKENIZERS
 
     names = list_names("tokenizer", (*TOKENIZERS, *SEGMENTERS))
     return [name for name in names if name.startswith(incomplete)]
@@ -109,7 +108,7 @@ def read_segmenters(given: str | None) -> Any:
 
 
 def _complete_languages(incomplete: str) -> list[str]:
-    from cidery.text.languages import LANGUAGES
+    from cidery.text import LANGUAGES
 
     return [code for code in sorted(LANGUAGES) if code.startswith(incomplete)]
 

@@ -21,7 +21,7 @@ from cidery.cli.rendering import (
 )
 
 if TYPE_CHECKING:
-    from cidery.corpus.description import Bin, Description
+    from cidery.corpus import Bin, Description
 
 app = parsing.new_app()
 
@@ -135,7 +135,7 @@ def stats(
     drawn = _draw(found, plot) if plot else ""
     first = found[references[0]]
     if format == "json":
-        from cidery.corpus.length_mismatch import find_length_mismatch
+        from cidery.corpus import find_length_mismatch
 
         several: dict[str, Any] = {"files": {file: d.to_dict() for file, d in found.items()}}
         if len(found) > 1:
@@ -158,8 +158,7 @@ def _draw(found: Mapping[str, Description], plot: str) -> str:
 
 def _show_several(found: Mapping[str, Description]) -> None:
     """Print a line per file, then lengths side by side, then advice."""
-    from cidery.corpus.description import share_bins
-    from cidery.corpus.length_mismatch import find_length_mismatch
+    from cidery.corpus import find_length_mismatch, share_bins
 
     show_table(
         ["file", "images", "captions", "per image", "words", "sd", "vocabulary", "script"],

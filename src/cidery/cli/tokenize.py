@@ -44,7 +44,7 @@ def tokenize(
     There is a caption per line. Lines go out as they come in, except with ptb-coco, which reads
     all captions as one document.
     """
-    from cidery.text.tokenizers import tokenize as cut
+    from cidery.text import tokenize as cut
 
     cut(
         [], tokenizer, stemmer, language=language

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from cidery import metrics
+from cidery import metrics, text
 from cidery.coco.matching import (
     SPLIT,
     TokenizedCorpus,
@@ -232,7 +232,7 @@ class _Counts:
 def _print_counts(corpus: TokenizedCorpus, rows: Floats, n: int, verbose: int) -> None:
     """Print what the original prints: `verbose` is part of its interface."""
     if verbose > 1:
-        lengths = np.diff(corpus.references.captions.form("split").offsets()).tolist()
+        lengths = np.diff(corpus.references.captions.form(text.SPLIT).offsets()).tolist()
         offsets = corpus.references.image_offsets.tolist()
         for image, row in enumerate(rows):
             counts = _Counts.read(row, max(n, 4))

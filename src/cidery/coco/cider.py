@@ -28,7 +28,7 @@ from cidery.errors import FrequenciesError, InputError, SettingError, Unreliable
 from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import Tokenizer
+from cidery.text import Tokenizer
 
 FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
 CiderScores: TypeAlias = tuple[np.float64, Floats]

@@ -12,12 +12,11 @@ from cidery.coco.matching import TokenizedCorpus, match_rows
 from cidery.coco.optional import Meteor, Spice
 from cidery.coco.rouge import Rouge
 from cidery.coco.tokenizer import read_groups
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import CideryError, InputError, MismatchError, SettingError
 from cidery.files.sources import collector_paused
 from cidery.runtime.workspace import Workspace
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 ScorerAndNames: TypeAlias = tuple[Any, str | list[str]]
 """An object with `compute_score` and `method`, and the name or names of its scores."""

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import InputError, MismatchError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import Tokenizer, get_tokenizer
+from cidery.text import Tokenizer, get_tokenizer, warn_script_problems
 
 _EXAMPLES = 3
 

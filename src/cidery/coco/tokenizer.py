@@ -8,8 +8,7 @@ from itertools import chain
 from typing import Any
 
 from cidery.errors import InputError, SettingError
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 PUNCTUATIONS = (
     *("''", "'", "``", "`", "-LRB-", "-RRB-", "-LCB-", "-RCB-"),

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from cidery.errors import InputError, MissingExtraError, SettingError
 from cidery.scoring.evaluation import score
-from cidery.text.languages import choose_tokenizer
+from cidery.text import choose_tokenizer
 
 try:
     import torch

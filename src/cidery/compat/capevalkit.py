@@ -23,8 +23,7 @@ from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.storage.atomic import write_atomically
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 BAD_INPUT = 2
 _MANIFEST = """[metric]

@@ -9,7 +9,7 @@ from cidery.errors import InputError, SettingError
 from cidery.metrics import MetricsLike
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike
 
 Frame = TypeVar("Frame")
 

@@ -9,8 +9,7 @@ from cidery.errors import InputError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
 """For each prediction its references, or its only one."""

@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, cast
 
-from cidery.corpus.corpus import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import InputError, MissingExtraError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 try:
     import torch

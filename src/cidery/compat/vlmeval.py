@@ -25,8 +25,7 @@ from cidery.errors import FormatError, MissingExtraError
 from cidery.metrics import get_metrics
 from cidery.scoring.evaluation import score
 from cidery.scoring.scorer import FrequenciesLike
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 METRICS = ("bleu", "rouge-l", "cider-d")
 PERCENT = 100

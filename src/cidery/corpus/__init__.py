@@ -1,4 +1,4 @@
-"""Images with their candidates and references: matching, validation, slices, descriptions."""
+"""Images with their candidates and references: matching, checks, descriptions, example data."""
 
 import lazy_loader
 

@@ -24,7 +24,7 @@ from cidery.corpus.inputs import (
 )
 from cidery.corpus.mismatches import Sides
 from cidery.errors import InputError, SettingError
-from cidery.text.scanned_captions import ScannedCaptions
+from cidery.text import ScannedCaptions
 
 if TYPE_CHECKING:  # it takes as long to import as the rest of this module
     from numpy.typing import NDArray

@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery.corpus.corpus import FEW_IMAGES, Corpus, References
-from cidery.text.languages import choose_tokenizer
-from cidery.text.scanned_captions import ScriptCount
-from cidery.text.script_problems import find_script_problems
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import SPLIT, ScriptCount, TokenizerLike, choose_tokenizer, find_script_problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -185,7 +182,7 @@ def describe(
     """
     corpus = Corpus.from_references(references, references_name=references_name)
     chosen = choose_tokenizer(tokenizer, language)
-    tokenized = chosen(corpus.references, threads).form("split")
+    tokenized = chosen(corpus.references, threads).form(SPLIT)
     words, ends = tokenized.words(), tokenized.offsets()
     bounds = ends.astype(np.int64)
     lengths = bounds[1:] - bounds[:-1]

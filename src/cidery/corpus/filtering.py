@@ -8,8 +8,7 @@ import numpy as np
 
 from cidery.corpus.corpus import Corpus, ImageId, References
 from cidery.errors import InputError, SettingError
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import SPLIT, TokenizerLike, choose_tokenizer
 
 Single: TypeAlias = Literal["longest", "first"]
 
@@ -51,7 +50,7 @@ def filter_references(
         raise SettingError(f"single (--single) must be 'longest' or 'first', not {single!r}")
     corpus = Corpus.from_references(references, references_name=references_name)
     cut = choose_tokenizer(tokenizer, language)
-    bounds = cut(corpus.references).form("split").offsets().astype(np.int64)
+    bounds = cut(corpus.references).form(SPLIT).offsets().astype(np.int64)
     words = np.diff(bounds)
     starts = corpus.reference_offsets[:-1]
     longest = np.maximum.reduceat(words, starts)

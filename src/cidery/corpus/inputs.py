@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from cidery.corpus.ids import ImageId, check_ids
 from cidery.errors import InputError
-from cidery.text.scanned_captions import ScannedCaptions, scan_captions
+from cidery.text import ScannedCaptions, scan_captions
 
 Rows: TypeAlias = list[tuple[ImageId, str]]
 """Candidates one by one, `(id, caption)`; an image may come more than once."""

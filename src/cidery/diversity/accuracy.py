@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, ImageId, Missing, References
+from cidery.corpus import Corpus, ImageId, Missing, References
 from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets, SetsLike
 from cidery.errors import SettingError
@@ -15,7 +15,7 @@ from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, MetricLike, get_metrics
 from cidery.scoring.scorer import Scorer
 from cidery.statistics import Floats
-from cidery.text.tokenizers import Tokenizer
+from cidery.text import Tokenizer
 
 AccuracyReferences: TypeAlias = References | Literal["leave-one-out"] | None
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cidery.corpus.corpus import ImageId, Missing, References
+from cidery.corpus import ImageId, Missing, References
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
     get_accuracy_metric,
@@ -23,8 +23,7 @@ from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer
 
 COUNTS = (2, 5, 8, 10)
 """Numbers of captions at which the paper looks (figure 6)."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from cidery.corpus.corpus import ImageId, Missing, References
+from cidery.corpus import ImageId, Missing, References
 from cidery.diversity.accuracy import match_references
 from cidery.diversity.base import Measure
 from cidery.diversity.by_count import diversity_by_count
@@ -24,8 +24,7 @@ from cidery.markup import html_table
 from cidery.metrics import MetricLike
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.tables import ScoreTable
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from cidery.errors import SettingError
 from cidery.metrics.base import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text import SPLIT
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Unique(Measure):
 
     def measure(self, sets: TokenizedSets, work: Workspace) -> Floats:
         """Return one value per image."""
-        captions = list(map(tuple, sets.captions.captions.form("split", work).tokens()))
+        captions = list(map(tuple, sets.captions.captions.form(SPLIT, work).tokens()))
         bounds = sets.captions.image_offsets.tolist()
         different = [len(set(captions[a:b])) for a, b in pairwise(bounds)]
         return np.asarray(different) / sets.sizes
@@ -92,7 +93,7 @@ class Novel(Measure):
                 "novel compares captions with those a model was trained on; pass training=… "
                 "(--training FILE)"
             )
-        tokens = sets.captions.captions.form("split", work).tokens()
+        tokens = sets.captions.captions.form(SPLIT, work).tokens()
         return sets.mean(np.asarray([tuple(t) not in sets.training for t in tokens], np.float64))
 
 
@@ -152,7 +153,7 @@ class WordPositions:
 
 def find_words(work: Workspace, sets: TokenizedSets) -> WordPositions:
     """Return every word of all captions with its caption and image."""
-    form = sets.captions.captions.form("split", work)
+    form = sets.captions.captions.form(SPLIT, work)
     lengths = np.asarray(np.diff(form.offsets().astype(np.int64)), np.int64)
     captions = np.repeat(np.arange(len(lengths)), lengths)
     images = np.repeat(np.arange(len(sets.sizes)), sets.sizes)[captions]

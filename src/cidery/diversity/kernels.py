@@ -25,7 +25,7 @@ from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import FrequenciesLike
 from cidery.statistics import Floats
 from cidery.storage import MODELS
-from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions, Tokenizer
+from cidery.text import SPLIT, STOP_WORDS, TokenizedCaptions, Tokenizer
 
 CiderKernel: TypeAlias = Cider | CiderD | CiderR
 KernelFunction: TypeAlias = Callable[[list[str]], Any]
@@ -263,8 +263,8 @@ def word_products(
     sets: TokenizedSets, work: Workspace, stop_words: str | tuple[str, ...] | None = None
 ) -> Floats:
     """Return MᵀM of every image's word-caption matrix M, one after another."""
-    index = index_ngrams(work, sets.captions.groups, "split", 1)
-    words = sets.captions.captions.form("split", work).vocabulary()
+    index = index_ngrams(work, sets.captions.groups, SPLIT, 1)
+    words = sets.captions.captions.form(SPLIT, work).vocabulary()
     stopped = STOP_WORDS[stop_words] if isinstance(stop_words, str) else set(stop_words or ())
     ignored = np.fromiter((word in stopped for word in words), np.uint8, len(words))
     return _native.word_products(index, ignored, work.threads)

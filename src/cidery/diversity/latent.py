@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cidery.corpus.corpus import ImageId
+from cidery.corpus import ImageId
 from cidery.diversity.kernels import (
     Kernel,
     choose_frequencies,
@@ -20,8 +20,7 @@ from cidery.metrics.base import GroupedCaptions, TokenizedReferences
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 
 COMPONENTS = 5
 """How many topics the paper shows."""

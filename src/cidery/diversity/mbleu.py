@@ -14,6 +14,7 @@ from cidery.metrics.base import GroupedCaptions, require
 from cidery.metrics.ngram.overlap import make_overlap
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text import SPLIT
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class MBleu(Measure):
 
 def _count_left_out(work: Workspace, groups: GroupedCaptions) -> Floats:
     """Return BLEU's counts of each caption against the others of its image."""
-    overlap = work.once(make_overlap, groups, "split", 4)
+    overlap = work.once(make_overlap, groups, SPLIT, 4)
     return _native.bleu_left_out(overlap, 4, "closest", work.threads)
 
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cidery.corpus.corpus import ImageId, Missing, References
+from cidery.corpus import ImageId, Missing, References
 from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets
 from cidery.errors import SettingError
 from cidery.metrics import MetricLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.scoring.scorer import FrequenciesLike
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike
 from cidery.text_tables import latex_table, markdown_table
 
 

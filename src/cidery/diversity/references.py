@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, Missing, References
+from cidery.corpus import Corpus, Missing, References
 from cidery.diversity.sets import CaptionSets
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, MetricsLike, get_metrics
@@ -23,8 +23,7 @@ from cidery.scoring.scorer import (
 )
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 
 _BATCH = 200_000
 """Captions prepared at a time: m captions of an image make m (m - 1) references."""

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.corpus.corpus import Corpus, ImageId, Missing, References
+from cidery.corpus import Corpus, ImageId, Missing, References
 from cidery.errors import InputError, SettingError
 from cidery.metrics.base import TokenizedReferences
-from cidery.text.tokenizers import Tokenizer
+from cidery.text import SPLIT, Tokenizer
 
 SetsLike: TypeAlias = (
     Mapping[Any, Sequence[str]] | Sequence[Sequence[str]] | Sequence[tuple[ImageId, str]]
@@ -90,7 +90,7 @@ def tokenize_training(training: Training, tokenizer: Tokenizer) -> frozenset[tup
     captions = list(
         chain.from_iterable([group] if isinstance(group, str) else group for group in groups)
     )
-    return frozenset(map(tuple, tokenizer(captions).form("split").tokens()))
+    return frozenset(map(tuple, tokenizer(captions).form(SPLIT).tokens()))
 
 
 def as_groups(sets: Any, name: str) -> dict[Any, Any]:

@@ -20,7 +20,7 @@ from cidery.metrics import Metric
 from cidery.metrics.base import require, require_choice
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import STOP_WORDS
+from cidery.text import STOP_WORDS
 
 
 @dataclass(frozen=True)

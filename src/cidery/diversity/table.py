@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery import _version
-from cidery.corpus.corpus import Corpus, Missing
+from cidery.corpus import Corpus, Missing
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
     AccuracyReferences,
@@ -38,9 +38,7 @@ from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
 
 
 def measure_diversity(

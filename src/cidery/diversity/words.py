@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.diversity.sets import CaptionSets, SetsLike
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import SPLIT, TokenizerLike, choose_tokenizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +33,7 @@ def count_words(
     ```
     """
     cut = choose_tokenizer(tokenizer, language)
-    captions = cut(CaptionSets.build(sets).captions).form("split")
+    captions = cut(CaptionSets.build(sets).captions).form(SPLIT)
     vocabulary = captions.vocabulary()
     counts = np.bincount(captions.words(), minlength=len(vocabulary)).astype(np.int64)
     order = sorted(np.flatnonzero(counts).tolist(), key=lambda i: (-counts[i], vocabulary[i]))

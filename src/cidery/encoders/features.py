@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import DataError, FormatError, SettingError
 from cidery.files.image_files import match_names
 from cidery.statistics import Floats

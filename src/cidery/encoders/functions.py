@@ -18,7 +18,7 @@ from cidery.encoders.base import (
     number_distinct,
 )
 from cidery.errors import InputError, SettingError
-from cidery.text.token_spans import locate_words
+from cidery.text import locate_words
 
 EncodeFunction: TypeAlias = Callable[[list[str]], Any]
 """`f(captions)` -> an array [captions, width], or for each caption its words and [words, width]."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Missing
+from cidery.corpus import Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.plan import WORK, Input, Plan, Progress, locked
 from cidery.engines.spill import Split, gather
@@ -18,8 +18,7 @@ from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
 from cidery.frequencies.counted import Part, assemble, merge_shard, merge_words, write_part
 from cidery.storage import write_atomically
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import Tokenizer, TokenizerLike, stem_form
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, stem_form
 
 SHARD_CAPTIONS = 400_000
 """References per shard: some six million n-grams, which are merged in memory."""
@@ -67,7 +66,7 @@ def count_partition(task: Count) -> dict[str, Any]:
     if task.orders and partition.images and (task.missing == "skip" or not _lacks(content)):
         tokenized = task.tokenizer.cut_column(partition.references, 1)
         for stemmer, order in task.orders.items():
-            form = stem_form(stemmer) if stemmer else "split"
+            form = stem_form(stemmer)
             offsets = partition.reference_offsets.astype(np.uint64)
             write_part(task.part(stemmer), tokenized.form(form), offsets, order, task.shards)
     write_atomically(summary, json.dumps(content).encode())

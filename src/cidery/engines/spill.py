@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery._native import hash_texts, hash_words
-from cidery.corpus.ids import spell_integers
+from cidery.corpus import spell_integers
 from cidery.files.chunks import Captions, Piece, read_piece
 from cidery.files.containers import import_pyarrow
 from cidery.files.fields import Side
 from cidery.files.sources import collector_paused
 from cidery.storage import write_atomically
-from cidery.text.columns import TextColumn
+from cidery.text import TextColumn
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, Missing
+from cidery.corpus import Corpus, Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.counting import (
     SHARD_CAPTIONS,
@@ -59,9 +59,7 @@ from cidery.scoring.scorer import (
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import ExactSums, Floats, sum_by_group
 from cidery.storage import write_atomically
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
 
 ENOUGH = 2
 """N-grams of fewer images weigh as much as those of none: log max(1, df). They are not kept."""

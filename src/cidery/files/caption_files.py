@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from cidery.corpus.corpus import ImageId, Rows
+from cidery.corpus import ImageId, Rows
 from cidery.errors import SettingError
 from cidery.files.containers import (
     FORMATS,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus import ImageId
 
 SUFFIXES = frozenset({".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp"})
 _NUMBER = re.compile(r"(?:^|[^0-9A-Za-z])([0-9]+)$")

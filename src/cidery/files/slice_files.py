@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import FormatError
 from cidery.files.containers import (
     parse_csv,

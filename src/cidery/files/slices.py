@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.ids import ImageId, check_ids, match_ids
+from cidery.corpus import ImageId, check_ids, match_ids
 from cidery.errors import InputError, MismatchError, SettingError, SliceWarning
 
 if TYPE_CHECKING:

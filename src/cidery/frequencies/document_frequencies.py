@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery._native import FrequencyTrie, NgramIndex
-from cidery.corpus.corpus import Corpus, References
+from cidery.corpus import Corpus, References
 from cidery.errors import FrequenciesError, SettingError
 from cidery.frequencies import files
 from cidery.frequencies.levels import Level, add_levels, build_levels, sort_levels
 from cidery.storage import write_atomically
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizerLike, stem_form
+from cidery.text import TokenizerLike, choose_tokenizer, stem_form
 
 if TYPE_CHECKING:
     from cidery.files import Readable
@@ -82,7 +81,7 @@ class DocumentFrequencies:
             raise SettingError(f"min_count (--min-count) must be at least 1, not {min_count}")
         corpus = Corpus.from_references(references)
         chosen = choose_tokenizer(tokenizer, language)
-        form = stem_form(stemmer) if stemmer else "split"
+        form = stem_form(stemmer)
         tokenized = chosen(corpus.references).form(form)
         index = NgramIndex(tokenized, corpus.reference_offsets.astype(np.uint64), n)
         levels = [index.level(order) for order in range(1, n + 1)]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Candidates, Corpus, ImageId, Missing, References
+from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.errors import InputError, MismatchError
 from cidery.markup import escape, fold_lines, html_table, mark_text
 from cidery.metrics.claims.explaining import quote_evidence
@@ -22,8 +22,7 @@ from cidery.metrics.explanations import Span, make_spans
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.scorer import Scorer, find_english
 from cidery.statistics import RESAMPLES, Floats, Interval, LengthControl
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
+from cidery.text import choose_tokenizer, warn_script_problems
 from cidery.text_tables import text_table
 
 VALUES: Mapping[Verdict, float] = {

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Candidates, Corpus, ImageId, Missing, References
+from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.metrics.chair.metric import Chair
 from cidery.metrics.chair.objects import find_mentions
 from cidery.scoring.scorer import tokenize_references

@@ -23,9 +23,7 @@ from cidery.meta.score_cache import ScoreCache, can_be_named
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, is_built_in
 from cidery.storage import cache_directory, write_atomically
-from cidery.text.languages import choose_tokenizer, get_language
-from cidery.text.segmenters import SEGMENTERS
-from cidery.text.tokenizers import TOKENIZERS
+from cidery.text import SEGMENTERS, TOKENIZERS, choose_tokenizer, get_language
 
 STATISTICS = 2
 """Which statistics protocols give; another number after a change, so that none are mixed."""

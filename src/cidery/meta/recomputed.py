@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import CideryError, UnreliableWarning
 from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.frequencies import DocumentFrequencies
 from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.score_cache import ScoreCache
@@ -26,9 +26,7 @@ from cidery.scoring.scorer import (
     tokenize_references,
 )
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import Tokenizer, get_tokenizer
+from cidery.text import Tokenizer, choose_tokenizer, get_tokenizer, warn_script_problems
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,14 +31,14 @@ from cidery.frequencies import (
 )
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats, sum_exactly
-from cidery.text.tokenizers import TokenizedCaptions, Tokenizer
+from cidery.text import TokenForm, TokenizedCaptions, Tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from cidery.corpus.ids import ImageId
+    from cidery.corpus import ImageId
     from cidery.metrics.explanations import Shares
-    from cidery.text.languages import Language
+    from cidery.text import Language
 
 Faithful: TypeAlias = Literal["coco", "paper"]
 Images: TypeAlias = "NDArray[np.uint32]"
@@ -141,7 +141,9 @@ class Prepared(ABC):
         return pieces
 
 
-def index_ngrams(work: Workspace, groups: GroupedCaptions, form: str, order: int) -> NgramIndex:
+def index_ngrams(
+    work: Workspace, groups: GroupedCaptions, form: TokenForm, order: int
+) -> NgramIndex:
     """Return the n-gram index of grouped captions in a form, up to that order."""
     return work.once(_index, groups.captions.form(form, work), groups, order)
 

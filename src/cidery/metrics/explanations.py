@@ -11,7 +11,7 @@ from cidery.markup import escape, mark_text
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
-    from cidery.text.token_spans import Place
+    from cidery.text import TokenSpan
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -206,7 +206,7 @@ def settle_values(score: float, values: Sequence[float]) -> list[float]:
     return settled
 
 
-def make_spans(words: Iterable[tuple[Place | None, float, str]]) -> list[Span]:
+def make_spans(words: Iterable[tuple[TokenSpan | None, float, str]]) -> list[Span]:
     """Return the spans of words, given as (place, value, note); those without a place are left out.
 
     Words that share a place share a span, with the first one's note.

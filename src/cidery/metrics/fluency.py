@@ -20,7 +20,7 @@ from cidery.frequencies import load_shipped
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences, require_between
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions
+from cidery.text import STOP_WORDS, TokenizedCaptions
 
 _OPENING_WORDS = """
 a an the this these those some another every each his its their my your our whose of in on at by to

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
 from cidery.metrics.explanations import Span, make_spans
 from cidery.runtime.workspace import Workspace
-from cidery.text.token_spans import Place, locate_captions
+from cidery.text import TokenForm, TokenSpan, locate_captions
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +16,7 @@ class LocatedCaption:
     """The words of a caption, and where each stands in it."""
 
     words: Sequence[str]
-    places: Sequence[Place | None]
+    places: Sequence[TokenSpan | None]
 
     @property
     def is_whole(self) -> bool:
@@ -41,7 +41,7 @@ class LocatedCaption:
 def locate_pairs(
     references: TokenizedReferences,
     candidates: TokenizedCandidates,
-    form: str,
+    form: TokenForm,
     work: Workspace,
 ) -> Iterator[tuple[LocatedCaption, list[LocatedCaption]]]:
     """Yield each candidate with the references of its image, cut as that form has them."""
@@ -53,7 +53,7 @@ def locate_pairs(
 
 
 def locate_candidates(
-    work: Workspace, candidates: TokenizedCandidates, form: str
+    work: Workspace, candidates: TokenizedCandidates, form: TokenForm
 ) -> list[LocatedCaption]:
     """Locate all candidates."""
     captions = candidates.captions
@@ -63,7 +63,10 @@ def locate_candidates(
 
 
 def locate_references(
-    work: Workspace, references: TokenizedReferences, candidates: TokenizedCandidates, form: str
+    work: Workspace,
+    references: TokenizedReferences,
+    candidates: TokenizedCandidates,
+    form: TokenForm,
 ) -> dict[int, LocatedCaption]:
     """Locate the references of the images that candidates describe, by their number."""
     offsets = references.image_offsets.tolist()

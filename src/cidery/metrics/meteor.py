@@ -40,9 +40,16 @@ from cidery.storage.meteor_table import (
     open_language_table,
     open_own_table,
 )
-from cidery.text.languages import Language, choose_tokenizer
-from cidery.text.token_spans import locate_words
-from cidery.text.tokenizers import TokenizedCaptions, TokenizerLike
+from cidery.text import (
+    TOKENS,
+    WITHOUT_BARS,
+    Language,
+    TokenForm,
+    TokenizedCaptions,
+    TokenizerLike,
+    choose_tokenizer,
+    locate_words,
+)
 from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
@@ -175,7 +182,7 @@ class Meteor(Metric):
         )
         table = self._open_table()
         with self._naming_table():
-            captions = self._captions(table, references.captions, "words", work)
+            captions = self._captions(table, references.captions, TOKENS, work)
         return _PreparedMeteor(self, table, references, captions)
 
     def each(self, rows: Floats) -> Floats:
@@ -203,8 +210,8 @@ class Meteor(Metric):
         table = self._open_table()
         cut = choose_tokenizer(tokenizer, self.language)
         with self._naming_table():
-            candidates = self._captions(table, cut([candidate], 1), "unbarred", Workspace(1))
-            references = self._captions(table, cut([reference], 1), "words", Workspace(1))
+            candidates = self._captions(table, cut([candidate], 1), WITHOUT_BARS, Workspace(1))
+            references = self._captions(table, cut([reference], 1), TOKENS, Workspace(1))
             return MeteorAlignment.find(candidates, 0, references, 0, self._knows)
 
     @property
@@ -247,7 +254,11 @@ class Meteor(Metric):
         return table
 
     def _captions(
-        self, table: _native.MeteorTable, captions: TokenizedCaptions, form: str, work: Workspace
+        self,
+        table: _native.MeteorTable,
+        captions: TokenizedCaptions,
+        form: TokenForm,
+        work: Workspace,
     ) -> _native.MeteorCaptions:
         words = captions.form(form, work)
         return _native.MeteorCaptions.from_tokens(
@@ -266,7 +277,7 @@ class _PreparedMeteor(Prepared):
 
     def read_words(self, captions: TokenizedCaptions, work: Workspace) -> None:
         """Find the words that pycocoevalcap changes."""
-        captions.word_source.form("unbarred", work)
+        captions.word_source.form(WITHOUT_BARS, work)
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
         """Return METEOR's 23 statistics, float64[captions, 23], ready to be summed."""
@@ -330,7 +341,7 @@ def _read_candidates(
     work: Workspace, metric: Meteor, table: _native.MeteorTable, candidates: TokenizedCandidates
 ) -> _native.MeteorCaptions:
     """Return candidates in METEOR's words."""
-    return metric._captions(table, candidates.captions, "unbarred", work)
+    return metric._captions(table, candidates.captions, WITHOUT_BARS, work)
 
 
 @dataclass(frozen=True, eq=False)

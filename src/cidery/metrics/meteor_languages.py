@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from cidery.errors import SettingError
-from cidery.text.languages import get_language
-from cidery.text.tokenizers import get_stemmer
+from cidery.text import get_language, get_stemmer
 
 
 @dataclass(frozen=True)

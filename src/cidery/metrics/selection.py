@@ -14,7 +14,7 @@ from cidery.metrics.function import CaptionFunction, FunctionMetric
 from cidery.metrics.presets import get_preset
 from cidery.metrics.registry import FAMILIES, METRICS
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
-from cidery.text.languages import Language, get_language
+from cidery.text import Language, get_language
 
 MetricLike: TypeAlias = str | Metric | CaptionFunction
 MetricsLike: TypeAlias = "MetricLike | Iterable[MetricLike] | Mapping[str, MetricLike] | None"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cidery.corpus.description import Description
+from cidery.corpus import Description
 from cidery.plots.figures import COLORS, LINES, new_figure, require_some
 
 if TYPE_CHECKING:

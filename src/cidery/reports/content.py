@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, ImageId
+from cidery.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import name_kinds
 from cidery.reports.colors import Values, color, find_step, list_values
 from cidery.reports.words import contrast_words, gather_references
 from cidery.scoring.tables import ScoreTable, without_nan
 from cidery.statistics import Interval
+from cidery.text import SPLIT
 
 if TYPE_CHECKING:
     from cidery.scoring.scorer import Scorer
@@ -72,13 +73,13 @@ def describe_systems(
     corpora: Mapping[str, Corpus], tables: Mapping[str, ScoreTable], scorer: Scorer
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return all systems' columns, and the words and objects in which they differ from people."""
-    split = scorer.references.captions.form("split").tokens()
+    split = scorer.references.captions.form(SPLIT).tokens()
     offsets = scorer.references.image_offsets
     every, common = gather_references(split, offsets)
     things, common_things = gather_references(name_kinds(scorer.references.captions.texts), offsets)
     columns, contrasts = {}, {}
     for name, corpus in corpora.items():
-        said = scorer.references.tokenizer(corpus.candidates, scorer.threads).form("split").tokens()
+        said = scorer.references.tokenizer(corpus.candidates, scorer.threads).form(SPLIT).tokens()
         columns[name] = describe_system(corpus, tables[name].each, [len(words) for words in said])
         images = corpus.candidate_images
         contrasts[name] = {

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
 from cidery.files.image_files import list_images, match_files
 from cidery.runtime.progress import current_progress

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.text.tokenizers import STOP_WORDS
+from cidery.text import STOP_WORDS
 
 MOST_WORDS = 40
 """Words listed for each system, each way."""

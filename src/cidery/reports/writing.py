@@ -14,7 +14,7 @@ from typing import Any
 
 from cidery import _version
 from cidery.auditing import audit_files
-from cidery.corpus.corpus import Candidates, Corpus, Missing, References
+from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
 from cidery.files.slices import SlicesLike
 from cidery.metrics import MetricsLike, get_metrics
@@ -32,8 +32,7 @@ from cidery.scoring.slices import SliceMode
 from cidery.scoring.tables import ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, Interval
 from cidery.storage import write_atomically
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 
 LAYOUT = 1
 """Version of the JSON in a page."""

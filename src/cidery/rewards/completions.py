@@ -12,7 +12,7 @@ from cidery.metrics.base import Faithful
 from cidery.rewards.reward import Reward, RewardMetric, read_weights
 from cidery.rewards.tokens import as_array, is_array
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike
 
 
 class CompletionReward:

@@ -15,7 +15,7 @@ from cidery.rewards.tokens import (
     as_integers,
     is_array,
 )
-from cidery.text.tokenizers import TokenizedCaptions, Tokenizer
+from cidery.text import TokenizedCaptions, Tokenizer
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, ImageId, References
-from cidery.corpus.ids import index_ids
+from cidery.corpus import Corpus, ImageId, References, index_ids
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.metrics import Metric, MetricLike, get_metrics
@@ -38,9 +37,7 @@ from cidery.scoring.scorer import (
     warn_few_images,
 )
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer, warn_script_problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery._native import Captions, TokenReader, Vocabulary, with_last_word
-from cidery.corpus.corpus import References
+from cidery.corpus import References
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import TokenizedCaptions, Tokenizer, TokenizerLike
+from cidery.text import TokenizedCaptions, Tokenizer, TokenizerLike, choose_tokenizer
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

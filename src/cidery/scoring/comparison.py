@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.corpus import Candidates, Corpus, Missing, References
+from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import MismatchError, SettingError
 from cidery.files.slices import ALL, SlicesLike
 from cidery.markup import html_table
@@ -27,7 +27,7 @@ from cidery.scoring.segmentation import (
 from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike
 from cidery.text_tables import latex_table, markdown_table
 
 Tests: TypeAlias = Mapping[str, Mapping[tuple[str, str], PairedTest]]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, ImageId
+from cidery.corpus import Corpus, ImageId
 from cidery.errors import SettingError
 from cidery.metrics import Metric
 from cidery.scoring.scorer import Scorer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cidery.corpus.corpus import Candidates, Corpus, Missing, References
+from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.files.slices import SlicesLike
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
@@ -13,7 +13,7 @@ from cidery.scoring.scorer import FrequenciesLike
 from cidery.scoring.segmentation import SegmentersLike, check_segmenters, score_segmenters
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike
 
 
 def score(

@@ -6,16 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from cidery.corpus.corpus import Candidates, Corpus, ImageId, Missing, References
+from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.errors import DataError, InputError, MismatchError, MissingExtraError, SettingError
 from cidery.markup import fold_lines
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.metrics.base import Faithful
 from cidery.metrics.explanations import Explanation
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer, warn_script_problems
 
 
 @dataclass(frozen=True, eq=False)

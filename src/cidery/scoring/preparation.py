@@ -8,18 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus
-from cidery.corpus.length_mismatch import (
-    LENGTH_ROBUST_METRICS,
-    may_have_length_gap,
-    measure_length_gap,
-)
+from cidery.corpus import LENGTH_ROBUST_METRICS, Corpus, may_have_length_gap, measure_length_gap
 from cidery.errors import UnreliableWarning
 from cidery.metrics import Metric
 from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
-from cidery.text.languages import choose_tokenizer
-from cidery.text.script_problems import warn_script_problems
-from cidery.text.tokenizers import TokenizerLike
+from cidery.text import TokenizerLike, choose_tokenizer, warn_script_problems
 
 
 def prepare_scorers(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from cidery import _version
-from cidery.corpus.corpus import FEW_IMAGES, Corpus
+from cidery.corpus import FEW_IMAGES, Corpus
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.frequencies import SHIPPED, CountedFrequencies, DocumentFrequencies
 from cidery.metrics import FunctionMetric, Metric, is_built_in
@@ -31,7 +31,7 @@ from cidery.plugins import find_package
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats, sum_by_group
-from cidery.text.tokenizers import TokenizerLike, get_tokenizer
+from cidery.text import TokenizerLike, get_tokenizer
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation

@@ -8,12 +8,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus
+from cidery.corpus import Corpus
 from cidery.errors import DataError, SettingError, UnreliableWarning
 from cidery.scoring.scorer import Scorer
-from cidery.text.languages import choose_tokenizer, get_language
-from cidery.text.segmenters import SEGMENTERS
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import SEGMENTERS, Tokenizer, TokenizerLike, choose_tokenizer, get_language
 
 SegmentersLike: TypeAlias = Literal["all"] | Sequence[TokenizerLike]
 BySegmenter: TypeAlias = Mapping[str, Mapping[str, float]]

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from cidery.corpus.corpus import FEW_IMAGES, Corpus
+from cidery.corpus import FEW_IMAGES, Corpus
 from cidery.errors import SettingError, SliceWarning, UnreliableWarning
 from cidery.files.slices import ALL, Described, Slices, SlicesLike, slice_images
 from cidery.metrics.base import TokenizedReferences
 from cidery.scoring.scorer import Scorer, sign_metrics
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import RESAMPLES, Interval, sum_exactly
+from cidery.text import SPLIT
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def describe(corpus: Corpus, references: TokenizedReferences) -> Described:
     """Return what images can be grouped by: their references' words and number."""
 
     def lengths() -> NDArray[np.float64]:
-        ends = references.captions.form("split").offsets().astype(np.float64)
+        ends = references.captions.form(SPLIT).offsets().astype(np.float64)
         offsets = corpus.reference_offsets
         words: NDArray[np.float64] = np.diff(ends[offsets]) / np.diff(offsets)
         return words

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery.corpus.corpus import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import SettingError
 from cidery.statistics import (
     RESAMPLES,

@@ -1,4 +1,4 @@
-"""Text processing: tokenizers, segmenters, languages, scripts, stop words."""
+"""Captions as text and as tokens: tokenizers, segmenters, stemming, languages, scripts."""
 
 import lazy_loader
 

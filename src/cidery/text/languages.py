@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from cidery.errors import SettingError
 from cidery.text.segmenters import SEGMENTERS
+from cidery.text.stop_words import STOP_WORDS
 from cidery.text.tokenizers import (
     CLEAN,
     FUNCTIONS,
-    STOP_WORDS,
     Tokenizer,
     TokenizerLike,
     get_tokenizer,

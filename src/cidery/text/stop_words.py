@@ -1,7 +1,7 @@
-"""Words without content of their own, by language: what captions have them for is grammar.
+"""Stop words by language.
 
 The lists were written for captions: articles, pronouns, prepositions, conjunctions and auxiliary
-verbs, and no noun, number, color or direction, which the usual lists have some of.
+verbs. Unlike most lists, they have no noun, number, color or direction.
 """
 
 from __future__ import annotations
@@ -9,6 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+_ENGLISH = """
+a about above across after again against all along also am among an and another any are around as
+at be because been before behind being below beneath beside between beyond both but by can could
+did do does doing down during each either every few for from further had has have having he her
+here hers herself him himself his how i if in inside into is it its itself just me more most my
+myself near neither next no nor not of off on onto or other our ours ourselves out outside over
+own same she should so some such than that the their theirs them themselves then there these they
+this those through to together too toward towards under until up upon us very was we were what
+when where which while who whom whose why will with within without would you your yours yourself
+yourselves
+"""
 _CHINESE = """
 的 地 得 了 着 过 在 和 与 及 或 或者 并 并且 而 而且 但 但是 是 有 被 把 将 给 让 从 向 往 对
 对着 于 以 为 为了 用 跟 同 由 到 里 中 之 其 这 那 这个 那个 这些 那些 他 她 它 他们 她们 它们
@@ -146,8 +157,9 @@ om omkring oss på runt samma sedan sig sin sina sitt ska skall skulle som så s
 uppe ur ut ute utan utanför vad var vara varit varje vars vem vi vid vilka vilken vill är åt över
 """
 
-OTHER_STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
+STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
+        "english": frozenset(_ENGLISH.split()),
         "chinese": frozenset(_CHINESE.split()),
         "czech": frozenset(_CZECH.split()),
         "danish": frozenset(_DANISH.split()),
@@ -164,4 +176,4 @@ OTHER_STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
         "swedish": frozenset(_SWEDISH.split()),
     }
 )
-"""By the language's name in lower case; English is `tokenizers.STOP_WORDS["english"]`."""
+"""By the language's name in lower case."""

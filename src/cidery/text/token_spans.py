@@ -9,9 +9,9 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from cidery.runtime.workspace import Workspace
-from cidery.text.tokenizers import TokenizedCaptions
+from cidery.text.tokenized_captions import TOKENS, TokenForm, TokenizedCaptions
 
-Place: TypeAlias = tuple[int, int]
+TokenSpan: TypeAlias = tuple[int, int]
 """Characters [start, end) of a caption."""
 
 _BRACKETS = {
@@ -34,7 +34,7 @@ _FAR = 40
 """A word is looked for this many characters ahead, beyond those of words not found before it."""
 
 
-def locate_words(text: str, words: Sequence[str]) -> list[Place | None]:
+def locate_words(text: str, words: Sequence[str]) -> list[TokenSpan | None]:
     """Return where each word stands in a caption: in order, each place apart from the one before.
 
     Words that the tokenizer rewrote get the text between their neighbors; several may then share
@@ -47,7 +47,7 @@ def locate_words(text: str, words: Sequence[str]) -> list[Place | None]:
     lower = text.lower()
     if len(lower) != len(text):
         return _locate_rewritten(text, words)
-    places: list[Place | None] = []
+    places: list[TokenSpan | None] = []
     at = 0
     if lower.startswith(" ".join(words)) and "" not in words:  # most captions; half the time
         for word in words:
@@ -78,12 +78,12 @@ def _fold_word(word: str) -> str:
     return '"' if folded == "''" else folded
 
 
-def _locate_rewritten(text: str, words: Sequence[str]) -> list[Place | None]:
+def _locate_rewritten(text: str, words: Sequence[str]) -> list[TokenSpan | None]:
     """Find words whose letters were changed too, by their neighbors if need be."""
     pieces = [_fold(character) for character in text]
     folded = "".join(pieces)
     sources = [place for place, piece in enumerate(pieces) for _ in piece]
-    places: list[Place | None] = [None] * len(words)
+    places: list[TokenSpan | None] = [None] * len(words)
     waiting: list[int] = []
     begin, at, room = 0, 0, _FAR  # in the text; in `folded`; how far to look there
     for number, word in enumerate(words):
@@ -110,7 +110,7 @@ def _locate_rewritten(text: str, words: Sequence[str]) -> list[Place | None]:
 
 
 def _share_gap(
-    text: str, start: int, end: int, waiting: list[int], places: list[Place | None]
+    text: str, start: int, end: int, waiting: list[int], places: list[TokenSpan | None]
 ) -> None:
     """Give words that were not found the pieces of the text where they must stand."""
     if not waiting:
@@ -123,13 +123,13 @@ def _share_gap(
 
 
 def locate_captions(
-    captions: TokenizedCaptions, form: str, chosen: Iterable[int], work: Workspace
-) -> dict[int, list[Place | None]]:
+    captions: TokenizedCaptions, form: TokenForm, chosen: Iterable[int], work: Workspace
+) -> dict[int, list[TokenSpan | None]]:
     """Return where the words of chosen captions stand, in a form that metrics compare."""
-    words = captions.form("words", work).tokens()
-    shaped = words if form == "words" else captions.form(form, work).tokens()
+    words = captions.tokens()
+    shaped = words if form == TOKENS else captions.form(form, work).tokens()
     texts = captions.texts
-    found: dict[int, list[Place | None]] = {}
+    found: dict[int, list[TokenSpan | None]] = {}
     for number in chosen:
         if number in found:
             continue
@@ -141,10 +141,10 @@ def locate_captions(
 
 
 def _cut_places(
-    text: str, words: Sequence[str], places: Sequence[Place | None]
-) -> list[Place | None]:
+    text: str, words: Sequence[str], places: Sequence[TokenSpan | None]
+) -> list[TokenSpan | None]:
     """Cut places where the words have blanks inside, as the forms of captions do."""
-    cut: list[Place | None] = []
+    cut: list[TokenSpan | None] = []
     for word, place in zip(words, places, strict=True):
         pieces = word.split()
         if len(pieces) == 1 or place is None:

@@ -19,23 +19,21 @@ Any Python callable `str -> list of str` serves as well, and other packages may 
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from unicodedata import normalize
 
-from cidery._native import Captions, Expansion, tokenize_utf8
+from cidery._native import Captions, tokenize_utf8
 from cidery._native import tokenize as _native_tokenize
-from cidery.errors import InputError, MissingExtraError, SettingError
+from cidery.errors import InputError, SettingError
 from cidery.plugins import list_names, load_plugin
-from cidery.runtime.workspace import Workspace
 from cidery.text.columns import TextColumn
 from cidery.text.scanned_captions import scan_captions
-from cidery.text.stop_words import OTHER_STOP_WORDS
+from cidery.text.tokenized_captions import Stems, TokenizedCaptions
 
 TokenizerLike: TypeAlias = "str | Callable[[str], Sequence[str]] | Tokenizer"
 
@@ -43,25 +41,6 @@ NATIVE = ("ptb", "ptb-coco", "whitespace")
 CLEAN = "+clean"
 """Behind `words` or `char`: captions are brought into one spelling first (`clean_caption`)."""
 TOKENIZERS = (*NATIVE, "words", "char")
-
-_ENGLISH = """
-a about above across after again against all along also am among an and another any are around as
-at be because been before behind being below beneath beside between beyond both but by can could
-did do does doing down during each either every few for from further had has have having he her
-here hers herself him himself his how i if in inside into is it its itself just me more most my
-myself near neither next no nor not of off on onto or other our ours ourselves out outside over
-own same she should so some such than that the their theirs them themselves then there these they
-this those through to together too toward towards under until up upon us very was we were what
-when where which while who whom whose why will with within without would you your yours yourself
-yourselves
-"""
-STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "english": frozenset(_ENGLISH.split()),
-        **OTHER_STOP_WORDS,
-    }
-)
-"""Words without content of their own, by language."""
 
 
 @dataclass(frozen=True)
@@ -176,7 +155,7 @@ def tokenize(
             "a caption has half of a surrogate pair, which is not a valid character: "
             f"{error.object!a}; the text was cut or decoded wrongly"
         ) from None
-    return tokenized.form(stem_form(stemmer) if stemmer else "words").tokens()
+    return tokenized.form(Stems(stemmer)).tokens() if stemmer else tokenized.tokens()
 
 
 @lru_cache(maxsize=1 << 16)
@@ -232,130 +211,3 @@ class _CleanFirst:
         from cidery.text.normalization import clean_caption
 
         return FUNCTIONS[self.name](clean_caption(caption))
-
-
-LEMMAS = "simplemma-"
-"""What stemmers that give lemmas are called, with the code of a language: `simplemma-de`."""
-
-
-@lru_cache(maxsize=32)
-def get_stemmer(language: str) -> Callable[[list[str]], list[str]]:
-    """Return what stems a list of words, by Snowball's algorithm for that language.
-
-    `simplemma-de` gives lemmas instead, by the package of that name.
-    """
-    if language.startswith(LEMMAS):
-        return _get_lemmatizer(language.removeprefix(LEMMAS))
-    import Stemmer
-
-    if language not in Stemmer.algorithms():
-        known = ", ".join(Stemmer.algorithms())
-        raise SettingError(
-            f"no stemmer for {language!r}; Snowball has: {known}; {LEMMAS}de gives lemmas"
-        )
-    stem: Callable[[list[str]], list[str]] = Stemmer.Stemmer(language, 0).stemWords
-    return stem
-
-
-def _get_lemmatizer(code: str) -> Callable[[list[str]], list[str]]:
-    lemmatize = _import_simplemma().lemmatize
-    try:
-        lemmatize("a", lang=code)
-    except ValueError:
-        raise SettingError(
-            f"simplemma has no lemmas for {code!r}; it knows languages by codes such as de or fr"
-        ) from None
-
-    def find(words: list[str]) -> list[str]:
-        # It writes German nouns with a capital; all words are in lower case here.
-        return [str(lemmatize(word, lang=code)).lower() for word in words]
-
-    return find
-
-
-def _import_simplemma() -> Any:
-    try:
-        import simplemma
-    except ImportError:
-        raise MissingExtraError.to("find lemmas", package="simplemma", extra="lemmas") from None
-    return simplemma
-
-
-def name_stemmer(stemmer: str) -> str:
-    """Return what signatures call a stemmer: lemmas depend on the version of their data."""
-    if not stemmer.startswith(LEMMAS):
-        return stemmer
-    return f"{stemmer}-{_import_simplemma().__version__}"
-
-
-def stem_form(language: str) -> str:
-    """Return the name of the form of captions with stems of that language."""
-    return f"stems:{language}"
-
-
-def _expand(form: str, words: list[str]) -> list[list[str]] | None:
-    """What each word becomes in that form; None where every word stays as it is."""
-    if form == "unbarred":
-        # pycocoevalcap takes out what separates captions in METEOR's protocol.
-        if not any("|||" in word for word in words):
-            return None
-        return [[left] if (left := word.replace("|||", "")) else [] for word in words]
-    if form.startswith("stems:"):
-        stems = get_stemmer(form.removeprefix("stems:"))
-        return [stems(word.split()) for word in words]
-    raise SettingError(f"unknown form of captions: {form!r}")
-
-
-@dataclass(frozen=True, eq=False)
-class TokenizedCaptions:
-    r"""Captions as words; `form` gives them in the other forms that metrics ask for.
-
-    `words` as the tokenizer cut them; `split` cut again at any blank inside a token; `unbarred`
-    without `|||`; `parts` cut into `\w+` runs; `stems:LANGUAGE` each replaced by its stem.
-    """
-
-    captions: Captions
-    given: Sequence[str] | None = None
-    """The captions before they were cut, where they came as text."""
-    same_words_as: TokenizedCaptions | None = None
-    """Captions with the same list of distinct words, if there are others."""
-
-    @property
-    def word_source(self) -> TokenizedCaptions:
-        """The captions by whose list words are numbered: what depends on words alone is theirs."""
-        return self if self.same_words_as is None else self.same_words_as
-
-    def __len__(self) -> int:
-        return len(self.captions)
-
-    def form(self, form: str, work: Workspace | None = None) -> Captions:
-        """Return the captions in that form; a run's workspace makes each form once."""
-        return (Workspace() if work is None else work).once(_take_form, self, form)
-
-    @property
-    def texts(self) -> Sequence[str]:
-        """The captions as they were given; their words, with blanks, where they came as tokens."""
-        if isinstance(self.given, TextColumn):
-            return self.given.texts
-        if self.given is not None:
-            return self.given
-        return [" ".join(words) for words in self.captions.tokens()]
-
-
-def _expand_words(work: Workspace, source: TokenizedCaptions, form: str) -> Expansion | None:  # noqa: ARG001
-    if form == "split":
-        # PTB tokens may hold U+00A0 ("5 1/2"), where str.split(), and so BLEU and CIDEr, cuts.
-        blank = source.captions.has_blank_words()
-        return Expansion.at_blanks(source.captions) if blank else None
-    if form == "parts":
-        ids, words = source.captions.unusual_words()
-        return Expansion.replacing(source.captions, ids, [re.findall(r"\w+", w) for w in words])
-    pieces = _expand(form, source.captions.vocabulary())
-    return None if pieces is None else Expansion(pieces)
-
-
-def _take_form(work: Workspace, captions: TokenizedCaptions, form: str) -> Captions:
-    if form == "words":
-        return captions.captions
-    expansion = work.once(_expand_words, captions.word_source, form)
-    return captions.captions if expansion is None else captions.captions.expand(expansion)

@@ -25,7 +25,7 @@ from cidery.meta.protocols.base import MetricsByLabel, Verdict, count_hits, pool
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
 from cidery.statistics import pool_share
-from cidery.text.languages import choose_tokenizer
+from cidery.text import choose_tokenizer
 
 Words = list[str]
 Spoil = Callable[[Words, np.random.Generator, Words], Words]
@@ -118,9 +118,9 @@ def _spoil_references(
     """Return intact captions, then all captions spoilt in each way, and the names of the ways."""
     intact, references, images = _take_out(judged)
     cut = choose_tokenizer(settings.tokenizer, settings.language)
-    words = cut(intact).form("words").tokens()
+    words = cut(intact).tokens()
     joined = [" ".join(group) for group in references]
-    counts = Counter(word for group in cut(joined).form("words").tokens() for word in group)
+    counts = Counter(word for group in cut(joined).tokens() for word in group)
     common = [word for word, _ in counts.most_common(_COMMON)]
     spoilt = spoil(words, common, settings.seed)
     captions = [" ".join(group) for found in (words, *spoilt.values()) for group in found]

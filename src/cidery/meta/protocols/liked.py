@@ -22,7 +22,7 @@ from cidery.meta.protocols.base import (
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
 from cidery.statistics import Floats, pool_share
-from cidery.text.languages import choose_tokenizer
+from cidery.text import choose_tokenizer
 
 
 def judge_liked(
@@ -60,6 +60,6 @@ def judge_liked(
 def _count_words(pairs: Pairs, settings: Settings) -> Floats:
     """Return float64[pairs]: words of the first minus words of the second."""
     tokenizer = choose_tokenizer(settings.tokenizer, settings.language)
-    cut = tokenizer(list(pairs.judged.captions)).form("words").tokens()
+    cut = tokenizer(list(pairs.judged.captions)).tokens()
     words: NDArray[np.int64] = np.fromiter(map(len, cut), np.int64, len(cut))
     return (words[pairs.first] - words[pairs.second]).astype(np.float64)

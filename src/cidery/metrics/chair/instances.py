@@ -10,7 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus import ImageId
 from cidery.errors import DataError, SettingError
 from cidery.metrics.chair.objects import list_kinds
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cidery.metrics.chair.cutting import cut_words
 from cidery.metrics.chair.reading import read_lines
 from cidery.metrics.chair.tagger import load_tagger
-from cidery.text.token_spans import locate_words
+from cidery.text import locate_words
 
 PARTS = {"N": 0, "V": 1, "J": 2, "R": 3}
 """How tags begin, and where their lemmas stand; other words count as nouns."""

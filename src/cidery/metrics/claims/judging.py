@@ -24,7 +24,7 @@ from cidery.metrics.fluency import (
     is_unlikely,
 )
 from cidery.statistics import Floats
-from cidery.text.tokenizers import STOP_WORDS
+from cidery.text import STOP_WORDS
 
 Usual: TypeAlias = Callable[[str, str], float]
 """The share of a noun's mentions in many captions that have some word right before it."""

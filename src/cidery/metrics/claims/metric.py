@@ -40,7 +40,7 @@ from cidery.runtime.processes import count_cores
 from cidery.runtime.progress import current_progress
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions
+from cidery.text import STOP_WORDS, TokenizedCaptions
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser

@@ -27,7 +27,7 @@ from cidery.metrics.spice.tree import PRONOUNS, Tree
 from cidery.metrics.spice.words import COLORS, GROUPS, PEOPLE
 from cidery.runtime.processes import share_work
 from cidery.runtime.progress import current_progress
-from cidery.text.token_spans import Place
+from cidery.text import TokenSpan
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser
@@ -64,7 +64,7 @@ class Description:
     """A caption as sentences of words, each with its place in the text."""
 
     sentences: tuple[Sentence, ...]
-    places: tuple[Place, ...]
+    places: tuple[TokenSpan, ...]
     """Of all words, one sentence after another."""
     quotes: tuple[tuple[str, tuple[int, ...]], ...] = ()
     """What stands in quotation marks, and which words that is."""
@@ -78,7 +78,7 @@ def cut_sentences(text: str) -> Description:
     ```
     """
     sentences: list[Sentence] = []
-    places: list[Place] = []
+    places: list[TokenSpan] = []
     for found in _SENTENCE.finditer(text):
         words = [piece for match in _WORD.finditer(text, *found.span()) for piece in _split(match)]
         for start in range(0, len(words), LONGEST):
@@ -94,7 +94,7 @@ def cut_sentences(text: str) -> Description:
     return Description(tuple(sentences), tuple(places), tuple(quotes))
 
 
-def _split(match: re.Match[str]) -> Iterator[tuple[str, Place]]:
+def _split(match: re.Match[str]) -> Iterator[tuple[str, TokenSpan]]:
     word, start, end = match[0], match.start(), match.end()
     suffix = _SUFFIX.search(word)
     if suffix is None or not suffix.start():

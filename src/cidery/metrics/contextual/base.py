@@ -20,7 +20,7 @@ from cidery.encoders import (
 from cidery.metrics.base import Images, Metric
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import TokenizedCaptions
+from cidery.text import TokenizedCaptions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

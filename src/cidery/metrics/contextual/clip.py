@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cidery.corpus.ids import ImageId
+from cidery.corpus import ImageId
 from cidery.encoders.clip import ClipModel, open_clip
 from cidery.encoders.features import ImageFeatures
 from cidery.errors import DataError, SettingError
@@ -26,7 +26,7 @@ from cidery.metrics.base import (
 )
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import TokenizedCaptions
+from cidery.text import TokenizedCaptions
 
 PARTS = ("image", "reference")
 """The columns of the rows after the score: the cosines with the image and the best reference."""

@@ -40,9 +40,7 @@ from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, sh
 from cidery.metrics.fluency import Faults, ReferenceWording
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.languages import Language
-from cidery.text.token_spans import locate_words
-from cidery.text.tokenizers import TokenizedCaptions
+from cidery.text import Language, TokenizedCaptions, locate_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -20,7 +20,7 @@ from cidery.metrics.fluency import (
 )
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import TokenizedCaptions
+from cidery.text import TokenizedCaptions
 
 PARTS = ("cosine", "broken", "repeated")
 """The columns of the rows after the score."""

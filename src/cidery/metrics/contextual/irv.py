@@ -28,9 +28,7 @@ from cidery.metrics.contextual.word_vectors import CaptionWords
 from cidery.metrics.explanations import Shares, Span, make_spans, share_lack
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.languages import Language
-from cidery.text.token_spans import Place, locate_words
-from cidery.text.tokenizers import STOP_WORDS, TokenizedCaptions
+from cidery.text import STOP_WORDS, Language, TokenizedCaptions, TokenSpan, locate_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +41,7 @@ _OTHER_PUNCTUATION = frozenset("。、，！？：；（）「」¿¡«»„“�
 """Of other languages than English."""
 
 
-def _find_no_places(caption: int) -> list[Place | None]:  # noqa: ARG001
+def _find_no_places(caption: int) -> list[TokenSpan | None]:  # noqa: ARG001
     return []
 
 
@@ -58,7 +56,7 @@ class TokenTable:
     """Each caption's tokens: places in the other arrays."""
     states: NDArray[np.float32] | None = None
     """[tokens, width]; None: only equal ids are alike."""
-    places: Callable[[int], list[Place | None]] = _find_no_places
+    places: Callable[[int], list[TokenSpan | None]] = _find_no_places
     """Where the words of a caption's tokens stand in it."""
 
     def nearest(
@@ -274,7 +272,7 @@ def _read_words(
     spelled = cache(form.tokens)
     texts = captions.texts
 
-    def find_places(caption: int) -> list[Place | None]:
+    def find_places(caption: int) -> list[TokenSpan | None]:
         return locate_words(texts[caption], spelled()[caption])
 
     return TokenTable(numbers[words], stopped[words], groups, places=find_places)
@@ -289,7 +287,7 @@ def _read_states(tokens: TokenStates, empty: frozenset[str]) -> TokenTable:
         for start, end in zip(tokens.starts.tolist(), tokens.ends.tolist(), strict=True)
     ]
 
-    def find_places(caption: int) -> list[Place | None]:
+    def find_places(caption: int) -> list[TokenSpan | None]:
         words = CaptionWords.read(tokens, caption)
         return [words.places[word] for word in words.of_tokens if word is not None]
 

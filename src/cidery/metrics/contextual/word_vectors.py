@@ -12,8 +12,7 @@ from cidery.encoders import BETAS, Encoder, TokenStates, choose_beta
 from cidery.encoders.base import Token
 from cidery.metrics.explanations import Span, make_spans
 from cidery.statistics import Floats
-from cidery.text.token_spans import Place
-from cidery.text.tokenizers import STOP_WORDS
+from cidery.text import STOP_WORDS, TokenSpan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +34,7 @@ class CaptionWords:
     """The words of a caption: their tokens, places and directions."""
 
     texts: Sequence[str]
-    places: Sequence[Place | None]
+    places: Sequence[TokenSpan | None]
     of_tokens: Sequence[int | None]
     """By token, special ones included: its word, or None."""
     directions: Floats
@@ -81,7 +80,7 @@ class CaptionWords:
         return make_spans(zip(self.places, values, notes, strict=True))
 
 
-def _find_place(text: str, tokens: Sequence[Token]) -> Place | None:
+def _find_place(text: str, tokens: Sequence[Token]) -> TokenSpan | None:
     start, end = tokens[0].start, tokens[-1].end
     found = text[start:end]
     start += len(found) - len(found.lstrip())

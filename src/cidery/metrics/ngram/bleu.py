@@ -22,6 +22,7 @@ from cidery.metrics.base import (
 from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text import SPLIT
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
@@ -159,7 +160,7 @@ class _PreparedBleu(PreparedOverlap[Bleu]):
         means = replace(metric, brevity=False).each(rows).tolist()
         scores = metric.each(rows).tolist()
         shares = []
-        pairs = locate_pairs(self.references, candidates, "split", work)
+        pairs = locate_pairs(self.references, candidates, SPLIT, work)
         for place, (candidate, references) in enumerate(pairs):
             matches = rows[place, 2 : 2 + metric.n]
             totals = rows[place, 2 + order : 2 + order + metric.n]

@@ -25,7 +25,7 @@ from cidery.metrics.base import (
 from cidery.metrics.ngram.overlap import translate
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import TokenizedCaptions, name_stemmer, stem_form
+from cidery.text import SPLIT, WORD_RUNS, TokenForm, TokenizedCaptions, name_stemmer, stem_form
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
@@ -39,8 +39,8 @@ class PreparedCider(Prepared):
     native: _native.Cider
     similar: _native.Cider
     """The same without penalties; metrics that differ only in those share it."""
-    form: str
-    parts: str | None
+    form: TokenForm
+    parts: TokenForm | None
     """The form whose repeated words are punished (CIDEr-R)."""
 
     def translate(self, captions: TokenizedCaptions, work: Workspace) -> _native.Translation:
@@ -154,7 +154,7 @@ def _find_similarities(
 def _weigh(
     work: Workspace,
     groups: GroupedCaptions,
-    form: str,
+    form: TokenForm,
     order: int,
     trie: _native.FrequencyTrie | None,
     log_image_count: float,
@@ -219,13 +219,13 @@ class _CiderFamily(Metric):
         references: TokenizedReferences,
         work: Workspace,
         *,
-        parts: str | None = None,
+        parts: TokenForm | None = None,
         uniform_idf: bool = False,
         clip: bool = False,
         relative_counts: bool = False,
         **settings: Any,
     ) -> Prepared:
-        form = stem_form(self.stems) if self.stems else "split"
+        form = stem_form(self.stems)
         trie, log_image_count = find_weights(references, self)
         weighed = work.once(
             _weigh, references.groups, form, self.n, trie, log_image_count, uniform_idf
@@ -418,7 +418,7 @@ class CiderR(_CiderFamily):
         return self._prepare(
             references,
             work,
-            parts="parts" if coco else "split",
+            parts=WORD_RUNS if coco else SPLIT,
             scale=10.0,
             clip=True,
             penalty="relative",

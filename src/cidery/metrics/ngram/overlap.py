@@ -16,7 +16,7 @@ from cidery.metrics.base import (
 )
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
-from cidery.text.tokenizers import TokenizedCaptions
+from cidery.text import SPLIT, TokenForm, TokenizedCaptions
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -34,7 +34,7 @@ class PreparedOverlap(Prepared, Generic[M]):
     metric: M
     references: TokenizedReferences
     native: _native.Overlap
-    form: str
+    form: TokenForm
     kernel: str
     arguments: tuple[Any, ...]
 
@@ -46,7 +46,7 @@ class PreparedOverlap(Prepared, Generic[M]):
         work: Workspace,
         kernel: str,
         *arguments: Any,
-        form: str = "split",
+        form: TokenForm = SPLIT,
         order: int = 1,
     ) -> Self:
         """Index the references' n-grams; metrics with the same form and order share the index."""
@@ -65,7 +65,7 @@ class PreparedOverlap(Prepared, Generic[M]):
 def _measure(
     work: Workspace,
     native: _native.Overlap,
-    form: str,
+    form: TokenForm,
     kernel: str,
     arguments: tuple[Any, ...],
     candidates: TokenizedCandidates,
@@ -86,8 +86,8 @@ def translate(
     work: Workspace,
     native: _native.Cider | _native.Overlap,
     source: TokenizedCaptions,
-    form: str,
-    parts: str | None,
+    form: TokenForm,
+    parts: TokenForm | None,
 ) -> _native.Translation:
     """Return the captions' words as ids of the references' vocabulary."""
     words = source.form(form, work)
@@ -97,7 +97,7 @@ def translate(
 
 
 def make_overlap(
-    work: Workspace, groups: GroupedCaptions, form: str, order: int
+    work: Workspace, groups: GroupedCaptions, form: TokenForm, order: int
 ) -> _native.Overlap:
     """Return the n-gram index of the references."""
     return _native.Overlap(index_ngrams(work, groups, form, order))

@@ -25,6 +25,7 @@ from cidery.metrics.base import (
 from cidery.metrics.ngram.overlap import PreparedOverlap
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
+from cidery.text import SPLIT, TOKENS
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
@@ -151,7 +152,7 @@ class RougeL(_ByReference):
         """Make references ready."""
         coco = self.faithful == "coco"
         # coco-caption's ROUGE splits at ASCII blanks only, unlike its BLEU and CIDEr.
-        form = "words" if coco else "split"
+        form = TOKENS if coco else SPLIT
         return _PreparedByReference.build(self, references, work, "rouge_l", coco, form=form)
 
     def _compare(self, words: Words, reference: Words) -> Comparison:
@@ -320,7 +321,7 @@ class _PreparedRougeN(PreparedOverlap[RougeN]):
         from cidery.metrics.located_captions import locate_pairs
 
         scores = self.measure(candidates, work)[:, 0].tolist()
-        pairs = locate_pairs(self.references, candidates, "split", work)
+        pairs = locate_pairs(self.references, candidates, SPLIT, work)
         return [
             self._explain_one(score, candidate, references)
             for score, (candidate, references) in zip(scores, pairs, strict=True)

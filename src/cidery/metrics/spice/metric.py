@@ -32,7 +32,7 @@ from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.storage import load
 from cidery.storage.meteor_table import METEOR_WORDS
-from cidery.text.tokenizers import TokenizedCaptions, TokenizerLike, tokenize
+from cidery.text import TOKENS, TokenizedCaptions, TokenizerLike, tokenize
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.pipeline import Parser
@@ -179,7 +179,7 @@ class _PreparedSpice(Prepared):
         score. Tuples that only references have share the loss of recall.
         """
         offsets = self.references.image_offsets.tolist()
-        pairs = locate_pairs(self.references, candidates, "words", work)
+        pairs = locate_pairs(self.references, candidates, TOKENS, work)
         shares = []
         for image, (candidate, references), explained in zip(
             candidates.images.tolist(),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cidery.corpus.corpus import Corpus, ImageId, References
+from cidery.corpus import Corpus, ImageId, References
 from cidery.diversity.kernels import choose_frequencies
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
@@ -21,8 +21,7 @@ from cidery.rewards.reward import Reward, RewardMetric
 from cidery.runtime.progress import current_progress
 from cidery.scoring.scorer import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
-from cidery.text.languages import choose_tokenizer
-from cidery.text.tokenizers import Tokenizer, TokenizerLike
+from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 
 HELD_OUT_METRICS = ("cider-r", "cider-d")
 """Candidates for the held-out metric: the first that is not part of the reward."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from cidery._version import __version__
-from cidery.corpus.corpus import ImageId
+from cidery.corpus import ImageId
 from cidery.markup import escape, html_page, html_table
 from cidery.statistics import Floats, Interval, bootstrap_interval
 from cidery.storage import write_atomically
