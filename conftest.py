@@ -1,4 +1,4 @@
-"""Fixtures for all tests: the bundled example, made as large as a test wants."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,14 +20,14 @@ from cidery.metrics.spice.pipeline import Parser, load_parser
 from cidery.runtime import processes
 from cidery.storage.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example
-from support.needs import MARKERS, has_app_packages, mark_needs, skip_without_extras
+from support.markers import MARKERS, mark_by_fixtures, skip_without_extras
 from support.one_jar import write_java
 from support.reaper import Reaper
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-# A failure should be of the change at hand: the same examples in every run. Machines may be slow.
+# The same examples in every run, so that a failure is due to the change at hand; no time limit.
 hypothesis.settings.register_profile("same", derandomize=True, deadline=None, max_examples=15)
 hypothesis.settings.register_profile("few", derandomize=True, deadline=None, max_examples=5)
 hypothesis.settings.register_profile("new", max_examples=1000, deadline=None)
@@ -34,68 +35,58 @@ hypothesis.settings.load_profile(os.environ.get("CIDERY_EXAMPLES", "same"))
 
 
 REAPER = pytest.StashKey[Reaper]()
+HAS_DJANGO = PathFinder.find_spec("django") is not None
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """See to it that whatever this run starts ends with it; its processes inherit the mark."""
+    """Register markers, and start the process that ends what this run leaves behind."""
     for marker, meaning in MARKERS.items():
         config.addinivalue_line("markers", f"{marker}: {meaning}")
     if getattr(config.option, "dist", "no") == "load":
-        from support.scheduling import expect_groups
-
-        expect_groups()
+        config.option.dist = "loadgroup"
     if sys.platform == "linux" and not hasattr(config, "workerinput"):
         config.stash[REAPER] = Reaper.start()
 
 
 def pytest_sessionfinish() -> None:
-    """End helper processes: loky would complain if others did."""
+    """End worker processes: loky warns if something else does."""
     for _, helpers in [*processes._pools]:
         processes._close_pool(helpers)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End what still runs."""
+    """End processes that still run."""
     if REAPER in config.stash:
         config.stash[REAPER].stop()
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave the web app's tests out where its packages are not installed."""
-    is_app = collection_path == config.rootpath / "server" / "tests"
-    return True if is_app and not has_app_packages() else None
+    """Leave out the tests of cidery-server where its packages are not installed."""
+    is_server = collection_path == config.rootpath / "server" / "tests"
+    return True if is_server and not HAS_DJANGO else None
 
 
 def pytest_report_header() -> str:
-    """Say what was left out."""
-    return "" if has_app_packages() else "server/tests is left out: Django is not installed"
+    """Return a line about tests that are left out."""
+    return "" if HAS_DJANGO else "server/tests is left out: Django is not installed"
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark a test with what it needs, so that `-m` can select."""
-    mark_needs(item)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Tell the process that spreads tests over others which of them belong together."""
-    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0":
-        from support.scheduling import tell_groups
-
-        tell_groups(session.items)
+    """Mark a test by its fixtures, so that `-m` can select it."""
+    mark_by_fixtures(item)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Skip what cannot run here, and say why."""
+    """Skip a test whose metrics cannot run here."""
     skip_without_extras(item)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Say how tests are spread over processes: starting the app takes longer than most of them."""
-    from support.scheduling import Sharing
+    """Return the scheduler of a run of several processes."""
+    from support.scheduling import LongestFirst
 
-    return Sharing(config, log) if config.getvalue("dist") == "load" else None
+    return LongestFirst(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -134,6 +125,16 @@ def minilm() -> Encoder:
         return get_encoder("minilm")
     except (DataError, MissingExtraError) as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def make_model() -> Callable[..., Any]:
+    """The function `make_model` of `support.tiny_models`, where it can run."""
+    for package in ("torch", "transformers"):
+        pytest.importorskip(package, reason=f"{package} is not installed")
+    from support import tiny_models
+
+    return tiny_models.make_model
 
 
 @pytest.fixture(scope="session")

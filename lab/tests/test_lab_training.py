@@ -25,7 +25,7 @@ from cidery_lab import (
 
 if TYPE_CHECKING:
     import torch
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("torch")]
 
 XE = Stage("xe", epochs=2, batch=20, rate=4e-3, most_words=8)
 REWARD = Stage(

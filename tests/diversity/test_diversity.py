@@ -38,6 +38,7 @@ from cidery.frequencies import DocumentFrequencies, load_shipped
 from cidery.metrics import METRICS
 from support import wang_chan
 from support.example import BUNDLED, Example
+from support.markers import mark_metrics
 
 
 def embed_words(captions: list[str]) -> Any:
@@ -617,17 +618,15 @@ class TestConsensus:
     # Weights that are counted on the references given are other weights for a single image.
     @pytest.mark.parametrize(
         "name",
-        {
-            type(metric): n
-            for n, metric in METRICS.items()
-            if not (getattr(metric, "idf", False) or metric.lacks or metric.describes_corpus)
-        }.values(),
+        mark_metrics(
+            {
+                type(metric): n
+                for n, metric in METRICS.items()
+                if not (getattr(metric, "idf", False) or metric.lacks or metric.describes_corpus)
+            }.values()
+        ),
     )
-    def test_leave_one_out_with_any_metric(
-        self, name: Any, example: Example, request: pytest.FixtureRequest
-    ) -> None:
-        if name == "meteor":
-            request.getfixturevalue("java")
+    def test_leave_one_out_with_any_metric(self, name: Any, example: Example) -> None:
         references = {i: example.references[i] for i in list(example.references)[:2]}
         table = cidery.score_references(references, name, frequencies="coco-val2014")
         for row, (image, i) in enumerate((i, k) for i in references for k in range(5)):

@@ -18,7 +18,7 @@ from cidery.encoders import Encoder, choose_beta, choose_layer, get_encoder
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError
 from cidery.runtime.progress import use_progress
 from support.example import Example
-from support.tiny_models import KINDS, make_model
+from support.tiny_models import KINDS
 
 # For some of the tiny models, letters are tokens.
 pytestmark = pytest.mark.filterwarnings("ignore:.*more than the 38 tokens")
@@ -43,7 +43,9 @@ def hidden_states(model: Any, ids: Any, layer: Any) -> Any:
 
 @pytest.mark.parametrize("device", ["cpu", "torch"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_states_are_those_of_transformers(kind: Any, device: Any, tmp_path: Path) -> None:
+def test_states_are_those_of_transformers(
+    kind: Any, device: Any, tmp_path: Path, make_model: Any
+) -> None:
     model = make_model(kind, tmp_path / kind)
     encoder = get_encoder(tmp_path / kind, device)
     assert (encoder.layers, encoder.name) == (3, f"folder:{kind}")
@@ -59,7 +61,7 @@ def test_states_are_those_of_transformers(kind: Any, device: Any, tmp_path: Path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_embeddings_are_normalized_means(kind: Any, tmp_path: Path) -> None:
+def test_embeddings_are_normalized_means(kind: Any, tmp_path: Path, make_model: Any) -> None:
     make_model(kind, tmp_path)
     encoder = get_encoder(tmp_path)
     tokens = encoder.tokens(CAPTIONS)
@@ -114,7 +116,7 @@ def test_threads_may_share_an_encoder(minilm: Encoder) -> None:
     assert found == [expected] * 4
 
 
-def test_pickled_weights_are_read_without_running_them(tmp_path: Path) -> None:
+def test_pickled_weights_are_read_without_running_them(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path / "safe")
     make_model("bert", tmp_path / "pickled", pickled=True)
     safe, pickled = (get_encoder(tmp_path / name) for name in ("safe", "pickled"))
@@ -130,7 +132,7 @@ def test_pickled_weights_are_read_without_running_them(tmp_path: Path) -> None:
         get_encoder(tmp_path / "evil")
 
 
-def test_tokens_know_their_characters(tmp_path: Path) -> None:
+def test_tokens_know_their_characters(tmp_path: Path, make_model: Any) -> None:
     for kind in KINDS:
         make_model(kind, tmp_path / kind)
         encoder = get_encoder(tmp_path / kind)
@@ -143,7 +145,9 @@ def test_tokens_know_their_characters(tmp_path: Path) -> None:
         assert [word.strip() for word in words.values()] == ["The", "dogs", ",", "dog"]
 
 
-def test_vocabularies_tell_words_from_pieces_that_continue_them(tmp_path: Path) -> None:
+def test_vocabularies_tell_words_from_pieces_that_continue_them(
+    tmp_path: Path, make_model: Any
+) -> None:
     for kind in ("bert", "roberta"):
         make_model(kind, tmp_path / kind)
         encoder = get_encoder(tmp_path / kind)
@@ -160,7 +164,7 @@ def change(files: Any, name: Any, alter: Any) -> Any:
     return safetensors.numpy.save(arrays | {name: alter(arrays[name])})
 
 
-def test_damaged_folders_are_named(tmp_path: Path) -> None:
+def test_damaged_folders_are_named(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path / "good")
     files = {path.name: path.read_bytes() for path in (tmp_path / "good").iterdir()}
     config, tokenizer = (json.loads(files[n]) for n in ("config.json", "tokenizer.json"))
@@ -241,7 +245,7 @@ def test_damaged_folders_are_named(tmp_path: Path) -> None:
             get_encoder(folder)
 
 
-def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
+def test_weights_that_are_no_numbers(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path)
     path = tmp_path / "model.safetensors"
     name = "encoder.layer.1.output.dense.weight"
@@ -251,7 +255,7 @@ def test_weights_that_are_no_numbers(tmp_path: Path) -> None:
         encoder.embed(["a dog"])
 
 
-def test_weights_of_sixteen_bits(tmp_path: Path) -> None:
+def test_weights_of_sixteen_bits(tmp_path: Path, make_model: Any) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     model = make_model("bert", tmp_path)
     for kind in (torch.bfloat16, torch.float16):
@@ -262,7 +266,7 @@ def test_weights_of_sixteen_bits(tmp_path: Path) -> None:
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-def test_weights_that_change_are_read_again(tmp_path: Path) -> None:
+def test_weights_that_change_are_read_again(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path)
     before = get_encoder(tmp_path)
     assert get_encoder(tmp_path) is before
@@ -278,7 +282,7 @@ def test_weights_that_change_are_read_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keep", [False, True])
 def test_settings_and_tokenizers_that_change_are_read_again(
-    keep: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    keep: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Any
 ) -> None:
     """A model is more than its weights: neither memory nor disk may give what is out of date."""
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
@@ -298,7 +302,7 @@ def test_settings_and_tokenizers_that_change_are_read_again(
     assert not np.allclose(other_settings, other_tokens)
 
 
-def test_signatures_name_what_computes(tmp_path: Path, example: Example) -> None:
+def test_signatures_name_what_computes(tmp_path: Path, example: Example, make_model: Any) -> None:
     make_model("bert", tmp_path)
     kernels = {device: get_encoder(tmp_path, device).kernel for device in ("cpu", "torch")}
     assert kernels["cpu"] in ("avx2", "portable")
@@ -351,7 +355,7 @@ def test_a_known_model_with_other_weights_is_refused(
         get_encoder("minilm")
 
 
-def test_what_is_no_list_of_captions(tmp_path: Path) -> None:
+def test_what_is_no_list_of_captions(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path)
     for encoder in (get_encoder(tmp_path), get_encoder(np.ones)):
         with pytest.raises(InputError, match=r"^expected a list of captions, not one: 'a dog'$"):
@@ -360,7 +364,7 @@ def test_what_is_no_list_of_captions(tmp_path: Path) -> None:
             encoder.embed(["a dog", 3])
 
 
-def test_layers_and_names_that_are_not(tmp_path: Path) -> None:
+def test_layers_and_names_that_are_not(tmp_path: Path, make_model: Any) -> None:
     make_model("bert", tmp_path)
     with pytest.raises(SettingError, match=r"has layers 0 to 3, not 4$"):
         get_encoder(tmp_path).tokens(["a"], layer=4)
@@ -448,7 +452,7 @@ def test_functions_that_embed_something_else() -> None:
     np.testing.assert_allclose(found, [[0.2**0.5, 0.8**0.5], [0, 0]], rtol=1e-6)
 
 
-def test_calibrated_values(tmp_path: Path, minilm: Encoder) -> None:
+def test_calibrated_values(tmp_path: Path, minilm: Encoder, make_model: Any) -> None:
     assert choose_layer(minilm) == choose_layer(minilm, None) and choose_layer(minilm, 2) == 2
     assert 0 < choose_beta(minilm) < 1 and choose_beta(minilm, 0.7) == 0.7
     make_model("bert", tmp_path / "bert-base-uncased")
@@ -460,7 +464,7 @@ def test_calibrated_values(tmp_path: Path, minilm: Encoder) -> None:
 
 
 def test_without_tokenizers_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Any
 ) -> None:
     make_model("bert", tmp_path)
     monkeypatch.setitem(__import__("sys").modules, "tokenizers", None)
@@ -487,7 +491,9 @@ class Refusing:
         raise AssertionError("a caption went through the model a second time")
 
 
-def test_kept_vectors_are_the_same_bits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kept_vectors_are_the_same_bits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_model: Any
+) -> None:
     monkeypatch.setenv("CIDERY_CACHE", str(tmp_path / "cache"))
     make_model("bert", tmp_path / "bert")
     plain = get_encoder(tmp_path / "bert")

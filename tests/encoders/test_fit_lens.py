@@ -15,7 +15,7 @@ import pytest
 
 from cidery.meta import read_dataset
 
-pytestmark = pytest.mark.model
+pytestmark = [pytest.mark.model, pytest.mark.xdist_group("torch")]
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 WIDTH, IMAGES, CAPTIONS = 24, 90, 4000
 

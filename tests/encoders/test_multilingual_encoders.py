@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import cidery
 from cidery.encoders import get_encoder
 from cidery.errors import DataError
-from support.tiny_models import SENTENCES, list_pieces, make_model
+from support.tiny_models import SENTENCES, list_pieces
 
 pytest.importorskip("tokenizers", reason="needs tokenizers")
 
@@ -38,7 +39,7 @@ def draw_captions(count: int) -> list[str]:
     return [*SENTENCES, *drawn, *(" ".join(rng.choices(words, k=6)) for _ in range(count))]
 
 
-def test_tokens_and_states_are_those_of_transformers(tmp_path: Path) -> None:
+def test_tokens_and_states_are_those_of_transformers(tmp_path: Path, make_model: Any) -> None:
     model = make_model("xlm-roberta", tmp_path / "xlmr")
     import torch
     import transformers
@@ -59,7 +60,7 @@ def test_tokens_and_states_are_those_of_transformers(tmp_path: Path) -> None:
             np.testing.assert_allclose(tokens.states[rows], expected, atol=1e-5)
 
 
-def test_sentencepiece_files_are_read(tmp_path: Path) -> None:
+def test_sentencepiece_files_are_read(tmp_path: Path, make_model: Any) -> None:
     """The same tokens as from tokenizer.json, apart from what its normal form changes."""
     make_model("xlm-roberta", tmp_path / "xlmr")
     folder = tmp_path / "xlmr"
@@ -78,7 +79,7 @@ def test_sentencepiece_files_are_read(tmp_path: Path) -> None:
             get_encoder(folder)
 
 
-def test_words_of_scripts_without_blanks(tmp_path: Path) -> None:
+def test_words_of_scripts_without_blanks(tmp_path: Path, make_model: Any) -> None:
     make_model("xlm-roberta", tmp_path)
     encoder = get_encoder(tmp_path)
     for caption, expected in [
@@ -92,7 +93,7 @@ def test_words_of_scripts_without_blanks(tmp_path: Path) -> None:
         assert found == expected
 
 
-def test_vocabularies_and_stop_words(tmp_path: Path) -> None:
+def test_vocabularies_and_stop_words(tmp_path: Path, make_model: Any) -> None:
     make_model("xlm-roberta", tmp_path)
     encoder = get_encoder(tmp_path)
     ids = encoder.tokens(["der Junge"]).ids[1:-1]

@@ -15,6 +15,7 @@ from cidery.metrics import METRICS
 from cidery.metrics.explanations import Explanation, Span
 from cidery.scoring.scorer import Scorer
 from support.captions import at_most
+from support.markers import mark_metrics
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -76,7 +77,7 @@ def explain_all(name: str, said: list[str], told: list[list[str]]) -> None:
         check(one, score)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
     groups = st.lists(
         st.tuples(captions, st.lists(captions, min_size=1, max_size=3)), min_size=2, max_size=4
@@ -90,7 +91,7 @@ def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
     run()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_odd_captions(name: str) -> None:
     length = 300 if METRICS[name].extra is None else 30
     said = [*ODD, *ODD, "dog " * length]

@@ -23,7 +23,7 @@ import cidery
 from cidery.metrics import METRICS
 from support.captions import at_most
 from support.example import Example
-from support.needs import MODELS
+from support.markers import MODEL_EXTRAS, mark_metrics
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -93,7 +93,7 @@ def law(
     """Check every metric on drawn examples; on fewer where a model sees each caption."""
 
     def decorate(check: Callable[..., None]) -> Callable[[str], None]:
-        @pytest.mark.parametrize("name", names)
+        @pytest.mark.parametrize("name", mark_metrics(names))
         def test(name: str) -> None:
             @at_most(most if METRICS[name].extra in (None, "meteor") else 8)
             @given(**strategies)
@@ -176,17 +176,17 @@ def test_identity_scores_highest(name: Any, corpus: Any, other: Any) -> None:
     assert (better * same.each[name] >= others - 1e-9 * abs(others) - 1e-12).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_threads_do_not_change_the_bits(name: Any, example: Example) -> None:
     candidates, references = example.many(FEWER.get(METRICS[name].extra, 3000))
     one = cidery.score(candidates, references, metrics=[name], threads=1)
-    for threads in (2, 7) if METRICS[name].extra in MODELS else (2, 3, 7):
+    for threads in (2, 7) if METRICS[name].extra in MODEL_EXTRAS else (2, 3, 7):
         more = cidery.score(candidates, references, metrics=[name], threads=threads)
         assert more.each[name].tobytes() == one.each[name].tobytes()
         assert more.corpus == one.corpus
 
 
-@pytest.mark.parametrize("name", JUDGING)
+@pytest.mark.parametrize("name", mark_metrics(JUDGING))
 def test_several_candidates_of_one_image_are_rows(name: Any, example: Example) -> None:
     candidates, references = example.many(FEWER.get(METRICS[name].extra, 150))
     twice = {image: [caption, caption] for image, caption in candidates.items()}
@@ -197,12 +197,12 @@ def test_several_candidates_of_one_image_are_rows(name: Any, example: Example) -
     assert table.corpus[name] == pytest.approx(once.corpus[name], rel=1e-9)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_very_long_captions(name: Any, example: Example) -> None:
-    candidates, references = example.many(3 if METRICS[name].extra in MODELS else 120)
+    candidates, references = example.many(3 if METRICS[name].extra in MODEL_EXTRAS else 120)
     rng = np.random.default_rng(0)
     first, second = list(candidates)[:2]
-    length = LONG.get(name, SEVERAL_WINDOWS if METRICS[name].extra in MODELS else 10_000)
+    length = LONG.get(name, SEVERAL_WINDOWS if METRICS[name].extra in MODEL_EXTRAS else 10_000)
     varied = " ".join(rng.choice(WORDS, length))
     candidates |= {first: varied, second: "dog " * length}
     references[first] = [*references[first], " ".join(rng.choice(WORDS, length))]
@@ -210,7 +210,7 @@ def test_very_long_captions(name: Any, example: Example) -> None:
     assert np.isfinite(values).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_one_word_and_empty_captions(name: Any) -> None:
     references = {"a": ["dog", "a dog"], "b": ["", "cat"], "c": [""]}
     table = cidery.score({"a": "dog", "b": "", "c": ""}, references, metrics=[name])

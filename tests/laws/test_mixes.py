@@ -35,6 +35,7 @@ from cidery.scoring.scorer import tokenize_references
 from support.available import skip_unless_available
 from support.captions import at_most
 from support.example import Example
+from support.markers import mark_extra
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
@@ -144,7 +145,9 @@ def test_a_run_gives_the_bits_of_each_metric_alone(jobs: list[Job], example: Exa
     check_mix(jobs, example)
 
 
-@pytest.mark.parametrize("extra", EXTRAS)
+@pytest.mark.parametrize(
+    "extra", [pytest.param(extra, marks=mark_extra(extra)) for extra in EXTRAS]
+)
 def test_a_run_with_metrics_of_an_extra(extra: str, example: Example) -> None:
     rng = random.Random(extra)
     for _ in range(2):

@@ -14,6 +14,7 @@ import pytest
 import cidery
 from cidery.errors import InputError, LanguageWarning
 from cidery.text import LANGUAGES, SEGMENTERS
+from support.markers import mark_metrics
 
 ROOT = Path(__file__).parents[2]
 METRICS = ["bleu", "rouge", "cider", "cider-d", "cider-r"]
@@ -76,7 +77,7 @@ def test_normal_forms_score_alike(tokenizer: str) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
-@pytest.mark.parametrize("name", ["meteor", "spice", "consensus", "bertscore"])
+@pytest.mark.parametrize("name", mark_metrics(["meteor", "spice", "consensus", "bertscore"]))
 def test_metrics_with_data_take_any_text(name: str) -> None:
     """No crash and no number that is none; a caption against itself scores more than another."""
     told = {text: [text, "a dog"] for text in CAPTIONS.values()}

@@ -15,12 +15,13 @@ from cidery.metrics import METRICS
 from laws.test_laws import NAMES, any_caption
 from support.captions import at_most
 from support.example import Example
+from support.markers import mark_metrics
 from support.streams import check_same, score_here, score_in_memory, write_streams
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_every_metric(name: str, example: Example, tmp_path: Path) -> None:
     count = 6 if METRICS[name].extra in ("contextual", "spice") else 40
     candidates, references = example.many(count)

@@ -25,7 +25,7 @@ from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Undecided
 from support import judged as made
 from support.example import Example
-from support.needs import MODELS
+from support.markers import MODEL_EXTRAS, mark_extra
 
 COCO: Any = {"frequencies": "coco-val2014"}
 WORDS = ["rouge-l", "bleu-1"]
@@ -238,16 +238,22 @@ def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
 @pytest.mark.parametrize(
     "metric",
     # Metrics with the same rows are columns of them.
-    {
-        (type(m), m.over_references): m
-        for m in (*METRICS.values(), Cider(over="max"))
-        if m.over_references
-    }.values(),
-    ids=lambda metric: str(metric.settings()),
+    [
+        pytest.param(metric, id=str(metric.settings()), marks=mark_extra(metric.extra))
+        for metric in {
+            (type(m), m.over_references): m
+            for m in (*METRICS.values(), Cider(over="max"))
+            if m.over_references
+        }.values()
+    ],
 )
 def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pairs) -> None:
     """A metric that says so is the mean or the maximum of its scores by single references."""
-    judged = pairs.judged if metric.extra not in MODELS else pairs.judged.take(np.arange(0, 144, 6))
+    judged = (
+        pairs.judged
+        if metric.extra not in MODEL_EXTRAS
+        else pairs.judged.take(np.arange(0, 144, 6))
+    )
     scorer = CaptionScorer(frequencies="coco-val2014")
     each = scorer.score_by_reference(judged, metric).each
     assert each.shape == (len(judged.captions), 4)

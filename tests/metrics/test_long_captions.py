@@ -12,7 +12,7 @@ import cidery
 from cidery.encoders import Encoder, get_encoder
 from cidery.encoders.long_text import find_middle
 from cidery.errors import UnreliableWarning
-from support.tiny_models import KINDS, make_model
+from support.tiny_models import KINDS
 
 SHORT = "a dog runs on the sofa"
 LONG = "a dog runs. " * 9 + "the big cat sits on two sofas. " * 5
@@ -27,7 +27,7 @@ def test_where_texts_are_split() -> None:
 
 @pytest.mark.model
 @pytest.mark.parametrize("kind", KINDS)
-def test_parts_are_what_they_are_alone(kind: Any, tmp_path: Path) -> None:
+def test_parts_are_what_they_are_alone(kind: Any, tmp_path: Path, make_model: Any) -> None:
     make_model(kind, tmp_path)
     encoder = get_encoder(tmp_path)
     with pytest.warns(UnreliableWarning, match="1 caption has more than the .* tokens that folder"):

@@ -19,7 +19,7 @@ from cidery.errors import (
 )
 from cidery.metrics import METRICS
 from support.example import Example
-from support.needs import MODELS
+from support.markers import MODEL_EXTRAS, mark_extra
 from support.token_ids import BOS, EOS, PAD, as_ids, vocabulary_of
 
 WORDS = ["a", "dog", "runs", "cat", "sleeps", "on", "the", "bed"]
@@ -41,19 +41,20 @@ def small_reward(metric: Any = "cider-d", **settings: Any) -> cidery.Reward:
     return cidery.Reward(SMALL, metric, **settings)
 
 
-def list_metrics() -> Iterator[tuple[str, str]]:
+def list_metrics() -> Iterator[Any]:
     """Yield metrics, and on what document frequencies are counted where they use them.
 
     Those that need a model are tested once for the same rows: they take long.
     """
     seen = set()
     for name, metric in METRICS.items():
-        if metric.lacks is not None or (metric.extra in MODELS and type(metric) in seen):
+        if metric.lacks is not None or (metric.extra in MODEL_EXTRAS and type(metric) in seen):
             continue
         seen.add(type(metric))
-        yield name, "references"
+        marks = mark_extra(metric.extra)
+        yield pytest.param(name, "references", marks=marks)
         if metric.uses_frequencies:
-            yield name, "own"
+            yield pytest.param(name, "own", marks=marks)
 
 
 @pytest.mark.parametrize(("metric", "counted"), [*list_metrics()])

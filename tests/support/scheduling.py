@@ -1,19 +1,12 @@
-"""Which tests stay in one process of a run, and which start first."""
+"""Order of the tests in a run of several processes: the longest first."""
 
 from __future__ import annotations
 
-import json
-import os
-import tempfile
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 
-import pytest
-from xdist.scheduler import LoadScopeScheduling
+from xdist.scheduler import LoadGroupScheduling
 from xdist.workermanage import WorkerController
-
-from support.needs import extras_of, names_in
 
 SECONDS = {
     "sanitized_core address,undefined": 30,
@@ -43,93 +36,33 @@ SECONDS = {
     "test_submissions_survive_the_queue": 10,
     "test_many_captions_are_shared": 10,
 }
-"""What takes longest, in seconds: what starts last must not be long.
+"""Approximate duration of the longest groups and tests, in seconds.
 
 A test without its parameters stands for each of its cases; see `pytest --durations=30`.
 """
-USUAL_SECONDS = 0.5
+DEFAULT_SECONDS = 0.5
 
 
-GROUPS = {
-    "world": "attacked installation",
-    "browsed": "installation in a browser",
-    "installation": "installation",
-    "strict": "strict installation",
-    "sanitized_core": "sanitized_core",
-    "local_app": "Django",
-    "parser": "scene graphs",
-    "make_model": "torch",
-    "torch": "torch",
-    "torchmetrics": "torch",
-}
-"""What takes seconds to start: fixtures -> the tests that share one; the first that fits counts."""
-
-
-def name_group(item: pytest.Item) -> str:
-    """Return the name of the group that a test runs in, in one process; nothing if in none."""
-    used = names_in(item)
-    fixture = next((name for name in GROUPS if name in used), None)
-    if fixture is not None:
-        call = getattr(item, "callspec", None)
-        kind = call.params.get(fixture) if call else None
-        return f"{GROUPS[fixture]} {kind}" if kind else GROUPS[fixture]
-    if "spice" in extras_of(item):
-        return GROUPS["parser"]
-    if item.path.name == "test_docs.py" and item.get_closest_marker("model"):
-        return "pages with models"
-    known = item._fixtureinfo.name2fixturedefs if isinstance(item, pytest.Function) else {}
-    is_shared = any(definitions[-1].scope == "module" for definitions in known.values())
-    return item.path.stem if is_shared else ""
-
-
-GROUPS_FILE = "CIDERY_TEST_GROUPS"
-"""The environment variable that names the file with the groups of this run."""
-
-
-def expect_groups() -> None:
-    """Choose the file, before the processes of a run are started."""
-    descriptor, os.environ[GROUPS_FILE] = tempfile.mkstemp(suffix=".json")
-    os.close(descriptor)
-
-
-def tell_groups(items: Iterable[pytest.Item]) -> None:
-    """Write which tests have a group, for the process that spreads them over others."""
-    if GROUPS_FILE in os.environ:
-        named = {item.nodeid: name_group(item) for item in items}
-        Path(os.environ[GROUPS_FILE]).write_text(json.dumps(named), encoding="utf-8")
-
-
-class Sharing(LoadScopeScheduling):
-    """Sends a group of tests to one process, and all others to whichever is free.
-
-    What takes longest goes first.
-    """
+class LongestFirst(LoadGroupScheduling):
+    """Scheduler that runs each group of tests in one process, the longest group first."""
 
     workqueue: OrderedDict[str, dict[str, bool]]
-    _is_ordered = False
-    _groups: Mapping[str, str] | None = None
-
-    def _split_scope(self, nodeid: str) -> str:
-        if self._groups is None:
-            file = Path(os.environ[GROUPS_FILE])
-            self._groups = json.loads(file.read_text(encoding="utf-8"))
-            file.unlink()
-        return self._groups.get(nodeid) or nodeid
+    _is_sorted = False
 
     def _assign_work_unit(self, node: WorkerController) -> None:
-        if not self._is_ordered:
-            longest_first = sorted(self.workqueue.items(), key=lambda unit: -guess_seconds(*unit))
-            self.workqueue = OrderedDict(longest_first)
-            self._is_ordered = True
+        if not self._is_sorted:
+            units = sorted(self.workqueue.items(), key=lambda unit: -estimate_seconds(*unit))
+            self.workqueue = OrderedDict(units)
+            self._is_sorted = True
         super()._assign_work_unit(node)
 
 
-def guess_seconds(group: str, tests: Mapping[str, bool]) -> float:
-    """Return about how long a group takes."""
+def estimate_seconds(group: str, tests: Mapping[str, bool]) -> float:
+    """Return the approximate duration of a group of tests."""
     if group in SECONDS:
         return SECONDS[group]
     total = 0.0
     for test in tests:
-        name = test.rpartition("::")[2]
-        total += SECONDS.get(name, SECONDS.get(name.partition("[")[0], USUAL_SECONDS))
+        name = test.removesuffix(f"@{group}").rpartition("::")[2]
+        total += SECONDS.get(name, SECONDS.get(name.partition("[")[0], DEFAULT_SECONDS))
     return total
