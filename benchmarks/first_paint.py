@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(ROOT / "tools")]
 
-from server.tests.support.installations import Installation, running  # noqa: E402
 from take_screenshots import fill  # noqa: E402
 
+from server.tests.support.installations import Installation, running  # noqa: E402
 from support.browsing import opened_browser  # noqa: E402  # beside the tests
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 BUDGET_SECONDS = 1.0
 TRIES = 3
-PAGES = ("/", "/challenges", "/challenges/orchard-2026", "/submissions/1", "/studies/new")
+PAGES = ("/", "/challenges", "/challenges/orchard-2026", "/submissions/1", "/new-study")
 PAINTED = """
 new Promise((found) => new PerformanceObserver((list) => found(list.getEntries()[0].startTime))
   .observe({type: "paint", buffered: true}))

@@ -24,6 +24,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from workloads import small
+
 from server.tests.support.installations import (
     PostgreSQL,
     Visitor,
@@ -32,7 +34,6 @@ from server.tests.support.installations import (
     wait_until,
 )
 from server.tests.support.studies import query
-from workloads import small
 
 TEAMS = 20
 METRICS = "cider-d bleu-4 rouge-l"

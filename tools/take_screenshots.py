@@ -17,9 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from server.tests.support.installations import PASSWORD, Installation, running, wait_until  # noqa: E402
-
 from cidery.corpus import bundled  # noqa: E402
+from server.tests.support.installations import PASSWORD, Installation, running, wait_until  # noqa: E402
 from support.browsing import opened_browser  # noqa: E402  # beside the tests
 
 IMAGES = ROOT / "docs" / "images"

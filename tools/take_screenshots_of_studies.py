@@ -24,7 +24,6 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from server.tests.support.installations import PASSWORD, Installation, Visitor, running  # noqa: E402
 from server.tests.support.studies import join, make_links, make_study, query  # noqa: E402
-
 from support.browsing import opened_browser  # noqa: E402
 
 DESK = {"width": 900, "height": 640}

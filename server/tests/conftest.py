@@ -8,6 +8,8 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
+
+from cidery.corpus import bundled
 from server.tests.support.attacks import World, attacked
 from server.tests.support.installations import (
     Installation,
@@ -17,8 +19,6 @@ from server.tests.support.installations import (
     running,
     share_postgresql,
 )
-
-from cidery.corpus import bundled
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from server.tests.support.attacks import ROLES, World
 from server.tests.support.expected_routes import EXPECTED, addresses, fill
-
 from support.browsing import open_page
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import pytest
-from server.tests.support.attacks import World
-from server.tests.support.installations import PASSWORD, Visitor
 
 from cidery.errors import SettingError
+from server.tests.support.attacks import World
+from server.tests.support.installations import PASSWORD, Visitor
 
 
 def new_team(world: World, name: str) -> Visitor:

@@ -15,11 +15,11 @@ from typing import Any
 
 import httpx
 import pytest
-from server.tests.support.installations import Installation, Visitor, wait_for_morning, wait_until
 
 import cidery
 from cidery.corpus import bundled
 from cidery.files import read_candidates, read_references
+from server.tests.support.installations import Installation, Visitor, wait_for_morning, wait_until
 
 METRICS = ["cider-d", "bleu-4", "rouge-l"]
 CHALLENGE: dict[str, Any] = {

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from server.tests.support.installations import PASSWORD, Installation, wait_until
 
+from server.tests.support.installations import PASSWORD, Installation, wait_until
 from support.browsing import open_page
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from server.tests.support.installations import running
 from server.tests.support.worker_kills import FEWEST_KILLS, SHORT_LEASE, run_under_fire
 

@@ -12,10 +12,10 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
-from server.tests.support.installations import free_port
 
 from cidery.client import Client
 from cidery.errors import InputError
+from server.tests.support.installations import free_port
 
 
 @contextmanager

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from server.tests.support.installations import Installation, Visitor
 from server.tests.support.studies import choose_dog, join, make_links, make_study, triplets
-
 from support.browsing import open_page
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def test_the_form_shows_what_a_judge_will_see(
 ) -> None:
     page = open_page(browser, base_url=app.url)
     sign_in(page, app, owner)
-    page.goto("/studies/new")
+    page.goto("/new-study")
     preview = page.locator("#preview")
     assert preview.locator(".choice").count() == 2
     assert not page.locator("#scale_low").is_visible()
@@ -203,7 +203,7 @@ def test_the_form_shows_what_a_judge_will_see(
 def test_a_preview_without_scripts(app: Installation, owner: Visitor, browser: Browser) -> None:
     page = open_page(browser, base_url=app.url, java_script_enabled=False)
     sign_in(page, app, owner)
-    page.goto("/studies/new")
+    page.goto("/new-study")
     page.locator("#design").select_option("triplet")
     page.locator("#question").fill("Which is closer?")
     page.get_by_role("button", name="Preview").click()

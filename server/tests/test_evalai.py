@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.tests.support.challenges import Host, captions, references
 
 from cidery.errors import FormatError
+from server.tests.support.challenges import Host, captions, references
 
 DEV, TEST = range(12), range(12, 30)
 CONFIG: dict[str, Any] = {

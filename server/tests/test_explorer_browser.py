@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from server.tests.support.installations import Installation, Visitor, wait_until
 from server.tests.support.studies import join, make_links, make_study
-
 from support.browsing import open_page
 from support.example import BUNDLED
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from server.tests.support.installations import Installation, Visitor
-from server.tests.support.studies import choose_dog, join, make_links, make_study, triplets
 
 from cidery_server.studies.sentences import SentenceRules, count_words
+from server.tests.support.installations import Installation, Visitor
+from server.tests.support.studies import choose_dog, join, make_links, make_study, triplets
 
 
 @pytest.fixture(scope="module")

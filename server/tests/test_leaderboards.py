@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
 from server.tests.support.challenges import Host, captions, references
 
 IMAGES = range(48)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from server.tests.support.installations import free_port, wait_until
 
 

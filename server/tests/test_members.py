@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+
 from server.tests.support.challenges import Host, captions, references
 
 IMAGES = range(20)

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.tests.support.challenges import Host, captions, references
 
 from cidery.errors import CideryError
+from server.tests.support.challenges import Host, captions, references
 
 DEV, TEST = range(20), range(20, 50)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+
 from server.tests.support.attacks import World, make_challenge, references, submit
 from server.tests.support.installations import PASSWORD, Visitor
 

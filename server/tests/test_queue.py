@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from server.tests.support.installations import Installation, Visitor, free_port, running, wait_until
 
 from cidery.corpus import bundled
+from server.tests.support.installations import Installation, Visitor, free_port, running, wait_until
 
 
 @contextmanager

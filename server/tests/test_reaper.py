@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from server.tests.support.installations import TIMEOUT_SECONDS, PostgreSQL, wait_until
 
+from server.tests.support.installations import TIMEOUT_SECONDS, PostgreSQL, wait_until
 from support.browsing import find_chromium
 from support.reaper import find_marked, is_running, postgresql_folder
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+
 from server.tests.support.attacks import World, make_challenge, results, submit
 from server.tests.support.installations import TIMEOUT_SECONDS
 from server.tests.support.studies import join, make_links, make_study, triplets

@@ -20,6 +20,8 @@ from typing import Any
 import httpx
 import numpy as np
 import pytest
+
+from cidery.errors import InputError
 from server.tests.support.attacks import (
     IMAGES,
     OTHER,
@@ -41,8 +43,6 @@ from server.tests.support.installations import (
     wait_until,
 )
 from server.tests.support.studies import make_links, make_study
-
-from cidery.errors import InputError
 
 INJECTIONS = (
     "'",
@@ -230,7 +230,7 @@ def test_odd_bodies_are_refused(world: World, body: bytes) -> None:
     sent = {"content": body, "headers": {"Content-Type": "application/json"}}
     for path in ("sign-in", "sign-up"):
         assert world["stranger"].post(f"/api/{path}", **sent).status_code == 400
-    for path in ("accounts", "studies/new", "studies/local/state", "new-challenge"):
+    for path in ("accounts", "new-study", "studies/local/state", "new-challenge"):
         assert world["owner"].post(f"/api/{path}", **sent).status_code == 400
     assert world["judge"].post("/api/studies/local/task", **sent).status_code == 400
 
@@ -284,7 +284,7 @@ def test_studies_refuse(world: World, field: str, value: object) -> None:
     content = {"name": "refused", "title": "x", "design": "rating", "items": line}
     content["question"] = "How good is it?"
     low = {"scale_low": -1e308} if value == 1e308 else {}
-    answer = world["owner"].post("/api/studies/new", json={**content, **low, field: value})
+    answer = world["owner"].post("/api/new-study", json={**content, **low, field: value})
     assert answer.status_code == 400, answer.text
 
 
@@ -312,10 +312,8 @@ def test_signing_in_leads_nowhere_else(world: World, wanted: str) -> None:
     data = {"name": OTHER, "password": PASSWORD}
     answer = visitor.post("/sign-in", params={"next": wanted}, data=data)
     assert answer.status_code == 302
-    location = answer.headers["location"]
-    assert location in ("/", wanted)
-    assert not location.startswith(("//", "/\\"))
-    assert wanted != "/account" or location == "/account"
+    is_local = wanted in ("/account", "/%09/evil.example")  # browsers keep %09 as it is
+    assert answer.headers["location"] == (wanted if is_local else "/")
 
 
 def test_https_is_insisted_on_where_the_address_says_so(tmp_path: Path) -> None:

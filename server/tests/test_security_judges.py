@@ -8,11 +8,10 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cidery.meta import read_table
 from server.tests.support.attacks import PAYLOAD, World, checks, items
 from server.tests.support.installations import PASSWORD
 from server.tests.support.studies import Judge, choose_dog, join, make_links, make_study, triplets
-
-from cidery.meta import read_table
 from support.browsing import open_page
 
 if TYPE_CHECKING:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import httpx
 import pytest
+
 from server.tests.support.attacks import OTHER, ROLES, TEAM, World
 from server.tests.support.expected_routes import EXPECTED, addresses, fill
 from server.tests.support.installations import Visitor

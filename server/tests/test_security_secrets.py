@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from server.tests.support.attacks import (
     CANARIES,
     CAPTION,

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from cidery import meta
+from cidery.errors import DataWarning
 from server.tests.support.installations import Installation, Visitor
 from server.tests.support.studies import (
     choose_cat,
@@ -23,9 +26,6 @@ from server.tests.support.studies import (
     query,
     triplets,
 )
-
-from cidery import meta
-from cidery.errors import DataWarning
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +55,14 @@ def test_every_item_has_its_judges(installation: Installation, owner: Visitor) -
     assert {judge["with_majority"] for judge in shown["judges"]} == {1.0}
     assert tasks[0]["code"] and tasks[0]["code"] == judges[0].task()["code"]
     assert [tasks[0]["code"]] in [judge["codes"] for judge in shown["judges"]]
+
+
+def test_any_name_can_be_opened(installation: Installation, owner: Visitor) -> None:
+    """No name is an address of another page."""
+    study = make_study(owner, triplets(2), name="new", title="A study called new")
+    assert owner.get(f"/api/studies/{study}").json()["title"] == "A study called new"
+    assert "A study called new" in owner.get(f"/studies/{study}").text
+    assert owner.get("/new-study").status_code == 200
 
 
 def test_sides_are_swapped_and_recorded(installation: Installation, owner: Visitor) -> None:

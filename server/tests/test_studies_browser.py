@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from server.tests.support.installations import PASSWORD, Installation, Visitor
 from server.tests.support.studies import make_links, make_study, triplets
-
 from support.browsing import open_page
 
 if TYPE_CHECKING:
@@ -226,7 +226,7 @@ def test_the_owner_makes_a_study_with_a_form(
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="Sign out").wait_for()
-    page.goto(f"{app.url}/studies/new")
+    page.goto(f"{app.url}/new-study")
     page.locator("#name").fill("by-form")
     page.locator("#title").fill("Which describes it better?")
     page.locator("#design").select_option("pairwise")

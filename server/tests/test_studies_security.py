@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from server.tests.support.installations import Installation, Visitor
 from server.tests.support.studies import join, make_links, make_study, query, to_lines, triplets
 
@@ -48,7 +49,7 @@ def test_owner_pages_are_the_owners(
             assert visitor.post(path, json={}).status_code == refused
     shown = team.get("/api/studies").json()
     assert shown == {"studies": []}
-    assert team.post("/api/studies/new", json={}).status_code == 403
+    assert team.post("/api/new-study", json={}).status_code == 403
 
 
 def test_answers_need_the_csrf_token(
@@ -160,7 +161,7 @@ def test_images_stay_in_their_folder(
 
 def test_the_form_reads_no_files_of_the_server(owner: Visitor) -> None:
     fields = {"name": "files", "title": "x", "design": "rating"}
-    answer = owner.post("/api/studies/new", json=fields | {"images": "/etc/{image}"})
+    answer = owner.post("/api/new-study", json=fields | {"images": "/etc/{image}"})
     assert answer.json()["errors"]["images"] == ["The address must begin with https://."]
 
 
@@ -186,21 +187,21 @@ BAD_FIELDS: list[dict[str, Any]] = [
 def test_bad_definitions_are_refused(owner: Visitor, fields: dict[str, Any]) -> None:
     good = {"name": "bad", "title": "x", "design": "rating"}
     good["items"] = to_lines([{"image": 1, "caption": "a"}])
-    answer = owner.post("/api/studies/new", json=good | fields)
+    answer = owner.post("/api/new-study", json=good | fields)
     assert answer.status_code == 400, answer.text
 
 
 def test_compressed_uploads_are_refused(owner: Visitor) -> None:
     fields = {"name": "bomb", "title": "x", "design": "collection"}
     files = {"references": ("references.json", b"\x1f\x8b\x08\x00")}
-    answer = owner.post("/api/studies/new", data=fields, files=files)
+    answer = owner.post("/api/new-study", data=fields, files=files)
     assert "not compressed" in answer.json()["errors"]["references"][0]
 
 
 def test_uploads_are_named_without_their_place(owner: Visitor) -> None:
     fields = {"name": "broken", "title": "x", "design": "collection"}
     files = {"references": ("../../references.json", b"{broken")}
-    answer = owner.post("/api/studies/new", data=fields, files=files)
+    answer = owner.post("/api/new-study", data=fields, files=files)
     (problem,) = answer.json()["errors"]["references"]
     assert problem.startswith("references.json")
     assert "/" not in problem.split(":")[0]

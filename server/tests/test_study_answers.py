@@ -8,6 +8,8 @@ import json
 from typing import Any
 
 import pytest
+
+from cidery.meta import Ratings, Record, Sets, build_judgments
 from server.tests.support.installations import Installation, Visitor
 from server.tests.support.studies import (
     Judge,
@@ -18,8 +20,6 @@ from server.tests.support.studies import (
     make_study,
     triplets,
 )
-
-from cidery.meta import Ratings, Record, Sets, build_judgments
 
 IMAGES = "https://images.example.org/{image}.jpg"
 
@@ -140,7 +140,7 @@ def test_several_questions(installation: Installation, owner: Visitor) -> None:
     assert by_question["fluency"]["contests"][0]["value"] == 0
     assert by_question["truth"]["leader"] == "ours"
     refused = owner.post(
-        "/api/studies/new",
+        "/api/new-study",
         json={"name": "x", "title": "x", "design": "collection", "questions": lines, "items": ""},
     )
     assert "Written sentences answer one question" in refused.json()["errors"]["questions"][0]

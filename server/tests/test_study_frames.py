@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote
 
 import pytest
+
 from server.tests.support.attacks import World
 from server.tests.support.studies import choose_dog, join, make_links, make_study, triplets
-
 from support.browsing import open_page
 
 if TYPE_CHECKING:
@@ -146,5 +146,5 @@ def test_the_code_goes_into_the_return_address(world: World) -> None:
 )
 def test_sites_are_checked(world: World, site: str) -> None:
     content = {"name": "framed", "title": "x", "design": "triplet", "frames": site}
-    refused = world["owner"].post("/api/studies/new", json=content)
+    refused = world["owner"].post("/api/new-study", json=content)
     assert "is no site: write https://example.org" in refused.json()["errors"]["frames"][0]

@@ -9,6 +9,7 @@ import zipfile
 from typing import Any
 
 import pytest
+
 from server.tests.support.attacks import PIXEL
 from server.tests.support.installations import Installation, Visitor
 from server.tests.support.studies import choose_dog, join, make_links, make_study, query, triplets
@@ -37,7 +38,7 @@ def upload(owner: Visitor, name: str, *files: Any) -> Any:
     systems = [("results_1", results("one")), ("results_2", results("two"))]
     given = [*systems, ("results_more", results("three")), ("results_more", results("one"))]
     fields = {"name": name, "title": "Better?", "design": "pairwise", "judges_each": "1"}
-    return owner.post("/api/studies/new", data=fields, files=[*given, *files])
+    return owner.post("/api/new-study", data=fields, files=[*given, *files])
 
 
 def test_many_systems_and_images_from_the_web(installation: Installation, owner: Visitor) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from server.tests.support.challenges import Host
 
 from cidery.errors import FormatError, SettingError
 from cidery.meta import Pairs, Record, Sets, build_judgments, evaluate, read_dataset
+from server.tests.support.challenges import Host
 
 if TYPE_CHECKING:
     from django.test import Client
@@ -46,7 +46,7 @@ def make(host: Host, design: str = "pairwise", number: int = 12, **fields: Any) 
     name = f"asked-{next(NUMBERS)}"
     given = {"name": name, "title": "Which?", "design": design, "items": lines_of(number, design)}
     given |= {"questions": QUESTIONS, "judges_each": 1, **fields}
-    answer = host.owner.post("/api/studies/new", **given)
+    answer = host.owner.post("/api/new-study", **given)
     assert answer.status_code == 201, answer.content
     return name
 
@@ -189,11 +189,11 @@ def test_items_as_lines_or_as_a_file(host: Host) -> None:
     table = 'image,pair\n7,"[""A dog."", ""A cat.""]"\n'
     fields = {"name": f"file-{next(NUMBERS)}", "title": "x", "design": "pairwise", "question": "?"}
     answer = host.owner.post(
-        "/api/studies/new", **fields, items_file=ContentFile(table.encode(), "items.csv")
+        "/api/new-study", **fields, items_file=ContentFile(table.encode(), "items.csv")
     )
     assert answer.json()["item_count"] == 1, answer.content
     wrong = ContentFile(b'{"image": "7"}', "items.jsonl")
-    answer = host.owner.post("/api/studies/new", **fields | {"name": "y"}, items_file=wrong)
+    answer = host.owner.post("/api/new-study", **fields | {"name": "y"}, items_file=wrong)
     assert "items.jsonl, line 1" in answer.json()["errors"]["items_file"][0]
 
 
@@ -259,7 +259,7 @@ def test_only_what_is_decided_stops(host: Host) -> None:
     assert Study.objects.get(name=study).state == "open"
     assert Study.objects.get(name=clear).state == "decided"
     fields = {"name": "c", "title": "c", "design": "collection", "stop_when_decided": True}
-    told = host.owner.post("/api/studies/new", **fields, items="1").json()["errors"]
+    told = host.owner.post("/api/new-study", **fields, items="1").json()["errors"]
     assert told == {
         "stop_when_decided": ["Sentences are collected here: there is nothing to decide."]
     }

@@ -7,9 +7,9 @@ import io
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
 from server.tests.support.installations import Installation, Visitor
 from server.tests.support.studies import make_links, make_study, to_lines
-
 from support.browsing import open_page
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def test_scales_whose_steps_cannot_be_told_apart(
         "items": to_lines([{"image": "1", "caption": "a dog"}]),
         **scale,
     }
-    answer = owner.post("/api/studies/new", json=content)
+    answer = owner.post("/api/new-study", json=content)
     assert answer.status_code == (400 if field else 201), answer.text
     if field:
         assert message in answer.json()["errors"][field][0]
@@ -147,11 +147,11 @@ def test_an_attention_check_lies_on_the_scale(owner: Visitor) -> None:
         "scale_high": 1,
         "scale_step": 0.1,
     }
-    refused = owner.post("/api/studies/new", json=content)
+    refused = owner.post("/api/new-study", json=content)
     assert refused.status_code == 400
     assert refused.json()["errors"]["checks"] == [
         "checks, check 1: the rating 5 is no step of the scale, which has 0, 0.1, 0.2, 0.3, 0.4, "
         "0.5, 0.6, 0.7, 0.8, 0.9, 1"
     ]
     content["checks"] = to_lines([item | {"rating": 0.3}])
-    assert owner.post("/api/studies/new", json=content).status_code == 201
+    assert owner.post("/api/new-study", json=content).status_code == 201

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from cidery.corpus import bundled
 from server.tests.support.attacks import PIXEL, World
 from server.tests.support.installations import PASSWORD
 from server.tests.support.studies import (
@@ -18,8 +20,6 @@ from server.tests.support.studies import (
     to_lines,
     triplets,
 )
-
-from cidery.corpus import bundled
 from support.browsing import open_page
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ PAIR = {"image": "1", "pair": ["a dog", "a cat"]}
 def create(world: World, **fields: Any) -> dict[str, Any]:
     """Return the errors of a study that is not made."""
     content = {"name": "not-made", "title": "x", "design": "pairwise", "items": to_lines([PAIR])}
-    answer = world["owner"].post("/api/studies/new", json=content | fields)
+    answer = world["owner"].post("/api/new-study", json=content | fields)
     assert answer.status_code == 400, answer.text
     return dict(answer.json()["errors"])
 
@@ -69,7 +69,7 @@ def test_errors_stand_at_their_field(world: World) -> None:
             name: (f"{name}.json", b"{broken" if name == wrong else good)
             for name in ("results_1", "results_2", "references")
         }
-        refused = world["owner"].post("/api/studies/new", data=fields, files=files)
+        refused = world["owner"].post("/api/new-study", data=fields, files=files)
         assert list(refused.json()["errors"]) == [wrong]
 
 
@@ -79,7 +79,7 @@ def test_two_files_of_one_name_are_two_systems(world: World) -> None:
         f"results_{n}": ("results.json", bundled.path(f"system_{system}.json").read_bytes())
         for n, system in ((1, "a"), (2, "b"))
     }
-    made = world["owner"].post("/api/studies/new", data=fields, files=files)
+    made = world["owner"].post("/api/new-study", data=fields, files=files)
     assert made.status_code == 201, made.text
     (content,) = world.ask("SELECT content FROM studies_item ORDER BY id DESC LIMIT 1")
     assert json.loads(content[0])["systems"] == ["results", "results-2"]
@@ -104,11 +104,11 @@ def test_clocks_of_two_machines_differ(world: World) -> None:
 
 def test_chosen_files_stay_chosen(world: World, browser: Browser) -> None:
     page = open_page(browser, base_url=world.app.url)
-    page.goto("/sign-in?next=/studies/new")
+    page.goto("/sign-in?next=/new-study")
     page.get_by_label("Name").fill("owner")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url("**/studies/new")
+    page.wait_for_url("**/new-study")
     page.locator("#name").fill("Kept files")
     page.locator("#title").fill("Which?")
     page.locator("#design").select_option("pairwise")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from server.tests.support.challenges import Host, captions, references
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +52,7 @@ def host(local_app: None) -> Iterator[Host]:
     lines = "".join(json.dumps(item) + "\n" for item in ITEMS)
     study = {"name": "closer", "title": "Closer?", "design": "pairwise", "items": lines}
     study |= {"question": "Which?", "judges_each": 1, "scale_step": 0.5}
-    assert made.owner.post("/api/studies/new", **study).status_code == 201
+    assert made.owner.post("/api/new-study", **study).status_code == 201
     yield made
     from cidery_server.studies.models import Study
 
@@ -202,7 +203,7 @@ def paths_of(host: Host) -> list[tuple[str, str]]:
         ),
         *("/challenges/orchard/new-phase", f"/submissions/{number}"),
         *(f"/submissions/{number}/{name}" for name in ("images", "explore")),
-        *("/studies", "/studies/new", "/studies/closer"),
+        *("/studies", "/new-study", "/studies/closer"),
         *(f"/studies/closer/{name}" for name in ("results", "accuracy", "quality", "edit", "copy")),
         *(f"/studies/closer/{name}" for name in ("erase", "invites", "explore", "state")),
         *("/studies/closer/references", "/studies/closer/progress", "/nowhere"),

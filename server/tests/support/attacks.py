@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+
 from server.tests.support.installations import PASSWORD, Installation, Visitor, running, wait_until
 from server.tests.support.studies import Judge, join, make_links, make_study, query
 

@@ -11,6 +11,7 @@ from itertools import count
 from typing import Any
 
 import psycopg
+
 from server.tests.support.installations import Installation, Visitor
 
 NUMBERS = count(1)
@@ -46,7 +47,7 @@ def make_study(owner: Visitor, items: list[dict[str, Any]], **fields: Any) -> st
     }
     if given["design"] != "triplet" and "images" not in given:
         given.setdefault("question", "Which is better, and how good is it?")
-    answer = owner.post("/api/studies/new", json=given)
+    answer = owner.post("/api/new-study", json=given)
     assert answer.status_code == 201, answer.text
     return str(given["name"])
 

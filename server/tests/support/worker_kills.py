@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from server.tests.support.installations import Installation, Visitor, wait_until
-
 from cidery.corpus import bundled
+from server.tests.support.installations import Installation, Visitor, wait_until
 
 CHALLENGE: dict[str, Any] = {
     "slug": "killed",

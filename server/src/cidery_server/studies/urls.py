@@ -16,7 +16,7 @@ from cidery_server.studies.pages import (
 STUDY = "studies/<slug:name>"
 urlpatterns: list[URLPattern] = [
     path("studies", creating.Studies.as_view(), name="studies"),
-    path("studies/new", creating.NewStudy.as_view(), name="new-study"),
+    path("new-study", creating.NewStudy.as_view(), name="new-study"),
     path(STUDY, managing.StudyPage.as_view(), name="study"),
     path(f"{STUDY}/progress", managing.Progress.as_view(), name="study-progress"),
     path(f"{STUDY}/state", managing.StudyState.as_view(), name="study-state"),

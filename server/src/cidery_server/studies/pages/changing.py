@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 from cidery_server.studies.definition import StudyFields
 from cidery_server.studies.lifecycle import NEVER, copy_study, edit_study, erase_study, has_answers
 from cidery_server.studies.models import Study
-from cidery_server.studies.pages.creating import StudySummary, blaming, check_new_name
+from cidery_server.studies.pages.creating import StudySummary, blaming
 from cidery_server.studies.pages.managing import StudyOwnerPage
 from cidery_server.studies.wording import GROUPS, LABELS, field_style
 from cidery_server.web.pages import FormPage, GroupedForm, LabeledForm
@@ -32,10 +32,6 @@ class CopyForm(LabeledForm, serializers.ModelSerializer[Study]):
 
         model = Study
         fields: ClassVar[list[str]] = ["name", "title"]
-
-    def validate_name(self, value: str) -> str:
-        """Refuse names that addresses use."""
-        return check_new_name(value)
 
 
 class CopyStudy(StudyOwnerPage, FormPage):

@@ -174,13 +174,6 @@ def _styles() -> dict[str, dict[str, Any]]:
     return {name: {"style": field_style(name)} for name in names}
 
 
-def check_new_name(value: str) -> str:
-    """Refuse the name that the address of the form for new studies has."""
-    if value == "new":
-        raise serializers.ValidationError(_("This name is reserved; choose another."))
-    return value
-
-
 class StudyForm(GroupedForm, StudyFields, SourceFields):
     """A study: what it asks, and the items to ask about."""
 
@@ -263,10 +256,6 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
         """Read the lines; each is a question."""
         read = _check_lines(QuestionData, read_question_lines, value, "questions")
         return super().validate_questions(read)
-
-    def validate_name(self, value: str) -> str:
-        """Refuse the name that the address of this form has."""
-        return check_new_name(value)
 
 
 def _check_lines(
