@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,7 @@ from numpy.typing import NDArray
 import cidery
 from cidery import METRICS, Bleu, Cider, meta
 from cidery.cli import main
-from cidery.diversity import EncoderKernel, SelfCider
 from cidery.errors import CideryError, DataWarning, FormatError, InputError, SettingError
-from cidery.meta.cache import ResultCache, open_cache
 from cidery.meta.protocols.base import count_hits
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Undecided
@@ -498,96 +495,6 @@ def test_forms(pairs: meta.Pairs) -> None:
     assert nothing.lines() == [["a", "–", "< 0.001"]]
 
 
-# Cache
-
-
-def find_kept(folder: Path, metric: str = "rouge-l") -> Path:
-    """Return the file of a metric's result; what people reach has another one."""
-    files = [file for file in folder.iterdir() if f'"{metric}|' in file.read_text()]
-    return files[0]
-
-
-def test_results_are_kept_by_signature(pairs: meta.Pairs, tmp_path: Path) -> None:
-    folder = tmp_path / "cache"
-    first = meta.evaluate(pairs, "rouge-l", cache=folder)
-    file = find_kept(folder)
-    content = json.loads(file.read_text())
-    content["statistics"]["accuracy"] = 0.125
-    file.write_text(json.dumps(content))
-    kept = meta.evaluate(pairs, ["rouge-l", "bleu-1"], cache=folder)
-    assert kept.results["rouge-l"]["accuracy"] == 0.125  # read, not computed
-    assert kept.signatures["rouge-l"] == first.signatures["rouge-l"]
-    assert len([*folder.iterdir()]) == 3
-    for other in ({"seed": 1}, {"references": 2}, {"tests": True}):
-        again = meta.evaluate(pairs, ["rouge-l", "bleu-1"], cache=folder, **other)  # type: ignore[arg-type]
-        assert again.results["rouge-l"]["accuracy"] != 0.125
-    fewer = meta.evaluate(pairs.take(np.arange(50)), "rouge-l", cache=folder)
-    assert fewer.results["rouge-l"]["accuracy"] != 0.125
-    assert meta.evaluate(pairs, "rouge-l").results == first.results
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        lambda file: file.write_bytes(file.read_bytes()[:20]),
-        lambda file: file.write_bytes(b"\xff\xfe"),
-        lambda file: file.write_text("[]"),
-        lambda file: file.write_text(json.dumps(json.loads(file.read_text()) | {"key": "x"})),
-        lambda file: file.write_text(
-            json.dumps(json.loads(file.read_text()) | {"statistics": {"accuracy": "high"}})
-        ),
-    ],
-)
-def test_damaged_results_are_computed_anew(
-    damage: Callable[[Path], object], pairs: meta.Pairs, tmp_path: Path
-) -> None:
-    first = meta.evaluate(pairs, "rouge-l", cache=tmp_path / "cache")
-    file = find_kept(tmp_path / "cache")
-    damage(file)
-    assert meta.evaluate(pairs, "rouge-l", cache=tmp_path / "cache").results == first.results
-    assert json.loads(file.read_text())["statistics"] == first.results["rouge-l"]
-
-
-def test_functions_are_not_kept(pairs: meta.Pairs, sets: meta.Sets, tmp_path: Path) -> None:
-    """Neither metrics nor encoders nor kernels: they may change under their names."""
-
-    def count_letters(captions: list[str]) -> Any:
-        """An encoder: for each caption its words, and a vector for each of them."""
-        cut = [text.split() for text in captions]
-        return [
-            (
-                words,
-                np.asarray([[word.count(letter) + 1.0 for letter in "aeiou"] for word in words]),
-            )
-            for words in cut
-        ]
-
-    folder = tmp_path / "cache"
-    meta.evaluate(pairs, count_shared, cache=folder)
-    meta.evaluate(pairs, cidery.BertScore(encoder=count_letters), resamples=0, cache=folder)
-    meta.evaluate(sets, SelfCider(EncoderKernel(count_letters)), cache=folder)
-    assert not folder.exists()
-    assert not folder.with_name("cache-scores").exists()
-    meta.evaluate(sets, "self-cider", cache=folder)
-    assert len([*folder.iterdir()]) == 1
-
-
-def test_a_cache_that_cannot_be_written(pairs: meta.Pairs, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    found = meta.evaluate(pairs, "rouge-l", cache=tmp_path / "file" / "cache")
-    assert found.results == meta.evaluate(pairs, "rouge-l").results
-
-
-def test_where_results_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CIDERY_CACHE", str(tmp_path))
-    assert open_cache(True, meta.Settings()).folder == tmp_path / "meta"
-    assert open_cache(tmp_path / "other", meta.Settings()).folder == tmp_path / "other"
-    for changes in ({"tests": True}, {"frequencies": "mine.bin"}):
-        assert open_cache(True, meta.Settings().change(**changes)).folder is None
-    assert open_cache(False, meta.Settings()).folder is None
-    assert ResultCache(None).load("x") is None
-
-
 # Readers
 
 
@@ -869,7 +776,7 @@ def test_command(
     if format == "json":
         assert json.loads(out) == agreement.to_dict()
     assert ("rouge-l|" in out) == (format in ("table", "json", "csv"))
-    assert len([*(tmp_path / "kept" / "meta").iterdir()]) == 2
+    assert (tmp_path / "kept" / "agreement-v1.sqlite").exists()
     assert main(arguments) == 0
     assert capsys.readouterr().out == out
     rated = ["meta", "judgments", str(tmp_path / "r.jsonl"), "-m", "rouge-l", "--resamples", "0"]
@@ -932,8 +839,8 @@ def test_people_among_themselves_on_pairs(triplets: meta.Pairs) -> None:
     """Each vote against the majority of the others: five to nobody, four to one, two to two."""
     captions = ["one", "two"] * 4
     pairs = make_pairs(captions, np.asarray([5, -3, 0, 1]), [("x", "y")] * 4)
-    ballots = np.asarray([[5, 0], [1, 4], [2, 2], [1, 0]])
-    known = replace(pairs, ballots={"preference": ballots}, kinds=["HC", "HC", "MM", "MM"])
+    vote_counts = np.asarray([[5, 0], [1, 4], [2, 2], [1, 0]])
+    known = replace(pairs, vote_counts={"preference": vote_counts}, kinds=["HC", "HC", "MM", "MM"])
     people = meta.evaluate(known, WORDS, resamples=20).results["human"]
     assert people["accuracy"] == pytest.approx((5 + 4 + 0) / 14)
     assert (people["accuracy_HC"], people["accuracy_MM"]) == (0.9, 0.0)

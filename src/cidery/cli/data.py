@@ -17,9 +17,9 @@ app = parsing.new_app(invoke_without_command=True)
 
 
 def _complete_names(incomplete: str) -> list[str]:
-    from cidery.storage import MODELS, RESOURCES
+    from cidery.storage import CACHES, MODELS, RESOURCES
 
-    return [name for name in (*RESOURCES, *MODELS) if name.startswith(incomplete)]
+    return [name for name in (*RESOURCES, *MODELS, *CACHES) if name.startswith(incomplete)]
 
 
 Name = Annotated[
@@ -37,9 +37,10 @@ Name = Annotated[
     epilog=parsing.examples("cidery data", "cidery data build meteor", "cidery data get minilm")
 )
 def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None:
-    """Show the data files that some metrics need, and check them.
+    """Show and check the data files that some metrics need, and the caches.
 
-    METEOR's table is compiled when it is first needed; language models are fetched on demand.
+    METEOR's table is compiled when it is first needed; language models are fetched on demand;
+    caches are filled as you work, and may be removed at any time.
     """
     if context.invoked_subcommand is not None:
         return
@@ -130,9 +131,9 @@ def get(name: Name) -> None:
     typer.echo(folder)
 
 
-@app.command(epilog=parsing.examples("cidery data remove meteor"))
+@app.command(epilog=parsing.examples("cidery data remove meteor", "cidery data remove agreement"))
 def remove(name: Name) -> None:
-    """Remove data; what is compiled is built again when it is needed."""
+    """Remove data or a cache. Compiled data are built again when they are needed."""
     from cidery import storage
 
     removed = storage.remove(name)

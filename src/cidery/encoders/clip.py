@@ -19,9 +19,9 @@ from cidery.encoders.base import Floats32
 from cidery.encoders.weights import hash_file, hash_weights
 from cidery.errors import DataError, InputError, MissingExtraError, SettingError, UnreliableWarning
 from cidery.runtime.progress import current_progress
-from cidery.storage.disk_cache import DiskCache
+from cidery.storage import CACHES
 
-VECTOR_CACHE = DiskCache("embeddings")
+VECTOR_CACHE = CACHES["embeddings"]
 BATCH_SIZE = 64
 """Number of vectors computed between two writes to the cache."""
 _FILES = ("config.json", "tokenizer.json", "vocab.json", "merges.txt", "preprocessor_config.json")

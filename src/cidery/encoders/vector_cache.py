@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cidery.encoders.base import Encoder, Floats32, TokenStates, number_distinct
-from cidery.storage.disk_cache import DiskCache
+from cidery.storage import CACHES
 
-VECTORS = DiskCache("embeddings")
+VECTORS = CACHES["embeddings"]
 AT_ONCE = 4096
 """Captions that are encoded, then kept: what is lost when the work is stopped."""
 

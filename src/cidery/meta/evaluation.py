@@ -1,4 +1,4 @@
-"""evaluate(): judge metrics by human judgments."""
+"""evaluate(): agreement of metrics with human judgments."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import Any
 
 from cidery.errors import UnreliableWarning
 from cidery.meta.agreement import Agreement
-from cidery.meta.cache import KeptResult, ResultCache, open_cache, open_score_cache
+from cidery.meta.cache import CachedResult, can_be_cached, make_key, open_cache
 from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics, label_for
 from cidery.meta.protocols import PROTOCOLS, choose_protocol
@@ -20,9 +21,10 @@ from cidery.meta.selection import select_judgments
 from cidery.meta.settings import Settings
 from cidery.meta.significance import compare_verdicts
 from cidery.runtime.progress import ProgressCallback, ignore_progress
+from cidery.text import choose_tokenizer
 
-WITH_PEOPLE = ("triplets", "preference", "human", "liked", "wins", "ratings")
-"""Protocols that may say what people themselves reach."""
+PROTOCOLS_WITH_HUMAN = ("triplets", "preference", "human", "liked", "wins", "ratings")
+"""Protocols that may give the agreement of people among themselves."""
 
 
 def evaluate(
@@ -35,16 +37,16 @@ def evaluate(
     progress: ProgressCallback = ignore_progress,
     **changes: Any,
 ) -> Agreement:
-    """Judge metrics by human judgments.
+    """Measure the agreement of metrics with human judgments.
 
     Args:
-        dataset: what `read_dataset` returns.
+        dataset: from `read_dataset`.
         metrics: names, metric objects, functions `f(candidate, references) -> float`, or a dict of
             these by label; for sets, measures of diversity or functions `f(captions) -> float`.
-        settings: how to judge; by default the defaults of `Settings`.
-        threads: 0 means one per core; any number gives the same bits.
-        cache: True keeps results and scores in the user's cache folder, a path keeps them there.
-        progress: called with what is being done, how much of it, 0 to 1, is done.
+        settings: protocol, references, statistics. Default: `Settings()`.
+        threads: 0 means one per core; results do not depend on it.
+        cache: True caches results and scores in the user's cache directory, a path in that folder.
+        progress: progress callback: step, and the share that is done.
         changes: fields of `Settings`, such as `protocol="wins"` or `seed=1`.
 
     ```python
@@ -55,28 +57,41 @@ def evaluate(
     chosen = asked.change(protocol=choose_protocol(dataset, asked.protocol))
     labeled = label_for(dataset, metrics, chosen.language)
     store = open_cache(cache, chosen)
-    keys = store.find_keys(dataset, labeled, chosen)
-    known = {label: found for label, key in keys.items() if (found := store.load(key))}
-    if chosen.protocol in WITH_PEOPLE and keys:
-        keys[HUMAN] = store.make_people_key(dataset, chosen)
-        if people := store.load(keys[HUMAN]):
-            known[HUMAN] = people
-        else:
-            known = {}
+    keys = find_keys(dataset, labeled, chosen) if store else {}
+    known = store.load_results(keys) if store else {}
+    if HUMAN in keys and HUMAN not in known:
+        known = {}
     missing = {label: metric for label, metric in labeled.items() if label not in known}
     verdicts: dict[str, Verdict] = {}
     if missing:
-        kept = open_score_cache(cache, chosen)
-        scorer = CaptionScorer.build(chosen, threads, progress, kept)
+        scorer = CaptionScorer.build(chosen, threads, progress, store)
         verdicts = judge_dataset(dataset, missing, chosen, scorer)
-        _keep(store, keys, verdicts)
+        if store:
+            store.save_results(_list_results(keys, verdicts))
     return _tabulate(dataset, chosen, labeled, known, verdicts)
+
+
+def find_keys(dataset: Dataset, metrics: Mapping[str, Any], settings: Settings) -> dict[str, bytes]:
+    """Return label -> key of the results that may be cached."""
+    if settings.tests:  # tests need the scores of all captions
+        return {}
+    # The settings name a tokenizer; its id has the version of its segmenter.
+    tokenizer = choose_tokenizer(settings.tokenizer, settings.language).id
+    described = asdict(settings) | {"tokenizer": tokenizer}
+    keys = {
+        label: make_key("result", dataset.fingerprint, metric, described)
+        for label, metric in metrics.items()
+        if can_be_cached(metric)
+    }
+    if keys and settings.protocol in PROTOCOLS_WITH_HUMAN:
+        keys[HUMAN] = make_key("result", dataset.fingerprint, None, described)
+    return keys
 
 
 def judge_dataset(
     dataset: Dataset, metrics: Mapping[str, Any], settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """Return what each metric reaches by the protocol of the settings, which must be named."""
+    """Return the verdict on each metric by the protocol of the settings, which must be set."""
     assert settings.protocol is not None
     _, judge = PROTOCOLS[settings.protocol]
     with _expected_few_documents(dataset):
@@ -85,30 +100,33 @@ def judge_dataset(
 
 @contextmanager
 def _expected_few_documents(dataset: Dataset) -> Iterator[None]:
-    """Silence the warning of few documents where the published protocol has just these."""
+    """Ignore the warning about few documents where the published protocol has only these."""
     with warnings.catch_warnings():
         if dataset.name == "cider-r-triplets":
             warnings.simplefilter("ignore", UnreliableWarning)
         yield
 
 
-def _keep(store: ResultCache, keys: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> None:
-    nobody = Verdict({})
-    for label, key in keys.items():
-        if label in verdicts or (label == HUMAN and verdicts):
-            verdict = verdicts.get(label, nobody)
-            store.save(key, KeptResult(verdict.statistics, verdict.signature))
+def _list_results(
+    keys: Mapping[str, bytes], verdicts: Mapping[str, Verdict]
+) -> dict[bytes, CachedResult]:
+    """Return key -> result; people who were not compared have an empty one."""
+    return {
+        key: CachedResult(verdict.statistics, verdict.signature)
+        for label, key in keys.items()
+        if (verdict := verdicts.get(label, Verdict({}) if label == HUMAN else None))
+    }
 
 
 def _tabulate(
     dataset: Dataset,
     settings: Settings,
     metrics: Mapping[str, Any],
-    known: Mapping[str, KeptResult],
+    known: Mapping[str, CachedResult],
     verdicts: Mapping[str, Verdict],
 ) -> Agreement:
-    """Put kept and new results together: first what people reach, then metrics in their order."""
-    found: dict[str, Verdict | KeptResult] = {**verdicts, **known}
+    """Join cached and new results: first the agreement of people, then metrics in their order."""
+    found: dict[str, Verdict | CachedResult] = {**verdicts, **known}
     people = [label for label in found if label not in metrics and found[label].statistics]
     results = {label: dict(found[label].statistics) for label in (*people, *metrics)}
     tested = ""

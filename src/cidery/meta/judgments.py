@@ -11,8 +11,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -25,8 +25,41 @@ from cidery.statistics import Floats
 Indexes: TypeAlias = NDArray[np.int64]
 
 
+class _Fingerprinted:
+    """Data with a digest of their content."""
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Digest of all fields: 32 hexadecimal digits."""
+        digest = hashlib.sha256()
+        for one in fields(self):  # type: ignore[arg-type]
+            for part in _encode(getattr(self, one.name)):
+                digest.update(part)
+        return digest.hexdigest()[:32]
+
+
+def _encode(value: Any) -> Iterator[bytes]:
+    """Yield the content of a value; different contents have different encodings."""
+    if isinstance(value, np.ndarray):
+        yield f"array {value.dtype.str} {value.shape} ".encode()
+        yield value.tobytes()
+    elif isinstance(value, _Fingerprinted):
+        yield value.fingerprint.encode()
+    elif isinstance(value, Mapping):
+        yield f"mapping {len(value)} ".encode()
+        for item in value.items():
+            yield from _encode(item)
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        yield f"sequence {len(value)} ".encode()
+        for item in value:
+            yield from _encode(item)
+    else:
+        text = repr(value).encode(errors="surrogatepass")
+        yield f"value {len(text)} ".encode() + text
+
+
 @dataclass(frozen=True, eq=False)
-class JudgedCaptions:
+class JudgedCaptions(_Fingerprinted):
     """Captions, each with the document whose references it is scored against.
 
     A document is what CIDEr's frequencies count: an image, or a row of judgments where published
@@ -47,11 +80,6 @@ class JudgedCaptions:
         for document, references in enumerate(self.references):
             if not references:
                 raise InputError(f"document {document + 1} of the judged captions has no reference")
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Tells captions with their references apart by content."""
-        return _fingerprint(self)
 
     @property
     def image_of_caption(self) -> Indexes:
@@ -91,7 +119,7 @@ class JudgedCaptions:
         return replace(self, references=[[" ".join(group)] for group in self.references])
 
 
-def count_ballots(votes: Iterable[Sequence[float]]) -> Indexes:
+def count_votes(votes: Iterable[Sequence[float]]) -> Indexes:
     """Return int64[pairs, 2]: votes for the first, above 0, and for the second, below 0."""
     counted = [(sum(v > 0 for v in found), sum(v < 0 for v in found)) for found in votes]
     return np.asarray(counted, np.int64).reshape(-1, 2)
@@ -104,7 +132,7 @@ def _check_question(name: str, what: str, question: str, known: Collection[str])
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(_Fingerprinted):
     """Two captions of one image, and which of them people prefer."""
 
     name: str
@@ -125,7 +153,7 @@ class Pairs:
     """int8[pairs, references]: what people said of each reference; needs one document per pair."""
     answers: Indexes | None = None
     """int64[pairs]: how many people were asked; 0: nobody yet. None: all pairs were judged."""
-    ballots: Mapping[str, Indexes] = field(default_factory=dict)
+    vote_counts: Mapping[str, Indexes] = field(default_factory=dict)
     """question -> int64[pairs, 2]: how many voted for the first and for the second, where known."""
     questions: Mapping[str, Pairs] = field(default_factory=dict)
     """Where people were asked several things of each pair: question -> the pairs with its votes;
@@ -133,16 +161,6 @@ class Pairs:
 
     def __len__(self) -> int:
         return len(self.first)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Tells data sets apart by content."""
-        votes = {question: found.tolist() for question, found in self.votes.items()}
-        return _fingerprint(
-            self.judged, self.first, self.second, votes, self.kinds, self.systems,
-            self.own_references, self.triplets, self.answers, *sorted(self.ballots.items()),
-            *((name, found.fingerprint) for name, found in self.questions.items()),
-        )  # fmt: skip
 
     @property
     def was_judged(self) -> NDArray[np.bool_]:
@@ -166,7 +184,7 @@ class Pairs:
             own_references=[self.own_references[i] for i in pairs] if self.own_references else (),
             triplets=None if self.triplets is None else self.triplets[pairs],
             answers=None if self.answers is None else self.answers[pairs],
-            ballots={question: found[pairs] for question, found in self.ballots.items()},
+            vote_counts={question: found[pairs] for question, found in self.vote_counts.items()},
             questions={question: found.take(pairs) for question, found in self.questions.items()},
         )
 
@@ -179,7 +197,7 @@ class Pairs:
             votes=found.votes,
             triplets=found.triplets,
             answers=found.answers,
-            ballots=found.ballots,
+            vote_counts=found.vote_counts,
             questions={},
         )
 
@@ -198,7 +216,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
+class Ratings(_Fingerprinted):
     """How good people found captions, one number per answer."""
 
     name: str
@@ -213,12 +231,6 @@ class Ratings:
 
     def __len__(self) -> int:
         return len(self.ratings)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Tells data sets apart by content."""
-        questions = [(name, *map(np.ndarray.tolist, q)) for name, q in self.questions.items()]
-        return _fingerprint(self.judged, self.rows, self.ratings, self.systems, questions)
 
     @property
     def was_judged(self) -> NDArray[np.bool_]:
@@ -264,7 +276,7 @@ class Ratings:
 
 
 @dataclass(frozen=True, eq=False)
-class Sets:
+class Sets(_Fingerprinted):
     """How diverse people found sets of captions."""
 
     name: str
@@ -278,12 +290,6 @@ class Sets:
 
     def __len__(self) -> int:
         return len(self.ratings)
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Tells data sets apart by content."""
-        asked = [(name, found.tolist()) for name, found in self.questions.items()]
-        return _fingerprint(self.images, self.captions, self.ratings, *asked)
 
     def ask(self, question: str) -> Sets:
         """Return the ratings of one question."""
@@ -302,7 +308,7 @@ class Sets:
 
 
 @dataclass(frozen=True, eq=False)
-class Systems:
+class Systems(_Fingerprinted):
     """How good people found systems, and what metrics gave them; there are no captions."""
 
     name: str
@@ -317,25 +323,6 @@ class Systems:
     def __len__(self) -> int:
         return len(self.systems)
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """Tells data sets apart by content."""
-        return _fingerprint(self.systems, sorted(self.human.items()), sorted(self.scores.items()))
-
 
 Dataset: TypeAlias = Pairs | Ratings | Sets | Systems
 """What `read_dataset` returns."""
-
-
-def _fingerprint(*parts: Any) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        if isinstance(part, JudgedCaptions):
-            text = repr((list(part.captions), [list(group) for group in part.references]))
-            digest.update(text.encode(errors="surrogatepass"))
-            digest.update(part.documents.tobytes() + part.images.tobytes())
-        elif isinstance(part, np.ndarray):
-            digest.update(part.tobytes())
-        else:
-            digest.update(repr(part).encode(errors="surrogatepass"))
-    return digest.hexdigest()[:16]

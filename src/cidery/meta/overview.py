@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cidery.errors import InputError, SettingError
-from cidery.meta.cache import open_score_cache
+from cidery.meta.cache import open_cache
 from cidery.meta.datasets import read_dataset
 from cidery.meta.datasets.files import NotHereError
 from cidery.meta.evaluation import judge_dataset
@@ -181,7 +181,7 @@ def evaluate_all(
         resamples: bootstrap samples of images, for intervals and places.
         seed: of the samples, and of references that are drawn.
         threads: 0 means one per core; any number gives the same bits.
-        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        cache: True caches scores in the user's cache directory, a path in that folder.
         progress: called with what is being done, how much of it, 0 to 1, is done.
 
     ```python
@@ -212,8 +212,8 @@ def evaluate_all(
             continue
         settings = column.settings.change(resamples=resamples, seed=seed)
         settings = settings.change(protocol=choose_protocol(dataset, None))
-        kept = open_score_cache(cache, settings)
-        scorer = CaptionScorer.build(settings, threads, _report_for(name, progress), kept)
+        store = open_cache(cache, settings)
+        scorer = CaptionScorer.build(settings, threads, _report_for(name, progress), store)
         verdicts = judge_dataset(dataset, label_for(dataset, metrics), settings, scorer)
         results[name] = _compare(verdicts, column.statistic)
         signatures[name] = {k: v.signature for k, v in verdicts.items() if k != HUMAN}

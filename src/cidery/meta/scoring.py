@@ -10,8 +10,8 @@ import numpy as np
 
 from cidery.corpus import Corpus
 from cidery.frequencies import DocumentFrequencies
+from cidery.meta.cache import AgreementCache, can_be_cached, make_key
 from cidery.meta.judgments import JudgedCaptions
-from cidery.meta.score_cache import ScoreCache
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
 from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
@@ -57,7 +57,7 @@ class CaptionScorer:
     """`references`: those of the judged captions' documents."""
     threads: int = 0
     progress: ProgressCallback = ignore_progress
-    cache: ScoreCache | None = None
+    cache: AgreementCache | None = None
 
     @classmethod
     def build(
@@ -65,7 +65,7 @@ class CaptionScorer:
         settings: Settings,
         threads: int = 0,
         progress: ProgressCallback = ignore_progress,
-        cache: ScoreCache | None = None,
+        cache: AgreementCache | None = None,
     ) -> CaptionScorer:
         """Take tokenizer, language and frequencies from settings."""
         tokenizer = choose_tokenizer(settings.tokenizer, settings.language)
@@ -93,10 +93,16 @@ class CaptionScorer:
         with use_progress(self.progress):
             table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
         signatures = _sign(missing, scorer.references, counts)
-        for label, key in keys.items():
-            if self.cache is not None and label in missing:
-                self.cache.save(key, _orient(table.each, missing)[label], signatures[label])
-        each = {**known.each, **_orient(table.each, missing)}
+        scores = _orient(table.each, missing)
+        if self.cache is not None:
+            self.cache.save_scores(
+                {
+                    key: (scores[label], signatures[label])
+                    for label, key in keys.items()
+                    if label in missing
+                }
+            )
+        each = {**known.each, **scores}
         signed = {**known.signatures, **signatures}
         return Scores(
             {label: each[label] for label in metrics}, {label: signed[label] for label in metrics}
@@ -104,22 +110,24 @@ class CaptionScorer:
 
     def _find_keys(
         self, judged: JudgedCaptions, metrics: Mapping[str, Metric], counts: Sequence[int]
-    ) -> dict[str, str]:
-        """Return label -> key of the scores that may be kept."""
+    ) -> dict[str, bytes]:
+        """Return label -> key of the scores that may be cached."""
         if self.cache is None or not isinstance(self.frequencies, str):
             return {}
-        settings = (self.tokenizer.id, self.tokenizer.language or "", self.frequencies)
-        found = {
-            label: self.cache.make_key(judged, metric, settings, counts)
-            for label, metric in metrics.items()
+        settings = {
+            "tokenizer": self.tokenizer.id,
+            "language": self.tokenizer.language,
+            "frequencies": self.frequencies,
+            "counts": [int(count) for count in counts],
         }
-        return {label: key for label, key in found.items() if key is not None}
+        return {
+            label: make_key("scores", judged.fingerprint, metric, settings)
+            for label, metric in metrics.items()
+            if can_be_cached(metric)
+        }
 
-    def _load(self, keys: Mapping[str, str], count: int) -> Scores:
-        if self.cache is None:
-            return Scores({}, {})
-        found = {label: self.cache.load(key, count) for label, key in keys.items()}
-        known = {label: kept for label, kept in found.items() if kept is not None}
+    def _load(self, keys: Mapping[str, bytes], count: int) -> Scores:
+        known = self.cache.load_scores(keys, count) if self.cache else {}
         return Scores(
             {label: scores for label, (scores, _) in known.items()},
             {label: signature for label, (_, signature) in known.items()},

@@ -22,6 +22,7 @@ from cidery.storage import cache
 from cidery.storage.arrays import read_arrays
 from cidery.storage.atomic import write_atomically
 from cidery.storage.cache import Resource, Status, cache_directory, load
+from cidery.storage.disk_cache import CACHES, DiskCache
 from cidery.storage.downloads import (
     MODELS,
     ModelSource,
@@ -60,12 +61,14 @@ def _unknown(name: str, known: Mapping[str, object]) -> SettingError:
         return SettingError(f"{name} is fetched, not built: {MODELS[name].command}")
     if name in RESOURCES:
         return SettingError(f"{name} is built, not fetched: cidery data build {name}")
+    if name in CACHES:
+        return SettingError(f"{name} is a cache, which is filled automatically")
     return SettingError(f"no data named {name!r}; known: {', '.join(known)}")
 
 
 def _check_known(name: str) -> None:
-    if name not in RESOURCES and name not in MODELS:
-        raise _unknown(name, {**RESOURCES, **MODELS})
+    if name not in RESOURCES and name not in MODELS and name not in CACHES:
+        raise _unknown(name, {**RESOURCES, **MODELS, **CACHES})
 
 
 def build(name: str) -> Path:
@@ -81,25 +84,31 @@ def get(name: str) -> Path:
 def verify(name: str) -> Status:
     """Check the whole file, or all files of a model, against their checksums."""
     _check_known(name)
+    if name in CACHES:
+        return CACHES[name].check()
     return verify_model(MODELS[name]) if name in MODELS else cache.verify(RESOURCES[name])
 
 
 def remove(name: str) -> list[Path]:
-    """Remove the file, also that of another version, and return what was removed."""
+    """Remove the files of data or of a cache, and return their paths."""
     _check_known(name)
+    if name in CACHES:
+        return CACHES[name].remove()
     return remove_model(MODELS[name]) if name in MODELS else cache.remove(RESOURCES[name])
 
 
 def show() -> list[Status]:
-    """Return what the cache directory holds, each file checked."""
-    return [verify(name) for name in (*RESOURCES, *MODELS)]
+    """Return the state of all data and caches, each file checked."""
+    return [verify(name) for name in (*RESOURCES, *MODELS, *CACHES)]
 
 
 __all__ = [
+    "CACHES",
     "METEOR",
     "METEOR_WORDS",
     "MODELS",
     "RESOURCES",
+    "DiskCache",
     "ModelSource",
     "Resource",
     "Status",

@@ -60,7 +60,7 @@ class Status:
     name: str
     purpose: str
     path: Path
-    state: Literal["ready", "missing", "damaged"]
+    state: Literal["ready", "missing", "damaged", "empty"]
     size: int = 0
     """In bytes."""
     problem: str = ""

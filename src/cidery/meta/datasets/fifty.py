@@ -9,7 +9,7 @@ import numpy as np
 from cidery.errors import FormatError
 from cidery.meta.datasets.files import Record, find_all, locate, read_json, read_records
 from cidery.meta.datasets.matlab import read_matlab_abstract, read_matlab_pascal
-from cidery.meta.judgments import JudgedCaptions, Pairs, count_ballots
+from cidery.meta.judgments import JudgedCaptions, Pairs, count_votes
 
 
 def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
@@ -28,7 +28,7 @@ def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
     records = list(read_records(pairs_file))
     images = [_known(record, image_of) for record in records]
     winners = [_winner(record) for record in records]
-    ballots = count_ballots(record.numbers("pairwise_votes_11") for record in records)
+    vote_counts = count_votes(record.numbers("pairwise_votes_11") for record in records)
     count = len(records)
     judged = JudgedCaptions(
         [record.text(side) for side in ("B", "C") for record in records],
@@ -41,11 +41,11 @@ def read_pascal_50s(path: str | os.PathLike[str]) -> Pairs:
         judged,
         np.arange(count),
         np.arange(count, 2 * count),
-        {"triplets": np.asarray(winners), "preference": ballots[:, 0] - ballots[:, 1]},
+        {"triplets": np.asarray(winners), "preference": vote_counts[:, 0] - vote_counts[:, 1]},
         kinds=[record.text("category") for record in records],
         systems=[_systems(record) for record in records],
         own_references=[record.texts("refs5_EXPERT") for record in records],
-        ballots={"preference": ballots},
+        vote_counts={"preference": vote_counts},
     )
 
 

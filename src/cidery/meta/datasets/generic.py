@@ -33,7 +33,7 @@ from cidery.meta.judgments import (
     Pairs,
     Ratings,
     Sets,
-    count_ballots,
+    count_votes,
 )
 from cidery.statistics import Floats
 
@@ -154,7 +154,7 @@ def _read_answers(record: Record, *keys: str) -> list[float]:
     return record.numbers(*keys)
 
 
-def _count_votes(record: Record) -> int:
+def _sum_votes(record: Record) -> int:
     """Return votes for the first caption minus votes for the second."""
     votes = _read_answers(record, "votes", "vote")
     if any(vote not in (-1, 0, 1) for vote in votes):
@@ -225,7 +225,7 @@ def _make_pairs(records: list[Record], references: dict[str, list[str]]) -> Pair
     ]
     captions = [_read_pair(record) for record in records]
     count = len(records)
-    votes = np.asarray([_count_votes(record) for record in records], np.int64)
+    votes = np.asarray([_sum_votes(record) for record in records], np.int64)
     answers = np.asarray([len(_read_answers(record, "votes", "vote")) for record in records])
     return Pairs(
         NAME,
@@ -236,10 +236,8 @@ def _make_pairs(records: list[Record], references: dict[str, list[str]]) -> Pair
         kinds=[str(kind) for kind in _optional(records, "kind", lambda r: r.text("kind"))],
         systems=_optional(records, "systems", _read_systems),  # type: ignore[arg-type]
         answers=answers,
-        ballots={
-            "preference": count_ballots(
-                _read_answers(record, "votes", "vote") for record in records
-            )
+        vote_counts={
+            "preference": count_votes(_read_answers(record, "votes", "vote") for record in records)
         },
     )
 
@@ -259,7 +257,7 @@ def _make_triplets(records: list[Record]) -> Pairs:
     for record in records:
         grouped.setdefault((record.text("image"), *_read_pair(record)), []).append(record)
     groups = list(grouped.values())
-    majorities = [[int(np.sign(_count_votes(record))) for record in group] for group in groups]
+    majorities = [[int(np.sign(_sum_votes(record))) for record in group] for group in groups]
     asked = [[len(_read_answers(record, "votes", "vote")) for record in group] for group in groups]
     even = len({len(group) for group in groups}) == 1
     whole = all(all(group) or not any(group) for group in asked)

@@ -58,7 +58,7 @@ def choose_next(
         scale: of the ratings, as in `estimate`.
         seed: of the order.
         threads: 0 means one per core.
-        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        cache: True caches scores in the user's cache directory, a path in that folder.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`.
 

@@ -205,7 +205,7 @@ def estimate(
         scale: the least and the greatest rating that people could give; default: of 0 to 1, 1 to
             5, 0 to 10 and 0 to 100 the first that holds all ratings, or else their range.
         threads: 0 means one per core; any number gives the same bits.
-        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        cache: True caches scores in the user's cache directory, a path in that folder.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`, such as `without_system="human"`.
 

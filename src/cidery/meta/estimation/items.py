@@ -11,7 +11,7 @@ from itertools import combinations
 import numpy as np
 
 from cidery.errors import InputError, SettingError
-from cidery.meta.cache import open_score_cache
+from cidery.meta.cache import open_cache
 from cidery.meta.judgments import Dataset, Indexes, Pairs, Ratings
 from cidery.meta.labels import AnyMetrics, label_for
 from cidery.meta.protocols.base import get_main_votes
@@ -159,8 +159,8 @@ def predict(
     labeled = label_for(dataset, metrics, settings.language)
     if PEOPLE in labeled:
         raise SettingError(f"a metric cannot be called {PEOPLE!r} here; name it otherwise")
-    kept = open_score_cache(cache, settings)
-    scorer = CaptionScorer.build(settings, threads, progress, kept)
+    store = open_cache(cache, settings)
+    scorer = CaptionScorer.build(settings, threads, progress, store)
     scored = scorer.score(dataset.judged, labeled)
     predictions = {}
     for label, scores in scored.each.items():

@@ -163,7 +163,7 @@ def plan(
         images: how many the metric can score; default: those of the data set.
         scale: of the ratings, as in `estimate`.
         threads: 0 means one per core; any number gives the same bits.
-        cache: True keeps scores in the user's cache folder, a path keeps them there.
+        cache: True caches scores in the user's cache directory, a path in that folder.
         progress: called with what is being done, how much of it, 0 to 1, is done.
         changes: fields of `Settings`.
 

@@ -59,10 +59,10 @@ def _judge_people(pairs: Pairs, settings: Settings) -> dict[str, Verdict]:
         ]
         hits, trials = np.mean(halves, axis=0)
     else:
-        ballots = pairs.ballots.get("preference")
-        if ballots is None:
+        vote_counts = pairs.vote_counts.get("preference")
+        if vote_counts is None:
             return {}
-        hits, trials = _count_ballots(ballots)
+        hits, trials = _count_majority_hits(vote_counts)
     if not trials.any():
         return {}
     _, _, statistics = find_share("accuracy", pairs, hits, trials, settings)
@@ -70,16 +70,16 @@ def _judge_people(pairs: Pairs, settings: Settings) -> dict[str, Verdict]:
     return {HUMAN: Verdict(statistics)}
 
 
-def _count_ballots(ballots: Indexes) -> tuple[Floats, Floats]:
+def _count_majority_hits(vote_counts: Indexes) -> tuple[Floats, Floats]:
     """Return votes that agree with the majority of the others, and all votes of several.
 
     Where the others are tied, a vote counts half: without that, of three votes that differ only the
     one against the other two would count.
     """
-    total = ballots.sum(axis=1)
+    total = vote_counts.sum(axis=1)
     trials = np.where(total > 1, total, 0).astype(np.float64)
-    hits = np.zeros(len(ballots))
-    for own, other in (ballots.T, ballots.T[::-1]):
+    hits = np.zeros(len(vote_counts))
+    for own, other in (vote_counts.T, vote_counts.T[::-1]):
         lead = own - 1 - other  # of the others, for what this vote is for
         hits += own * (np.sign(lead) + 1) / 2
     return np.where(trials > 0, hits, 0.0), trials

@@ -7,9 +7,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from cidery.metrics.spice.graph import SceneGraph
-from cidery.storage.disk_cache import DiskCache
+from cidery.storage import CACHES
 
-GRAPHS = DiskCache("scene-graphs")
+GRAPHS = CACHES["scene-graphs"]
 
 
 def load_graphs(
