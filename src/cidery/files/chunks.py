@@ -24,6 +24,7 @@ from cidery.files.caption_files import Reader
 from cidery.files.containers import check_texts, describe_columns, import_pyarrow
 from cidery.files.fields import Chosen, Fields, Side, find_fields
 from cidery.files.sources import Source, decode, read_json_lines
+from cidery.runtime import available_memory
 
 SUFFIXES = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
@@ -103,8 +104,8 @@ def is_streamable(given: str) -> bool:
     return any(sign in given for sign in "*?[") and not Path(given).exists()
 
 
-IN_MEMORY = 12
-"""How many times the size of its file a caption takes in memory, about."""
+MEMORY_FACTOR = 12
+"""Memory that captions need, as an approximate multiple of their file's size."""
 
 
 def must_stream(*given: str) -> bool:
@@ -115,20 +116,11 @@ def must_stream(*given: str) -> bool:
     if any(several):
         return any(is_streamable(each) for each, many in zip(given, several, strict=True) if many)
     size = sum(Path(each).stat().st_size for each in given)
-    return size > 50_000_000 and all(map(is_streamable, given)) and size * IN_MEMORY > _free()
-
-
-def _free() -> int:
-    """Return how many bytes of memory are free; where that cannot be told, all there are."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        return next(int(line.split()[1]) for line in lines if line.startswith("MemAvail")) * 1024
-    except (OSError, StopIteration):
-        pass
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        return 1 << 62
+    return (
+        size > 50_000_000
+        and all(map(is_streamable, given))
+        and size * MEMORY_FACTOR > available_memory()
+    )
 
 
 def _kind(file: str) -> str | None:

@@ -1,5 +1,6 @@
 """Running work: progress callbacks, worker processes, and results shared within one run."""
 
+from cidery.runtime.memory import available_memory
 from cidery.runtime.parent_process import end_with_parent
 from cidery.runtime.processes import count_cores
 from cidery.runtime.progress import (
@@ -13,6 +14,7 @@ from cidery.runtime.workspace import Workspace
 __all__ = [
     "ProgressCallback",
     "Workspace",
+    "available_memory",
     "count_cores",
     "current_progress",
     "end_with_parent",
