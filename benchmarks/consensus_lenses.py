@@ -25,11 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 
 import fit_lens
 
-from cidery import Consensus
+from cidery import Consensus, Pipeline
 from cidery.corpus import Corpus
 from cidery.encoders import Encoder, Lens, get_encoder
 from cidery.meta import Pairs, Ratings, read_dataset
-from cidery.scoring.scorer import Scorer
 from cidery.statistics import Correlation, Floats
 
 EXPERT = "flickr8k-expert"
@@ -84,7 +83,7 @@ def score(encoder: str, judged: Judgments, third: int, lens: Lens | None) -> dic
     captions = found.judged
     corpus = Corpus.from_references([list(group) for group in captions.references])
     metric = Through(encoder=encoder, given=lens, keep=True)
-    scorer = Scorer.build(corpus, {"metric": metric}, frequencies="coco-train2014")
+    scorer = Pipeline.choose({"metric": metric}, frequencies="coco-train2014").prepare(corpus)
     chosen = [captions.captions[row] for row in rows]
     measured = scorer.measure(chosen, captions.documents[rows])["metric"][:, 0]
     return dict(zip(rows.tolist(), measured.tolist(), strict=True))

@@ -19,11 +19,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery import Consensus
+from cidery import Consensus, Pipeline
 from cidery.corpus import Corpus
 from cidery.meta import Ratings, read_dataset
 from cidery.metrics import METRICS, Metric
-from cidery.scoring.scorer import Scorer
 from cidery.statistics import Floats
 
 HUMAN = "Human"
@@ -45,7 +44,9 @@ def measure(
     """Return the metric's rows, of consensus the score and its parts, of each caption."""
     judged = thumb.judged
     corpus = Corpus.from_references([list(group) for group in references or judged.references])
-    scorer = Scorer.build(corpus, {"metric": metric}, threads=1, frequencies="coco-train2014")
+    scorer = Pipeline.choose({"metric": metric}, threads=1, frequencies="coco-train2014").prepare(
+        corpus
+    )
     return scorer.measure(list(judged.captions), judged.documents)["metric"]
 
 

@@ -16,7 +16,7 @@ from cidery.files.events import Event, Events
 from cidery.metrics import Metric, MetricsLike, get_metrics
 from cidery.runtime.progress import current_progress
 from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats
 from cidery.text_tables import latex_table, markdown_table, text_table
 
@@ -266,8 +266,8 @@ class _Pairs:
     def measure(self, metric: Metric, threads: int) -> Floats:
         """Return a metric's rows of all pairs."""
         corpus = Corpus.build(self.said, [[text] for text in self.told])
-        scorer = Scorer.build(corpus, {metric.name: metric}, threads=threads)
-        return scorer.measure(corpus.candidates, corpus.candidate_images)[metric.name]
+        scorer = Pipeline.choose({"": metric}, threads=threads).prepare(corpus)
+        return scorer.measure(corpus.candidates, corpus.candidate_images)[""]
 
     def measure_soda(
         self, candidates: Events, sets: Sequence[Events], threads: int

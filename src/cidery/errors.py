@@ -23,6 +23,13 @@ exist or may not be read stays the `OSError` it is.
 
 from __future__ import annotations
 
+import sys
+import warnings
+from pathlib import Path
+from types import FrameType
+
+_PACKAGE = str(Path(__file__).resolve().parent)
+
 
 class CideryError(Exception):
     """The root of everything that this package raises on purpose."""
@@ -90,3 +97,12 @@ class SliceWarning(UserWarning):
 
 class DataWarning(UserWarning):
     """Compiled data had to be built again, or could not be kept."""
+
+
+def warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the line that called cidery: the first one outside this package."""
+    frame: FrameType | None = sys._getframe(1)
+    level = 2
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level if frame is not None else 2)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cidery.corpus import Corpus
 from cidery.metrics import METRICS
 from cidery.metrics.explanations import Explanation, Span
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.pipeline import Pipeline
 from support.captions import at_most
 from support.markers import mark_metrics
 
@@ -67,7 +67,7 @@ def check(explanation: Explanation, score: float) -> None:
 
 
 def explain_all(name: str, said: list[str], told: list[list[str]]) -> None:
-    scorer = Scorer.build(Corpus.build(said, told), {name: METRICS[name]})
+    scorer = Pipeline.choose({name: METRICS[name]}).prepare(Corpus.build(said, told))
     images = list(range(len(said)))
     found = scorer.explain(name, said, images)
     scores = scorer.score(said, images, images).each[name]

@@ -31,7 +31,7 @@ from cidery.diversity import MEASURES, SelfCider
 from cidery.metrics import METRICS, Metric
 from cidery.metrics.base import TokenizedCandidates
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.scorer import tokenize_references
+from cidery.scoring.pipeline import Pipeline
 from support.available import skip_unless_available
 from support.captions import at_most
 from support.example import Example
@@ -122,7 +122,7 @@ def run(jobs: Sequence[Job], example: Example) -> list[bytes]:
     found = []
     for job in jobs:
         if job.tokenizer not in tokenized:
-            given_references = tokenize_references(corpus, job.tokenizer)
+            given_references = Pipeline.choose(tokenizer=job.tokenizer).tokenize(corpus)
             captions = given_references.tokenizer(corpus.candidates)
             images = corpus.candidate_images.astype(np.uint32)
             tokenized[job.tokenizer] = given_references, TokenizedCandidates(captions, images)

@@ -251,7 +251,7 @@ def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pair
         if metric.extra not in MODEL_EXTRAS
         else pairs.judged.take(np.arange(0, 144, 6))
     )
-    scorer = CaptionScorer(frequencies="coco-val2014")
+    scorer = CaptionScorer(cidery.Pipeline.choose(frequencies="coco-val2014"))
     each = scorer.score_by_reference(judged, metric).each
     assert each.shape == (len(judged.captions), 4)
     combined = each.mean(axis=1) if metric.over_references == "mean" else each.max(axis=1)

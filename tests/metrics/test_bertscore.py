@@ -15,7 +15,7 @@ from cidery import BertScore, storage
 from cidery.corpus import Corpus
 from cidery.errors import DataError, SettingError
 from cidery.metrics import METRICS
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.pipeline import Pipeline
 from support.example import Example
 
 NAMES = ("bertscore-precision", "bertscore-recall", "bertscore")
@@ -128,7 +128,7 @@ def test_mean_and_max_over_references(corpus: Any) -> None:
 def test_the_three_share_their_rows(corpus: Any) -> None:
     table = cidery.score(*corpus, metrics=list(NAMES))
     assert list(table.corpus) == list(NAMES)
-    scorer = Scorer.build(Corpus.build(*corpus), {name: METRICS[name] for name in NAMES})
+    scorer = Pipeline.choose(list(NAMES)).prepare(Corpus.build(*corpus))
     rows = scorer.measure(["a dog", "a cat"], [0, 1])
     assert rows["bertscore"] is rows["bertscore-precision"] is rows["bertscore-recall"]
     for name in NAMES:

@@ -18,8 +18,8 @@ from cidery.metrics import FunctionMetric
 from cidery.metrics.base import Metric, Prepared, TokenizedReferences
 from cidery.metrics.explanations import Shares, Span
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.explaining import choose_metrics
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.explaining import choose_explaining
+from cidery.scoring.pipeline import Pipeline
 from support.example import Example
 
 pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
@@ -67,8 +67,8 @@ class TestExplain:
         assert found["cider-d"].score == table.each["cider-d"][0]
 
     def test_metrics_by_default(self) -> None:
-        assert list(choose_metrics(None))[:2] == ["cider-d", "rouge-l"]
-        assert set(choose_metrics(None)) <= {"cider-d", "rouge-l", "meteor"}
+        assert list(choose_explaining().metrics)[:2] == ["cider-d", "rouge-l"]
+        assert set(choose_explaining().metrics) <= {"cider-d", "rouge-l", "meteor"}
 
     def test_captions_of_a_set_have_the_scores_that_they_have_in_it(self, example: Example) -> None:
         table = cidery.score(example.system_a, example.references, ["cider-d", "rouge-l"])
@@ -105,7 +105,7 @@ class TestExplain:
     def test_a_scorer_says_which_metrics_it_has(self, example: Example) -> None:
         metrics = {"a": cidery.Bleu(1), "b": FunctionMetric(_count)}
         corpus = cidery.Corpus.build(example.system_a, example.references)
-        scorer = Scorer.build(corpus, metrics)
+        scorer = Pipeline.choose(metrics).prepare(corpus)
         with pytest.raises(SettingError, match=r"^no metric 'c' here; there are a, b$"):
             scorer.explain("c", [], [])
         with pytest.raises(SettingError, match=r"^b cannot explain its scores; leave it out$"):

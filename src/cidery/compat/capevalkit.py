@@ -21,7 +21,7 @@ from cidery._version import __version__
 from cidery.errors import CideryError, FormatError, InputError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.pipeline import FrequenciesLike
 from cidery.storage.atomic import write_atomically
 from cidery.text import TokenizerLike, choose_tokenizer
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from cidery.errors import InputError, SettingError
 from cidery.metrics import MetricsLike
 from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.pipeline import FrequenciesLike
 from cidery.text import TokenizerLike
 
 Frame = TypeVar("Frame")

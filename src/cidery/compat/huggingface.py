@@ -8,7 +8,7 @@ from typing import TypeAlias
 from cidery.errors import InputError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.pipeline import FrequenciesLike
 from cidery.text import TokenizerLike, choose_tokenizer
 
 References: TypeAlias = Sequence[str] | Sequence[Sequence[str]]

@@ -10,7 +10,7 @@ from cidery.corpus import ImageId
 from cidery.errors import InputError, MissingExtraError
 from cidery.metrics import MetricsLike, get_metrics
 from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.pipeline import FrequenciesLike
 from cidery.text import TokenizerLike, choose_tokenizer
 
 try:

@@ -24,7 +24,7 @@ from typing import Any
 from cidery.errors import FormatError, MissingExtraError
 from cidery.metrics import get_metrics
 from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.pipeline import FrequenciesLike
 from cidery.text import TokenizerLike, choose_tokenizer
 
 METRICS = ("bleu", "rouge-l", "cider-d")

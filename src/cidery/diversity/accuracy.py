@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from cidery.corpus import Corpus, ImageId, Missing, References
+from cidery.diversity.kernels import DEFAULT_FREQUENCIES
 from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets, SetsLike
 from cidery.errors import SettingError
-from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, MetricLike, get_metrics
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.statistics import Floats
-from cidery.text import Tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 AccuracyReferences: TypeAlias = References | Literal["leave-one-out"] | None
 
@@ -56,12 +57,17 @@ def match_references(
     }
 
 
-def get_accuracy_metric(accuracy: MetricLike, language: str | None = None) -> Metric:
-    """Return the one metric that `accuracy` names."""
-    judges = get_metrics(accuracy, language=language)
-    if len(judges) > 1:
-        raise SettingError(f"accuracy is one metric, not {', '.join(judges)}")
-    return next(iter(judges.values()))
+def choose_accuracy(accuracy: PipelineLike, **settings: Unpack[PipelineSettings]) -> Pipeline:
+    """Return the pipeline of accuracy, which is one metric, and of the kernels.
+
+    Frequencies are by default those of COCO's training captions, for English.
+    """
+    pipeline = Pipeline.choose(accuracy, **settings)
+    if len(pipeline.metrics) > 1:
+        raise SettingError(f"accuracy is one metric, not {', '.join(pipeline.metrics)}")
+    if settings.get("frequencies") is None and not isinstance(accuracy, Pipeline):
+        pipeline = pipeline.with_shipped_frequencies(DEFAULT_FREQUENCIES)
+    return pipeline
 
 
 def pair_references(
@@ -82,29 +88,19 @@ def list_rows(corpus: Corpus) -> list[tuple[Any, str]]:
 
 
 def measure_accuracy(
-    judge: Metric,
-    sets: CaptionSets,
-    against: Corpus | None,
-    *,
-    tokenizer: Tokenizer,
-    frequencies: str | DocumentFrequencies,
-    threads: int,
+    pipeline: Pipeline, sets: CaptionSets, against: Corpus | None
 ) -> tuple[Floats, str]:
     """Return the accuracy of each caption, in the order of the sets, and its signature."""
     if against is None:
         groups = dict(zip(sets.images, sets.groups(), strict=True))
-        table = score_references(
-            groups, judge, tokenizer=tokenizer, frequencies=frequencies, threads=threads
-        )
+        table = score_references(groups, pipeline)
         (values,), (signature,) = table.each.values(), table.signatures.values()
         return values, signature
-    scorer = Scorer.build(
-        against, {judge.name: judge}, tokenizer=tokenizer, frequencies=frequencies, threads=threads
-    )
-    table = scorer.score(against.candidates, against.candidate_images, against.candidate_ids)
+    table = pipeline.prepare(against).score_corpus(against)
+    (values,), (signature,) = table.each.values(), table.signatures.values()
     # Rows of one image may lie apart; sets gather them in order of first occurrence.
     order: dict[Any, list[int]] = {}
     for place, image in enumerate(against.candidate_ids):
         order.setdefault(image, []).append(place)
     places = np.concatenate([np.asarray(p, np.intp) for p in order.values() if len(p) > 1])
-    return table.each[judge.name][places], table.signatures[judge.name]
+    return values[places], signature

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cidery.corpus import ImageId, Missing, References
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
-    get_accuracy_metric,
+    choose_accuracy,
     list_rows,
     measure_accuracy,
     pair_references,
 )
-from cidery.diversity.kernels import Kernel, choose_frequencies
+from cidery.diversity.kernels import Kernel
 from cidery.diversity.measures import MeasureLike
 from cidery.diversity.sets import CaptionSets, SetsLike
 from cidery.diversity.table import measure_diversity
 from cidery.errors import InputError, SettingError
-from cidery.metrics import MetricLike
-from cidery.scoring.scorer import FrequenciesLike, read_frequencies
+from cidery.scoring.pipeline import PipelineLike, PipelineSettings
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats
-from cidery.text import TokenizerLike, choose_tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 COUNTS = (2, 5, 8, 10)
 """Numbers of captions at which the paper looks (figure 6)."""
@@ -36,14 +38,11 @@ def diversity_by_count(
     measures: MeasureLike | Iterable[MeasureLike] | None = ("self-cider", "lsa"),
     *,
     kernel: Kernel = "cider",
-    frequencies: FrequenciesLike | None = None,
-    accuracy: MetricLike = "cider-d",
+    accuracy: PipelineLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     stop_words: str | tuple[str, ...] | None = None,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
     missing: Missing = "error",
-    threads: int = 0,
+    **settings: Unpack[PipelineSettings],
 ) -> dict[int, ScoreTable]:
     """Measure diversity of each image's best 2, 5, 8, 10 captions: figure 6 of Wang and Chan 2019.
 
@@ -59,32 +58,21 @@ def diversity_by_count(
     against = pair_references(sets, references, missing)
     if against is None:
         raise SettingError("diversity_by_count ranks captions by accuracy and needs references")
-    cut = choose_tokenizer(tokenizer, language)
+    pipeline = choose_accuracy(accuracy, **settings)
     checked = CaptionSets.build(list_rows(against), missing=missing)
     chosen = _choose_counts(checked, counts)
-    values, _ = measure_accuracy(
-        get_accuracy_metric(accuracy, language),
-        checked,
-        against,
-        tokenizer=cut,
-        frequencies=read_frequencies(choose_frequencies(frequencies, cut)),
-        threads=threads,
-    )
+    values, _ = measure_accuracy(pipeline, checked, against)
     ranked = _rank_captions(checked, values)
     return {
         count: measure_diversity(
             {image: captions[:count] for image, captions in ranked.items()},
             measures,
             kernel=kernel,
-            frequencies=frequencies,
             references=references,
-            accuracy=accuracy,
+            accuracy=pipeline,
             beta_squared=beta_squared,
             stop_words=stop_words,
-            tokenizer=cut,
-            language=language,
             missing="skip",
-            threads=threads,
         )
         for count in chosen
     }

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from cidery.corpus import ImageId, Missing, References
-from cidery.diversity.accuracy import match_references
+from cidery.diversity.accuracy import BETA_SQUARED, choose_accuracy, match_references
 from cidery.diversity.base import Measure
 from cidery.diversity.by_count import diversity_by_count
-from cidery.diversity.kernels import Kernel, choose_frequencies
+from cidery.diversity.kernels import Kernel
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
 from cidery.diversity.measures import MeasureLike, get_measures
 from cidery.diversity.sets import SetsLike, Training, as_groups
@@ -21,10 +21,8 @@ from cidery.diversity.words import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.markup import html_table
-from cidery.metrics import MetricLike
-from cidery.scoring.scorer import FrequenciesLike
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.tables import ScoreTable
-from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -34,20 +32,6 @@ HUMANS = "humans"
 """What the references are called in a comparison."""
 MAPPED_IMAGES = 10
 """Images on the map of captions, as in figure 9 of Wang and Chan 2019."""
-
-
-class DiversitySettings(TypedDict, total=False):
-    """The settings of `measure_diversity`, which describes them."""
-
-    kernel: Kernel
-    frequencies: FrequenciesLike | None
-    accuracy: MetricLike
-    beta_squared: float
-    stop_words: str | tuple[str, ...] | None
-    tokenizer: TokenizerLike | None
-    language: str | None
-    missing: Missing
-    threads: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +125,12 @@ def compare_diversity(
     training: Training | None = None,
     details: bool = False,
     progress: Callable[[str], None] | None = None,
-    **settings: Unpack[DiversitySettings],
+    kernel: Kernel = "cider",
+    accuracy: PipelineLike = "cider-d",
+    beta_squared: float = BETA_SQUARED,
+    stop_words: str | tuple[str, ...] | None = None,
+    missing: Missing = "error",
+    **settings: Unpack[PipelineSettings],
 ) -> DiversityComparison:
     """Measure the diversity of several systems, and of humans where there are references.
 
@@ -153,6 +142,11 @@ def compare_diversity(
         training: as in `measure_diversity`.
         details: also compute what `cidery.plots.plot_diversity` draws besides the tables.
         progress: called with the name of each step before it begins.
+        kernel: as in `measure_diversity`.
+        accuracy: as in `measure_diversity`.
+        beta_squared: as in `measure_diversity`.
+        stop_words: as in `measure_diversity`.
+        missing: as in `measure_diversity`.
         settings: as in `measure_diversity`.
 
     ```python
@@ -166,22 +160,30 @@ def compare_diversity(
         raise SettingError(f"{HUMANS!r} is what the references are called; rename that system")
     if measures is not None and not isinstance(measures, str | Measure):
         measures = list(measures)
+    pipeline = choose_accuracy(accuracy, **settings)
+    common: dict[str, Any] = {
+        "kernel": kernel,
+        "accuracy": pipeline,
+        "beta_squared": beta_squared,
+        "stop_words": stop_words,
+        "missing": missing,
+    }
     report = progress or (lambda step: None)  # noqa: ARG005
     sets = dict(systems)
     tables: dict[str, ScoreTable] = {}
     for name, captions in systems.items():
         report(f"measuring {name}")
         tables[name] = measure_diversity(
-            captions, measures, references=references, training=training, **settings
+            captions, measures, references=references, training=training, **common
         )
     notes: list[str] = []
     if references is not None:
         report(f"measuring {HUMANS}")
         first = next(iter(systems.values()))
         try:
-            humans = match_references(first, references, settings.get("missing", "error"))
+            humans = match_references(first, references, missing)
             tables[HUMANS] = measure_diversity(
-                humans, measures, references="leave-one-out", training=training, **settings
+                humans, measures, references="leave-one-out", training=training, **common
             )
         except InputError as error:
             notes.append(f"humans are left out: {error}")
@@ -190,43 +192,53 @@ def compare_diversity(
     found = None
     if details:
         report("preparing figures")
-        found = _find_details(sets, tables, references, _choose_kernel(measures, settings))
+        common["kernel"] = _choose_kernel(measures, kernel)
+        found = _find_details(sets, tables, references, pipeline, common)
     return DiversityComparison(tables, tuple(notes), found)
 
 
-def _choose_kernel(measures: Any, settings: DiversitySettings) -> DiversitySettings:
-    """Return the settings with the kernel that the first Self-CIDEr has."""
-    chosen = get_measures(measures, kernel=settings.get("kernel", "cider"))
-    kernels = [one.kernel for one in chosen.values() if isinstance(one, SelfCider)]
-    return {**settings, "kernel": kernels[0]} if kernels else settings
+def _choose_kernel(measures: Any, kernel: Kernel) -> Kernel:
+    """Return the kernel of the first Self-CIDEr measure."""
+    chosen = get_measures(measures, kernel=kernel)
+    return next((one.kernel for one in chosen.values() if isinstance(one, SelfCider)), kernel)
 
 
 def _find_details(
     sets: Mapping[str, SetsLike],
     tables: Mapping[str, ScoreTable],
     references: References | None,
-    settings: DiversitySettings,
+    pipeline: Pipeline,
+    common: dict[str, Any],
 ) -> DiversityDetails:
     measured = {name: _take(found, tables[name].ids) for name, found in sets.items()}
     first = next(iter(measured.values()))
     curves: dict[str, Mapping[int, ScoreTable]] = {}
-    if references is not None and all("self-cider" in table.corpus for table in tables.values()):
+    spread = all(any(label.startswith("self-cider") for label in t.corpus) for t in tables.values())
+    if references is not None and spread:
         curves = {
-            name: diversity_by_count(found, references, **settings)
+            name: diversity_by_count(found, references, **common)
             for name, found in sets.items()
             if name != HUMANS
         }
-    cut = choose_tokenizer(settings.get("tokenizer"), settings.get("language"))
-    kernel: dict[str, Any] = {key: settings[key] for key in ("kernel",) if key in settings}
-    kernel |= _find_weights(references, cut, settings)
+    frequencies = pipeline.frequencies
+    if frequencies == "references" and references is not None:
+        frequencies = DocumentFrequencies.from_references(references, tokenizer=pipeline.tokenizer)
+    shared: dict[str, Any] = {
+        "kernel": common["kernel"],
+        "tokenizer": pipeline.tokenizer,
+        "frequencies": frequencies,
+    }
     return DiversityDetails(
         curves,
-        {name: count_words(found, tokenizer=cut) for name, found in measured.items()},
         {
-            name: latent_semantics(next(iter(found.values())), tokenizer=cut, **kernel)
+            name: count_words(found, tokenizer=pipeline.tokenizer)
             for name, found in measured.items()
         },
-        map_captions(dict(list(first.items())[:MAPPED_IMAGES]), tokenizer=cut, **kernel),
+        {
+            name: latent_semantics(next(iter(found.values())), **shared)
+            for name, found in measured.items()
+        },
+        map_captions(dict(list(first.items())[:MAPPED_IMAGES]), **shared),
     )
 
 
@@ -234,13 +246,3 @@ def _take(sets: SetsLike, images: Sequence[ImageId]) -> dict[ImageId, list[str]]
     """Return the sets of those images, which are the ones that were measured."""
     groups = as_groups(sets, "captions")
     return {image: list(groups[image]) for image in images}
-
-
-def _find_weights(
-    references: References | None, tokenizer: Tokenizer, settings: DiversitySettings
-) -> dict[str, Any]:
-    """Return the frequencies that were chosen; those of the references are counted here."""
-    chosen = choose_frequencies(settings.get("frequencies"), tokenizer)
-    if chosen == "references" and references is not None:
-        chosen = DocumentFrequencies.from_references(references, tokenizer=tokenizer)
-    return {"frequencies": chosen}

@@ -18,7 +18,7 @@ from cidery.diversity.sets import CaptionSets, SetsLike, TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.scorer import FrequenciesLike, read_frequencies
+from cidery.scoring.pipeline import FrequenciesLike, read_frequencies
 from cidery.statistics import Floats
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cidery.corpus import ImageId, Missing, References
 from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets
 from cidery.errors import SettingError
-from cidery.metrics import MetricLike, get_metrics
-from cidery.metrics.base import Faithful
-from cidery.scoring.scorer import FrequenciesLike
-from cidery.text import TokenizerLike
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.text_tables import latex_table, markdown_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True)
@@ -88,41 +88,30 @@ class RankedReferences(Mapping[ImageId, list[RankedCaption]]):
 
 def rank_references(
     references: References,
-    metric: MetricLike = "cider",
+    metric: PipelineLike = "cider",
     *,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
     missing: Missing = "error",
-    threads: int = 0,
+    **settings: Unpack[PipelineSettings],
 ) -> RankedReferences:
     """Rank each image's references by agreement with its other references, the best first.
 
     Each reference is scored against the others: Vedantam, Zitnick, Parikh 2015, Appendix II.
-    `missing="skip"` leaves out images with fewer than two references.
+    `missing="skip"` leaves out images with fewer than two references. The settings are those of
+    `score`.
 
     ```python
     ranking = rank_references(references, "cider", frequencies="coco-val2014")
     ranking[1][0].caption
     ```
     """
-    chosen = get_metrics([metric], faithful, language)
+    pipeline = Pipeline.choose(metric, **settings)
+    chosen = pipeline.metrics
     if len(chosen) > 1:
         raise SettingError(
             f"references are ranked by one metric; {metric!r} names {len(chosen)}: "
             f"{', '.join(chosen)}"
         )
-    table = score_references(
-        references,
-        metric,
-        tokenizer=tokenizer,
-        language=language,
-        frequencies=frequencies,
-        faithful=faithful,
-        missing=missing,
-        threads=threads,
-    )
+    table = score_references(references, pipeline, missing=missing)
     ((label, scores),) = table.each.items()
     sign = 1 if chosen[label].lower_is_better else -1
     sets = CaptionSets.build(references, missing=missing, name="references")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,14 @@ from cidery.corpus import Corpus, Missing
 from cidery.diversity.accuracy import (
     BETA_SQUARED,
     AccuracyReferences,
+    choose_accuracy,
     f_measure,
-    get_accuracy_metric,
     list_rows,
     measure_accuracy,
     pair_references,
 )
 from cidery.diversity.base import Measure
-from cidery.diversity.kernels import Kernel, SetKernel, choose_frequencies, get_kernel
+from cidery.diversity.kernels import Kernel
 from cidery.diversity.measures import MeasureLike, get_measures
 from cidery.diversity.references import count_references
 from cidery.diversity.sets import (
@@ -31,14 +32,15 @@ from cidery.diversity.sets import (
 )
 from cidery.diversity.spread import SelfCider
 from cidery.errors import SettingError
-from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import MetricLike
+from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.scorer import FrequenciesLike, read_frequencies
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.tables import Resampling, ScoreTable, Signature
 from cidery.statistics import Floats
-from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def measure_diversity(
@@ -46,16 +48,13 @@ def measure_diversity(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     kernel: Kernel = "cider",
-    frequencies: FrequenciesLike | None = None,
     references: AccuracyReferences = None,
-    accuracy: MetricLike = "cider-d",
+    accuracy: PipelineLike = "cider-d",
     beta_squared: float = BETA_SQUARED,
     training: Training | None = None,
     stop_words: str | tuple[str, ...] | None = None,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
     missing: Missing = "error",
-    threads: int = 0,
+    **settings: Unpack[PipelineSettings],
 ) -> ScoreTable:
     """Measure how varied each image's captions are: one row per image, means in `corpus`.
 
@@ -65,8 +64,6 @@ def measure_diversity(
             `"vocabulary"`) or measure objects; by default all of them (novel with `training`).
         kernel: of Self-CIDEr: `"cider"`, `"cider-d"`, `"cider-r"`, an encoder such as `"minilm"`,
             or a function; see `SelfCider`.
-        frequencies: what n-grams are weighed with, for the kernel and for accuracy; by default
-            `"coco-train2014"` for English, and else `"references"`.
         references: adds `accuracy`, the mean of the image's captions against them, and, where
             Self-CIDEr is measured, `f`. `"leave-one-out"` scores each caption against the others
             of its set: for sets written by humans.
@@ -74,10 +71,9 @@ def measure_diversity(
         beta_squared: of `f`; above 1 it weighs accuracy more.
         training: captions a model has seen, by image or one by one; adds `novel`.
         stop_words: words that `lsa` ignores: `"english"` or a tuple of words.
-        tokenizer: as in `score`.
-        language: as in `score`.
         missing: `"skip"` leaves out images with fewer than two captions or without references.
-        threads: 0 means one per core; any number gives the same bits.
+        settings: as in `score`. `frequencies` are for the kernel and for accuracy; their default is
+            `"coco-train2014"` for English, and else `"references"`.
 
     ```python
     table = cidery.measure_diversity({"img1": ["a cat", "a dog"]}, ["self-cider", "lsa", "mbleu"])
@@ -87,38 +83,36 @@ def measure_diversity(
     chosen = get_measures(measures, kernel=kernel, stop_words=stop_words)
     if training is not None and measures is None:
         chosen |= get_measures("novel")
-    judge = get_accuracy_metric(accuracy, language) if references is not None else None
+    pipeline = choose_accuracy(accuracy, **settings)
     against = pair_references(sets, references, missing)
     checked = CaptionSets.build(sets if against is None else list_rows(against), missing=missing)
-    cut = choose_tokenizer(tokenizer, language)
-    counted_on = read_frequencies(choose_frequencies(frequencies, cut))
-    written = {"captions": checked.captions}
+    captions = {"captions": checked.captions}
     if against is not None:
-        written["references"] = against.references
-    warn_script_problems(written, cut)
-    weights = _find_weights(counted_on, references, against, checked, chosen, cut)
-    tokenized = _tokenize(checked, cut, weights, training, threads)
-    work = Workspace(threads)
+        captions["references"] = against.references
+    pipeline.check_captions(captions, None if against is None else len(against.images))
+    weights = _find_weights(pipeline, references, against, checked, chosen)
+    tokenized = _tokenize(checked, pipeline, weights, training)
+    work = Workspace(pipeline.threads)
     each = {label: measure.measure(tokenized, work) for label, measure in chosen.items()}
     whole = {label: measure.whole(tokenized, work) for label, measure in chosen.items()}
     signatures = {label: str(_sign(m, tokenized)) for label, m in chosen.items()}
-    if judge is not None:
-        values, signature = measure_accuracy(
-            judge, checked, against, tokenizer=cut, frequencies=counted_on, threads=threads
-        )
+    if references is not None:
+        values, signature = measure_accuracy(pipeline, checked, against)
         each["accuracy"] = tokenized.mean(values)
         signatures["accuracy"] = f"accuracy|metric:{signature}"
-    return _make_table(checked, each, whole, signatures, beta_squared)
+    spreads = [label for label, measure in chosen.items() if isinstance(measure, SelfCider)]
+    return _make_table(checked, each, whole, signatures, spreads, beta_squared)
 
 
 def _tokenize(
     sets: CaptionSets,
-    tokenizer: Tokenizer,
-    frequencies: str | DocumentFrequencies,
+    pipeline: Pipeline,
+    frequencies: str | DocumentFrequencies | CountedFrequencies,
     training: Training | None,
-    threads: int,
 ) -> TokenizedSets:
-    groups = GroupedCaptions(tokenizer(sets.captions, threads), sets.offsets.astype(np.uint64))
+    tokenizer = pipeline.tokenizer
+    captions = tokenizer(sets.captions, pipeline.threads)
+    groups = GroupedCaptions(captions, sets.offsets.astype(np.uint64))
     return TokenizedSets(
         TokenizedReferences(groups, tokenizer, frequencies),
         sets.sizes,
@@ -127,18 +121,16 @@ def _tokenize(
 
 
 def _find_weights(
-    frequencies: str | DocumentFrequencies,
+    pipeline: Pipeline,
     references: AccuracyReferences,
     against: Corpus | None,
     sets: CaptionSets,
     measures: Mapping[str, Measure],
-    tokenizer: Tokenizer,
-) -> str | DocumentFrequencies:
-    """Return the kernel's frequencies; counted on the references where that is asked for."""
-    found = [get_kernel(m.kernel) for m in measures.values() if isinstance(m, SelfCider)]
-    kernels = [kernel for kernel in found if not isinstance(kernel, SetKernel)]
-    if frequencies != "references" or not kernels:
-        return frequencies
+) -> str | DocumentFrequencies | CountedFrequencies:
+    """Return the kernels' frequencies; counted on the references where that is asked for."""
+    kernels = [m.kernel_metric for m in measures.values() if m.kernel_metric is not None]
+    if pipeline.frequencies != "references" or not kernels:
+        return pipeline.frequencies
     if references is None:
         raise SettingError(
             "self-cider weighs words by document frequencies, and there are no references to count "
@@ -148,7 +140,7 @@ def _find_weights(
     counted = sets
     if against is not None:
         counted = CaptionSets(against.images, against.references, against.reference_offsets)
-    return count_references(counted, tokenizer, kernels[0].stems, kernels[0].n)
+    return count_references(counted, pipeline.tokenizer, kernels)
 
 
 def _sign(measure: Measure, sets: TokenizedSets) -> Signature:
@@ -171,8 +163,10 @@ def _make_table(
     each: dict[str, Floats],
     whole: Mapping[str, float | None],
     signatures: dict[str, str],
+    spreads: Sequence[str],
     beta_squared: float,
 ) -> ScoreTable:
+    """Return the table; every measure in `spreads` is combined with accuracy."""
     corpus: dict[str, float] = {}
     resampling: dict[str, Resampling] = {}
     for label, values in each.items():
@@ -180,19 +174,19 @@ def _make_table(
         corpus[label] = float(values.mean()) if together is None else together
         if together is None:
             resampling[label] = Resampling(_with_count(values), _pool_mean)
-    if "accuracy" in each and "self-cider" in each:
-        both = np.stack([each["self-cider"], each["accuracy"]], axis=1)
 
-        def pool_f(sums: Floats) -> Floats:
-            # F is the same function of means as of sums: both are divided by one count.
-            return f_measure(sums[..., 0], sums[..., 1], beta_squared) / sums[..., 2]
+    def pool_f(sums: Floats) -> Floats:
+        # F is the same function of means as of sums: both are divided by one count.
+        return f_measure(sums[..., 0], sums[..., 1], beta_squared) / sums[..., 2]
 
-        resampling["f"] = Resampling(_with_count(both), pool_f)
-        corpus["f"] = float(pool_f(resampling["f"].rows.sum(axis=0)))
-        each["f"] = f_measure(each["self-cider"], each["accuracy"], beta_squared)
-        signatures["f"] = str(
-            Signature("f", (("beta_squared", f"{beta_squared:.12g}"), ("div", "self-cider")))
-        )
+    for spread in spreads if "accuracy" in each else ():
+        label = "f" if len(spreads) == 1 else f"f{spread.removeprefix('self-cider')}"
+        both = np.stack([each[spread], each["accuracy"]], axis=1)
+        resampling[label] = Resampling(_with_count(both), pool_f)
+        corpus[label] = float(pool_f(resampling[label].rows.sum(axis=0)))
+        each[label] = f_measure(each[spread], each["accuracy"], beta_squared)
+        settings = (("beta_squared", f"{beta_squared:.12g}"), ("div", spread))
+        signatures[label] = str(Signature("f", settings))
     return ScoreTable(
         ids=list(sets.images),
         image_count=len(sets.images),

@@ -13,10 +13,10 @@ import re
 import shutil
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,27 +39,17 @@ from cidery.errors import CideryError, InputError, SettingError, UnreliableWarni
 from cidery.files.containers import import_pyarrow
 from cidery.files.fields import Side
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
-from cidery.metrics import Metric, MetricsLike, get_metrics
-from cidery.metrics.base import (
-    Faithful,
-    GroupedCaptions,
-    TokenizedCandidates,
-    TokenizedReferences,
-)
-from cidery.scoring.scorer import (
-    FrequenciesLike,
-    Scorer,
-    find_english,
-    pool_counted,
-    read_frequencies,
-    sign,
-    sum_images,
-    warn_few_images,
-)
+from cidery.metrics import Metric
+from cidery.metrics.base import GroupedCaptions, TokenizedCandidates, TokenizedReferences
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.scorer import pool_counted, sum_images
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import ExactSums, Floats, sum_by_group
 from cidery.storage import write_atomically
-from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
+from cidery.text import scan_captions
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 ENOUGH = 2
 """N-grams of fewer images weigh as much as those of none: log max(1, df). They are not kept."""
@@ -71,11 +61,9 @@ class Score:
 
     splits: list[Split]
     number: int
-    metrics: Mapping[str, Metric]
-    tokenizer: Tokenizer
-    frequencies: str | DocumentFrequencies | None
-    """None: those that were counted."""
+    pipeline: Pipeline
     counted: Mapping[str | None, Path]
+    """stemmer -> document frequencies counted on all partitions"""
     images: int
     """In all partitions."""
     is_number: bool
@@ -105,14 +93,16 @@ def score_partition(task: Score) -> int:
         return int(json.loads(task.sums_file.read_text())["captions"])
     partition = gather(task.splits, task.number)
     frequencies = (
-        load_counted(task.counted, task.images) if task.frequencies is None else task.frequencies
+        load_counted(task.counted, task.images)
+        if task.pipeline.frequencies == "references"
+        else task.pipeline.frequencies
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreliableWarning)  # the plan has told of it
+        warnings.simplefilter("ignore", UnreliableWarning)  # one per partition is too many
         try:
-            measured = _measure(task, partition, frequencies)
+            measured = _measure(task.pipeline, partition, frequencies)
         except Exception as error:
-            raise _find_culprit(task, partition, frequencies, error) from error
+            raise _find_culprit(task.pipeline, partition, frequencies, error) from error
     if task.rows_file is not None:
         _write_rows(task, task.rows_file, partition, measured)
     _write_sums(task, partition, measured)
@@ -120,20 +110,22 @@ def score_partition(task: Score) -> int:
 
 
 def _measure(
-    task: Score, partition: Partition, frequencies: str | DocumentFrequencies | CountedFrequencies
+    pipeline: Pipeline,
+    partition: Partition,
+    frequencies: str | DocumentFrequencies | CountedFrequencies,
 ) -> dict[str, Floats]:
     """Return each metric's rows, as `score` has them."""
-    cut = task.tokenizer.cut_column
+    tokenize = pipeline.tokenizer.cut_column
     offsets = partition.reference_offsets.astype(np.uint64)
-    groups = GroupedCaptions(cut(partition.references, 1), offsets)
-    references = TokenizedReferences(groups, task.tokenizer, frequencies, partition.images)
+    groups = GroupedCaptions(tokenize(partition.references, 1), offsets)
+    references = TokenizedReferences(groups, pipeline.tokenizer, frequencies, partition.images)
     images = partition.candidate_images.astype(np.uint32)
-    candidates = TokenizedCandidates(cut(partition.candidates, 1), images)
-    return Scorer.prepare(references, task.metrics, 1).measure_tokenized(candidates)
+    candidates = TokenizedCandidates(tokenize(partition.candidates, 1), images)
+    return pipeline.prepare_tokenized(references).measure_tokenized(candidates)
 
 
 def _find_culprit(
-    task: Score,
+    pipeline: Pipeline,
     partition: Partition,
     frequencies: str | DocumentFrequencies | CountedFrequencies,
     error: Exception,
@@ -142,18 +134,17 @@ def _find_culprit(
     ends = partition.reference_offsets.tolist()
     for row, place in enumerate(partition.candidate_images.tolist()):
         image = partition.images[place]
-        told = {image: partition.references[ends[place] : ends[place + 1]]}
-        corpus = Corpus.build({image: partition.candidates[row]}, told)
+        references = {image: partition.references[ends[place] : ends[place + 1]]}
+        corpus = Corpus.build({image: partition.candidates[row]}, references)
         try:
-            scorer = Scorer.build(
-                corpus, task.metrics, tokenizer=task.tokenizer, frequencies=frequencies, threads=1
-            )
+            tokenized = pipeline.tokenize(corpus).weighted_by(frequencies)
+            scorer = pipeline.prepare_tokenized(tokenized)
             scorer.measure(corpus.candidates, corpus.candidate_images)
         except Exception as cause:
-            said = str(cause) or type(cause).__name__
+            reason = str(cause) or type(cause).__name__
             kind = type(cause) if isinstance(cause, CideryError) else InputError
             where = partition.origins[row]
-            return kind(f"{where} (image {image!r}): cannot be scored: {said}")
+            return kind(f"{where} (image {image!r}): cannot be scored: {reason}")
     return error
 
 
@@ -168,7 +159,7 @@ def _write_rows(
             "image_id": ids.cast(pa.int64()) if task.is_number else ids,
             "file": _name_files(partition.origins),
             "row": pa.array(partition.origins.rows),
-            **{label: m.each(measured[label]) for label, m in task.metrics.items()},
+            **{label: m.each(measured[label]) for label, m in task.pipeline.metrics.items()},
         }
     )
     with replacing(file) as temporary:
@@ -209,14 +200,9 @@ def _write_sums(task: Score, partition: Partition, measured: Mapping[str, Floats
 def score_stream(
     candidates: str,
     references: str,
-    metrics: MetricsLike = None,
+    metrics: PipelineLike = None,
     *,
-    preset: str | None = None,
     captions: str | Path | None = None,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
     missing: Missing = "error",
     caption_field: str | None = None,
     reference_field: str | None = None,
@@ -225,6 +211,7 @@ def score_stream(
     engine: EngineLike = "local",
     work: str | Path | None = None,
     partitions: int | None = None,
+    **settings: Unpack[PipelineSettings],
 ) -> StreamResult:
     """Score captions that need not fit in memory, with the bits of `score`.
 
@@ -233,13 +220,8 @@ def score_stream(
             `"samples/*.parquet"`, or a URL that fsspec opens, such as `"s3://bucket/samples"`.
         references: the same.
         metrics: as `score` takes them.
-        preset: as `score` takes it.
         captions: a folder that gets every caption's scores as Parquet files, one per partition,
             while it runs; one that has such files of another run is refused.
-        tokenizer: as `score` takes it, but not `"ptb-coco"`.
-        language: as `score` takes it.
-        frequencies: as `score` takes them.
-        faithful: as `score` takes it.
         missing: as `score` takes it.
         caption_field: the column of the captions to score; by default a well-known one.
         reference_field: the column of the references.
@@ -251,17 +233,17 @@ def score_stream(
             `cidery-work-…` in the present one.
         partitions: how many parts there are, a power of two; by default as the inputs' size asks
             for. Scores do not depend on it.
+        settings: as `score` takes them, but for the tokenizer `"ptb-coco"`, which reads all
+            captions as one document. The engine sets the number of threads.
 
     ```py
     result = cidery.score_stream("samples/*.parquet", "references.parquet", captions="scores")
     result.table.corpus["cider-d"]
     ```
     """
-    chosen = get_metrics(metrics, faithful, language, preset)
-    _check_metrics(chosen)
-    cut = choose_tokenizer(tokenizer, language)
-    check_tokenizer(cut)
-    weighed = read_frequencies(frequencies)
+    pipeline = replace(Pipeline.choose(metrics, **settings), threads=1)
+    _check_metrics(pipeline.metrics)
+    check_tokenizer(pipeline.tokenizer)
     runner = get_engine(engine)
     sides: tuple[tuple[str, Side, str | None, str | None], ...] = (
         (candidates, "candidates", caption_field, id_field),
@@ -272,20 +254,21 @@ def score_stream(
         for given, side, captions_in, ids_in in sides
     ]
     output = None if captions is None else Path(captions).absolute()
-    settings = {
+    frequencies = pipeline.frequencies
+    key = {
         # In their order, which is that of the columns, and of what metrics with equal rows share.
-        "metrics": [[label, _describe_metric(metric)] for label, metric in chosen.items()],
-        "tokenizer": [cut.id, cut.language],
-        "frequencies": weighed if isinstance(weighed, str) else weighed.fingerprint,
+        "metrics": [[label, _describe_metric(m)] for label, m in pipeline.metrics.items()],
+        "tokenizer": [pipeline.tokenizer.id, pipeline.language],
+        "frequencies": frequencies if isinstance(frequencies, str) else frequencies.fingerprint,
         "missing": missing,
         "captions": None if output is None else str(output),
     }
-    folder = choose_folder(work, inputs, settings)
+    folder = choose_folder(work, inputs, key)
     with locked(folder):
         if output is not None and not (folder / MANIFEST).exists():
             _check_output(output)
-        plan = Plan.open(inputs, settings, folder, partitions)
-        result = _run(plan, runner, chosen, cut, weighed, missing, output)
+        plan = Plan.open(inputs, key, folder, partitions)
+        result = _run(plan, runner, pipeline, missing, output)
         forget_counted()
         plan.close()
     return result
@@ -326,23 +309,32 @@ def _check_metrics(metrics: Mapping[str, Metric]) -> None:
 def _run(
     plan: Plan,
     engine: Engine,
-    metrics: Mapping[str, Metric],
-    tokenizer: Tokenizer,
-    frequencies: str | DocumentFrequencies,
+    pipeline: Pipeline,
     missing: Missing,
     output: Path | None,
 ) -> StreamResult:
     plan, sides = plan.split(engine, Progress("reading captions"))
     check_ids(sides["candidates"], sides["references"])
     orders: dict[str | None, int] = {}
-    if frequencies == "references":
-        for metric in metrics.values():
+    if pipeline.frequencies == "references":
+        for metric in pipeline.metrics.values():
             if metric.uses_frequencies:
                 order: int = getattr(metric, "n", 1)
                 orders[metric.stems] = max(order, orders.get(metric.stems, 1))
     shards = max(1, -(-sides["references"].captions // SHARD_CAPTIONS))
-    looked, counts = look(plan, engine, orders, tokenizer, missing, shards)
-    _warn(plan, looked, metrics, tokenizer, frequencies)
+    looked, counts = look(plan, engine, orders, pipeline.tokenizer, missing, shards)
+    # Captions are checked by those of one partition.
+    first = gather(plan.splits, looked.partitions[0])
+    sample = Corpus(
+        tuple(first.images),
+        scan_captions(first.references),
+        first.reference_offsets,
+        scan_captions(first.candidates),
+        first.candidate_images,
+        [],
+    )
+    names = [found.given for found in plan.inputs]
+    pipeline.check({names[0]: sample}, names[1], looked.images)
     files = {stemmer: plan.folder / f"{stemmer or 'words'}.df" for stemmer in orders}
     for stemmer, file in files.items():
         if not file.exists():
@@ -356,9 +348,7 @@ def _run(
         Score(
             plan.splits,
             number,
-            metrics,
-            tokenizer,
-            None if frequencies == "references" else frequencies,
+            pipeline,
             files,
             looked.images,
             sides["candidates"].kinds == {"int"},
@@ -369,7 +359,7 @@ def _run(
     ]
     progress = Progress("scoring", "captions", int)
     scored = sum(progress.follow(engine.map(score_partition, tasks), len(tasks)))
-    table = _pool(tasks, looked, metrics, tokenizer, frequencies)
+    table = _pool(tasks, looked, pipeline)
     written = [task.rows_file for task in tasks if task.rows_file is not None]
     for half in [] if output is None else output.glob(".part-*.part"):
         half.unlink(missing_ok=True)  # of processes that were killed
@@ -382,39 +372,7 @@ def _remove_counts(folder: Path, stemmer: str | None) -> None:
         shutil.rmtree(part)
 
 
-def _warn(
-    plan: Plan,
-    looked: Looked,
-    metrics: Mapping[str, Metric],
-    tokenizer: Tokenizer,
-    frequencies: str | DocumentFrequencies,
-) -> None:
-    """Warn as `score` does; of how captions are written, by those of one partition."""
-    first = gather(plan.splits, looked.partitions[0])
-    texts = {
-        plan.inputs[0].given: first.candidates,
-        plan.inputs[1].given: first.references,
-    }
-    warn_script_problems(texts, tokenizer, find_english(metrics, frequencies))
-    warn_few_images(metrics, _stand_in(looked, tokenizer, frequencies), stacklevel=4)
-
-
-def _stand_in(
-    looked: Looked, tokenizer: Tokenizer, frequencies: str | DocumentFrequencies
-) -> TokenizedReferences:
-    """Return what a signature must know of the references, without them."""
-    nothing = GroupedCaptions(tokenizer([""], 1), np.asarray([0, 1], np.uint64))
-    counted = CountedFrequencies({}, looked.images) if frequencies == "references" else frequencies
-    return TokenizedReferences(nothing, tokenizer, counted)
-
-
-def _pool(
-    tasks: list[Score],
-    looked: Looked,
-    metrics: Mapping[str, Metric],
-    tokenizer: Tokenizer,
-    frequencies: str | DocumentFrequencies,
-) -> ScoreTable:
+def _pool(tasks: list[Score], looked: Looked, pipeline: Pipeline) -> ScoreTable:
     """Add up what the partitions wrote."""
     sums: dict[str, ExactSums] = {}
     groups: dict[str, Floats] = {}
@@ -432,7 +390,6 @@ def _pool(
                     groups[label] = np.zeros((1 << GROUP_BITS, wide.shape[1]))
                 groups[label][arrays["groups"]] = wide  # a group is in one partition only
     drawn = {label: rows[rows[:, -1] > 0] for label, rows in groups.items()}
-    references = _stand_in(looked, tokenizer, frequencies)
     return ScoreTable(
         ids=[],
         image_count=looked.images,
@@ -442,18 +399,16 @@ def _pool(
                     sums[sources[label]].round(), np.asarray(float(sums[sources[label]].count))
                 )
             )
-            for label, metric in metrics.items()
+            for label, metric in pipeline.metrics.items()
         },
         each={},
-        signatures={
-            label: str(sign(metric, references, looked.sizes)) for label, metric in metrics.items()
-        },
+        signatures=pipeline.sign(looked.images, looked.sizes),
         resampling={
             label: Resampling(
                 drawn[sources[label]],
                 partial(pool_counted, metric),
                 lower_is_better=metric.lower_is_better,
             )
-            for label, metric in metrics.items()
+            for label, metric in pipeline.metrics.items()
         },
     )

@@ -20,9 +20,8 @@ from cidery.metrics.claims.judging import COLUMNS, SUPPORTED, JudgedCaption, Ver
 from cidery.metrics.claims.metric import Claims, PreparedClaims
 from cidery.metrics.explanations import Span, make_spans
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.scorer import Scorer, find_english
+from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import RESAMPLES, Floats, Interval, LengthControl
-from cidery.text import choose_tokenizer, warn_script_problems
 from cidery.text_tables import text_table
 
 VALUES: Mapping[Verdict, float] = {
@@ -246,12 +245,10 @@ def judge_claims(
         candidates_name=candidates_name,
         references_name=references_name,
     )
-    metrics = {"claims-f": chosen}
-    cut = choose_tokenizer(None, language)
-    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
-    warn_script_problems(captions, cut, find_english(metrics, "references"))
+    pipeline = Pipeline.choose({"claims-f": chosen}, language=language, threads=threads)
+    pipeline.check({candidates_name: corpus}, references_name)
     rows = _find_rows(corpus, images, candidates_name)
-    scorer = Scorer.build(corpus, metrics, tokenizer=cut, threads=threads)
+    scorer = pipeline.prepare(corpus)
     prepared = scorer.prepared[chosen]
     assert isinstance(prepared, PreparedClaims)
     places = corpus.candidate_images[rows]

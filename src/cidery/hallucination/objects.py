@@ -13,7 +13,7 @@ import numpy as np
 from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.metrics.chair.metric import Chair
 from cidery.metrics.chair.objects import find_mentions
-from cidery.scoring.scorer import tokenize_references
+from cidery.scoring.pipeline import Pipeline
 from cidery.text_tables import latex_table, markdown_table
 
 
@@ -107,7 +107,7 @@ def find_objects(
     metric = Chair(
         instances=None if instances is None else os.fspath(instances), references=use_references
     )
-    present = metric.find_present(tokenize_references(corpus, "whitespace"))
+    present = metric.find_present(Pipeline.choose(metric, tokenizer="whitespace").tokenize(corpus))
     listed = []
     counts = np.zeros(5)
     for image, where, caption, mentions in zip(

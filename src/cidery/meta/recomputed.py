@@ -20,7 +20,7 @@ from cidery.meta.protocols.base import HUMAN
 from cidery.meta.published import FIRST_48, Line
 from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import METRICS, get_metrics
-from cidery.scoring.scorer import Scorer
+from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Correlation, Floats
 
 TRIPLET_COLUMNS = {
@@ -182,7 +182,7 @@ def compare_triplets(dataset: Pairs, path: Path, threads: int) -> Iterator[Line]
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UnreliableWarning)  # these 15 documents are meant
-                scorer = CaptionScorer(threads=threads)
+                scorer = CaptionScorer(Pipeline.choose(threads=threads))
                 scores = scorer.score(dataset.judged, get_metrics([name])).each[name]
         except CideryError as error:
             note = str(error)
@@ -272,12 +272,8 @@ def compare_changes(threads: int) -> Iterator[Line]:
         references = [[text] for text in ([*changed.values()] if exchanged else whole)]
         why, scores = note, None
         try:
-            scorer = Scorer.build(
-                Corpus.from_references(references),
-                get_metrics([name]),
-                frequencies="coco-train2014",
-                threads=threads,
-            )
+            pipeline = Pipeline.choose(name, frequencies="coco-train2014", threads=threads)
+            scorer = pipeline.prepare(Corpus.from_references(references))
             rows = scorer.measure(candidates, np.arange(len(candidates)))
             scores = METRICS[name].each(rows[name]) / METRICS[name].range[1]
         except CideryError as error:

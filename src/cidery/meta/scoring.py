@@ -14,19 +14,11 @@ from cidery.meta.cache import AgreementCache, can_be_cached, make_key
 from cidery.meta.judgments import JudgedCaptions
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric
-from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
+from cidery.metrics.base import TokenizedCandidates
 from cidery.runtime.progress import ProgressCallback, ignore_progress, use_progress
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.scorer import (
-    FrequenciesLike,
-    Scorer,
-    find_english,
-    read_frequencies,
-    sign,
-    tokenize_references,
-)
+from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats
-from cidery.text import Tokenizer, choose_tokenizer, get_tokenizer, warn_script_problems
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,12 +42,12 @@ class ScoresByReference:
 
 @dataclass(frozen=True)
 class CaptionScorer:
-    """Scores judged captions with one tokenizer and one choice of frequencies."""
+    """Scores judged captions with the tokenizer, frequencies and threads of a pipeline.
 
-    tokenizer: Tokenizer = field(default_factory=lambda: get_tokenizer("ptb"))
-    frequencies: FrequenciesLike = "references"
-    """`references`: those of the judged captions' documents."""
-    threads: int = 0
+    Its frequencies `"references"` are counted on the judged captions' documents.
+    """
+
+    pipeline: Pipeline = field(default_factory=Pipeline.choose)
     progress: ProgressCallback = ignore_progress
     cache: AgreementCache | None = None
 
@@ -68,8 +60,13 @@ class CaptionScorer:
         cache: AgreementCache | None = None,
     ) -> CaptionScorer:
         """Take tokenizer, language and frequencies from settings."""
-        tokenizer = choose_tokenizer(settings.tokenizer, settings.language)
-        return cls(tokenizer, settings.frequencies, threads, progress, cache)
+        pipeline = Pipeline.choose(
+            tokenizer=settings.tokenizer,
+            language=settings.language,
+            frequencies=settings.frequencies,
+            threads=threads,
+        )
+        return cls(pipeline, progress, cache)
 
     def score(
         self,
@@ -88,11 +85,19 @@ class CaptionScorer:
         if not missing:
             return known
         self.progress(f"scoring by {', '.join(missing)}", 0.0)
-        self._warn(judged, missing)
-        scorer = self._build(judged, missing)
+        pipeline = replace(self.pipeline, metrics=missing)
+        captions = {
+            "captions": list(judged.captions),
+            "references": list(chain.from_iterable(judged.references)),
+        }
+        pipeline.check_captions(captions, len(judged.references))
+        corpus = Corpus.from_references([list(group) for group in judged.references])
+        scorer = pipeline.prepare(replace(corpus, images=_name_images(judged)))
         with use_progress(self.progress):
-            table = scorer.score(list(judged.captions), judged.documents, judged.documents.tolist())
-        signatures = _sign(missing, scorer.references, counts)
+            table = scorer.score(captions["captions"], judged.documents, judged.documents.tolist())
+        signatures = scorer.signatures
+        if counts:
+            signatures = pipeline.sign(len(judged.references), (min(counts), max(counts)))
         scores = _orient(table.each, missing)
         if self.cache is not None:
             self.cache.save_scores(
@@ -112,12 +117,13 @@ class CaptionScorer:
         self, judged: JudgedCaptions, metrics: Mapping[str, Metric], counts: Sequence[int]
     ) -> dict[str, bytes]:
         """Return label -> key of the scores that may be cached."""
-        if self.cache is None or not isinstance(self.frequencies, str):
+        frequencies = self.pipeline.frequencies
+        if self.cache is None or not isinstance(frequencies, str):
             return {}
         settings = {
-            "tokenizer": self.tokenizer.id,
-            "language": self.tokenizer.language,
-            "frequencies": self.frequencies,
+            "tokenizer": self.pipeline.tokenizer.id,
+            "language": self.pipeline.language,
+            "frequencies": frequencies,
             "counts": [int(count) for count in counts],
         }
         return {
@@ -144,49 +150,30 @@ class CaptionScorer:
         offsets = judged.documents * count
         singles = [[text] for group in judged.references for text in group[:count]]
         corpus = replace(Corpus.from_references(singles), images=_name_images(judged, count))
-        frequencies = self.fix_frequencies(judged, metric).frequencies
-        references = tokenize_references(corpus, self.tokenizer, frequencies, self.threads)
-        captions = references.tokenizer(list(judged.captions), self.threads)
-        work = Workspace(self.threads)
-        prepared = metric.prepare(references, work)
+        fixed = self.fix_frequencies(judged, metric).pipeline
+        pipeline = replace(fixed, metrics={"": metric})
+        scorer = pipeline.prepare(corpus)
+        captions = pipeline.tokenizer(list(judged.captions), pipeline.threads)
+        work = Workspace(pipeline.threads)
         each = np.empty((len(judged.captions), count))
         for place in range(count):
             candidates = TokenizedCandidates(captions, (offsets + place).astype(np.uint32))
-            each[:, place] = metric.each(prepared.measure(candidates, work))
-        signatures = _sign({"": metric}, references, counts or (count,))
+            each[:, place] = metric.each(scorer.measure_tokenized(candidates, work)[""])
+        numbers = counts or (count,)
+        signatures = pipeline.sign(len(singles), (min(numbers), max(numbers)))
         return ScoresByReference(-each if metric.lower_is_better else each, signatures[""])
 
     def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> CaptionScorer:
         """Return a scorer whose frequencies stay those of all references, however few are used."""
-        if self.frequencies != "references" or not metric.uses_frequencies:
+        if self.pipeline.frequencies != "references" or not metric.uses_frequencies:
             return self
         counted = DocumentFrequencies.from_references(
             [list(group) for group in judged.references],
-            tokenizer=self.tokenizer,
+            tokenizer=self.pipeline.tokenizer,
             stemmer=metric.stems,
             name=f"all-{len(judged.references)}",
         )
-        return replace(self, frequencies=counted)
-
-    def _warn(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> None:
-        """Warn of captions that the tokenizer cannot cut."""
-        files = {
-            "captions": list(judged.captions),
-            "references": list(chain.from_iterable(judged.references)),
-        }
-        warn_script_problems(
-            files, self.tokenizer, find_english(metrics, read_frequencies(self.frequencies))
-        )
-
-    def _build(self, judged: JudgedCaptions, metrics: Mapping[str, Metric]) -> Scorer:
-        corpus = Corpus.from_references([list(group) for group in judged.references])
-        return Scorer.build(
-            replace(corpus, images=_name_images(judged)),
-            metrics,
-            tokenizer=self.tokenizer,
-            frequencies=self.frequencies,
-            threads=self.threads,
-        )
+        return replace(self, pipeline=replace(self.pipeline, frequencies=counted))
 
 
 def _name_images(judged: JudgedCaptions, times: int = 1) -> tuple[str, ...]:
@@ -202,10 +189,3 @@ def _orient(each: Mapping[str, Floats], metrics: Mapping[str, Metric]) -> dict[s
         label: -values if metrics[label].lower_is_better else values
         for label, values in each.items()
     }
-
-
-def _sign(
-    metrics: Mapping[str, Metric], references: TokenizedReferences, counts: Sequence[int]
-) -> dict[str, str]:
-    bounds = (min(counts), max(counts)) if counts else None
-    return {label: str(sign(metric, references, bounds)) for label, metric in metrics.items()}

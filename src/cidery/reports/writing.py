@@ -10,29 +10,30 @@ from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cidery import _version
 from cidery.auditing import audit_files
 from cidery.corpus import Candidates, Corpus, Missing, References
 from cidery.errors import DataWarning, SettingError, SliceWarning, UnreliableWarning
 from cidery.files.slices import SlicesLike
-from cidery.metrics import MetricsLike, get_metrics
-from cidery.metrics.base import Faithful, Metric
+from cidery.metrics import Metric
 from cidery.reports import content as contents
 from cidery.reports.citing import cite
 from cidery.reports.page import find_plotly, make_page
 from cidery.reports.sentences import explain_scores
 from cidery.reports.thumbnails import check_images, find_thumbnails, list_sources
 from cidery.runtime.progress import current_progress
-from cidery.scoring.comparison import Comparison, Tests, common_corpora, compare
-from cidery.scoring.evaluation import score
-from cidery.scoring.scorer import FrequenciesLike, Scorer, read_frequencies
+from cidery.scoring.comparison import Comparison, Sampling, compare_evaluation
+from cidery.scoring.evaluation import Evaluation
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.slices import SliceMode
 from cidery.scoring.tables import ScoreTable, without_nan
-from cidery.statistics import RESAMPLES, Interval
+from cidery.statistics import RESAMPLES
 from cidery.storage import write_atomically
-from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 LAYOUT = 1
 """Version of the JSON in a page."""
@@ -61,52 +62,18 @@ class Report:
         return bool(self.content["charts"])
 
 
-@dataclass(frozen=True)
-class _Sampling:
-    """How samples are drawn for intervals and tests."""
-
-    confidence: float
-    resamples: int
-    seed: int
-
-    def draw(self, table: ScoreTable) -> dict[str, Interval]:
-        """Return the intervals of a table's scores."""
-        return table.intervals(self.confidence, self.seed, self.resamples)
-
-    def compare(
-        self,
-        systems: Mapping[str, Candidates],
-        references: References,
-        metrics: Mapping[str, Metric],
-        **settings: Any,
-    ) -> Comparison:
-        """Score and compare systems; one alone is only scored."""
-        if len(systems) > 1:
-            return compare(systems, references, metrics, **vars(self), **settings)
-        [(name, captions)] = systems.items()
-        table = score(captions, references, metrics, candidates_name=name, **settings)
-        tests: dict[str, Tests] = {key: {} for key in table.slices or ()}
-        return Comparison({name: table}, {}, self.resamples, self.seed, tests or None)
-
-
 def write_report(
     path: str | os.PathLike[str],
     systems: Mapping[str, Candidates],
     references: References,
-    metrics: MetricsLike = None,
+    metrics: PipelineLike = None,
     *,
-    preset: str | None = None,
     title: str | None = None,
     images: str | os.PathLike[str] | None = None,
     embed_images: bool = False,
     explain: str | None = "",
     audit: bool = True,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
     missing: Missing = "error",
-    threads: int = 0,
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -114,6 +81,7 @@ def write_report(
     slices: SliceMode = "whole",
     references_name: str = "references",
     by_name: str | None = None,
+    **settings: Unpack[PipelineSettings],
 ) -> Report:
     """Write one HTML file with the scores, tests, pictures and captions of one or more systems.
 
@@ -125,7 +93,6 @@ def write_report(
         systems: name -> captions, as `score` takes them.
         references: as `score` takes them.
         metrics: as `score` takes them; the page begins with CIDEr-D, or else with the first.
-        preset: as for `score`.
         title: what the page is called.
         images: a folder of images, named after their ids, or an address with `{image}` in it
             (`{image:012}`: twelve digits).
@@ -133,12 +100,7 @@ def write_report(
         explain: the metric by which words are colored; None: no colors; by default CIDEr-D, or
             else the first of those chosen that explains its scores and needs no language model.
         audit: also show what `audit_files` finds in each system's captions.
-        tokenizer: as in `score`, like all that follows.
-        language: as in `score`.
-        frequencies: as in `score`.
-        faithful: as in `score`.
         missing: as in `compare`: with `"skip"`, images are kept that all systems describe.
-        threads: as in `score`.
         confidence: of intervals.
         resamples: of intervals and tests, as in `compare`.
         seed: of the samples.
@@ -146,6 +108,7 @@ def write_report(
         slices: as in `score`.
         references_name: what the page and messages call the references.
         by_name: what the page and messages call the slices.
+        settings: as in `score`.
 
     ```python
     report = cidery.write_report("report.html", {"ours": a, "theirs": b}, references)
@@ -154,36 +117,31 @@ def write_report(
     """
     target = Path(path)
     _check_settings(target, systems, images, embed_images)
-    cut = choose_tokenizer(tokenizer, language)
-    chosen = get_metrics(metrics, faithful, language, preset)
-    explained = find_explained(chosen, explain)
-    sampling = _Sampling(confidence, resamples, seed)
-    weights = read_frequencies(frequencies)
+    pipeline = Pipeline.choose(metrics, **settings)
+    explained = find_explained(pipeline.metrics, explain)
+    sampling = Sampling(confidence, resamples, seed)
     step = current_progress()
     with warnings.catch_warnings(record=True) as raised:
         warnings.simplefilter("always")
-        corpora = common_corpora(systems, references, missing, references_name)
-        first = next(iter(corpora.values()))
-        thumbnails = None
-        if images is not None:
-            step("finding images", 0.0)
-            thumbnails = find_thumbnails(images, first.images, target, embed=embed_images)
-        step("scoring and resampling", 0.1)
-        compared = sampling.compare(
+        step("scoring", 0.0)
+        evaluation = Evaluation.run(
             systems,
             references,
-            chosen,
-            tokenizer=cut,
-            frequencies=weights,
+            pipeline,
             missing=missing,
-            threads=threads,
             by=by,
             slices=slices,
             references_name=references_name,
             by_name=by_name,
         )
-        wanted = {explained: chosen[explained]} if explained else {}
-        scorer = Scorer.build(first, wanted, tokenizer=cut, frequencies=weights, threads=threads)
+        corpora = evaluation.corpora
+        first = next(iter(corpora.values()))
+        thumbnails = None
+        if images is not None:
+            step("finding images", 0.2)
+            thumbnails = find_thumbnails(images, first.images, target, embed=embed_images)
+        step("resampling", 0.25)
+        compared = compare_evaluation(evaluation, sampling)
     told = _tell_again(raised)
     content = {
         "title": title or _make_title(list(systems)),
@@ -191,9 +149,9 @@ def write_report(
         "references_name": references_name,
         "warnings": told,
         "findings": _audit(systems, references, references_name) if audit else None,
-        **_describe_scores(compared, sampling, first, chosen),
-        **_describe_captions(corpora, compared.tables, scorer, explained),
-        "diversity": without_nan(_measure_diversity(corpora, cut, threads)),
+        **_describe_scores(compared, sampling, first, pipeline.metrics),
+        **_describe_captions(evaluation, explained),
+        "diversity": without_nan(_measure_diversity(corpora, pipeline)),
         "thumbnails": thumbnails,
     }
     step("writing", 0.9)
@@ -257,13 +215,13 @@ def _tell_again(raised: Sequence[warnings.WarningMessage]) -> list[str]:
 
 
 def _describe_scores(
-    compared: Comparison, sampling: _Sampling, corpus: Corpus, metrics: Mapping[str, Metric]
+    compared: Comparison, sampling: Sampling, corpus: Corpus, metrics: Mapping[str, Metric]
 ) -> dict[str, Any]:
     """Return what `compare` found, and what it means."""
     labels = list(next(iter(compared.tables.values())).corpus)
     lead = next((label for label in LEADS if label in labels), labels[0])
     lower = [label for label in labels if metrics[label].lower_is_better]
-    intervals = {name: sampling.draw(table) for name, table in compared.tables.items()}
+    intervals = {name: table.intervals(**vars(sampling)) for name, table in compared.tables.items()}
     return {
         "report": LAYOUT,
         "cidery": _version.__version__,
@@ -278,7 +236,7 @@ def _describe_scores(
 
 
 def _describe_slices(
-    tables: Mapping[str, ScoreTable], sampling: _Sampling, corpus: Corpus
+    tables: Mapping[str, ScoreTable], sampling: Sampling, corpus: Corpus
 ) -> dict[str, Any] | None:
     """Return which images are in which slice, and the intervals of each system there."""
     first = next(iter(tables.values())).slices
@@ -288,7 +246,7 @@ def _describe_slices(
     intervals: dict[str, dict[str, Any]] = {name: {} for name in first}
     for system, table in tables.items():
         for name, part in (table.slices or {}).items():
-            intervals[name][system] = contents.write_intervals(sampling.draw(part))
+            intervals[name][system] = contents.write_intervals(part.intervals(**vars(sampling)))
     return {
         "by": first.by,
         "note": first.note,
@@ -297,17 +255,13 @@ def _describe_slices(
     }
 
 
-def _describe_captions(
-    corpora: Mapping[str, Corpus],
-    tables: Mapping[str, ScoreTable],
-    scorer: Scorer,
-    explained: str | None,
-) -> dict[str, Any]:
+def _describe_captions(evaluation: Evaluation, explained: str | None) -> dict[str, Any]:
     """Return images, references and captions, with what words earned if they are explained."""
     step = current_progress()
     step("describing captions", 0.4)
+    corpora, scorer = evaluation.corpora, evaluation.scorer
     first = next(iter(corpora.values()))
-    columns, contrasts = contents.describe_systems(corpora, tables, scorer)
+    columns, contrasts = contents.describe_systems(corpora, evaluation.tables, scorer)
     content = {
         "images": contents.list_images(first),
         "references": contents.list_references(first),
@@ -325,9 +279,7 @@ def _describe_captions(
     return content | {"explained": {"metric": explained, "step": unit}}
 
 
-def _measure_diversity(
-    corpora: Mapping[str, Corpus], tokenizer: Tokenizer, threads: int
-) -> dict[str, Any] | None:
+def _measure_diversity(corpora: Mapping[str, Corpus], pipeline: Pipeline) -> dict[str, Any] | None:
     """Return how varied the captions are, where each image has several."""
     if not contents.has_sets(corpora.values()):
         return None
@@ -341,15 +293,15 @@ def _measure_diversity(
     first = next(iter(corpora.values()))
     references = dict(zip(first.images, contents.list_references(first), strict=True))
     # The frequencies that Self-CIDEr and accuracy weigh with count the words of this tokenizer.
-    weighed = tokenizer.family == "ptb"
+    weighed = pipeline.tokenizer.family == "ptb"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UnreliableWarning)
         compared = compare_diversity(
             sets,
             None if weighed else ["mbleu", "distinct", "unique"],
             references=references if weighed and "humans" not in sets else None,
-            tokenizer=tokenizer,
-            threads=threads,
+            tokenizer=pipeline.tokenizer,
+            threads=pipeline.threads,
         )
     return {
         "scores": {name: dict(table.corpus) for name, table in compared.tables.items()},

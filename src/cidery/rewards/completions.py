@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cidery.corpus import Corpus
 from cidery.errors import InputError, SettingError
-from cidery.metrics.base import Faithful
-from cidery.rewards.reward import Reward, RewardMetric, read_weights
-from cidery.rewards.tokens import as_array, is_array
-from cidery.scoring.scorer import FrequenciesLike, read_frequencies
-from cidery.text import TokenizerLike
+from cidery.rewards.reward import Reward, RewardMetric, choose_mix, end_captions
+from cidery.rewards.tokens import END_WORD, as_array, is_array
+from cidery.scoring.pipeline import PipelineSettings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_NOT_SETTINGS = ("self", "settings", "__class__")
 
 
 class CompletionReward:
@@ -31,7 +35,6 @@ class CompletionReward:
         self,
         metric: RewardMetric = "cider-d",
         *,
-        frequencies: FrequenciesLike | None = None,
         column: str = "references",
         answer: str | None = None,
         without_answer: float = 0.0,
@@ -39,17 +42,12 @@ class CompletionReward:
         clip: tuple[float, float] | None = None,
         count_eos: bool = False,
         eos: int | Collection[int] | None = None,
-        tokenizer: TokenizerLike | None = None,
-        language: str | None = None,
-        faithful: Faithful | None = None,
-        threads: int = 0,
+        **settings: Unpack[PipelineSettings],
     ) -> None:
-        """Choose how completions are scored.
+        """Choose the metric and its settings.
 
         Args:
             metric: As in `Reward`: a name, a metric, a function or a mapping of these to weights.
-            frequencies: A file, a shipped set's name or a set, counted on the whole training set.
-                A file is mapped into memory: the processes of a machine share it.
             column: The column of references: a text or several texts for each completion. Where
                 it holds None, the reward is None, and the trainer leaves the completion out.
             answer: Score only what stands between the last `<answer>` and `</answer>`; the name of
@@ -62,18 +60,15 @@ class CompletionReward:
                 frequencies must have seen it: see `count_ended_frequencies`.
             eos: The ids that end a completion. With `count_eos=True`, one whose `completion_ids`
                 do not end so was cut off, and has no end word.
-            tokenizer: As in `score`.
-            language: As in `score`.
-            faithful: `"coco"` or `"paper"` for metrics given by name.
-            threads: 0 means one per core; small batches stay on the calling thread.
+            settings: As in `score`. `frequencies` are counted on the whole training set; a file is
+                mapped into memory, so that the processes of a machine share it.
         """
-        self._settings = {
-            name: value for name, value in locals().items() if name not in ("self", "__class__")
-        }
-        weights = read_weights(metric, faithful, language)
-        self.__name__ = "+".join(weights)
-        weighed = [label for label, (chosen, _) in weights.items() if chosen.uses_frequencies]
-        if weighed and frequencies in (None, "references"):
+        given = {name: value for name, value in locals().items() if name not in _NOT_SETTINGS}
+        self._settings = given | settings
+        pipeline, self._weights = choose_mix(metric, **settings)
+        self.__name__ = "+".join(self._weights)
+        weighed = [label for label, one in pipeline.metrics.items() if one.uses_frequencies]
+        if weighed and pipeline.frequencies == "references":
             raise SettingError(
                 f"{weighed[0]} weighs n-grams by document frequencies, which cannot be counted on "
                 "the references of one batch; pass frequencies= with a file that `cidery "
@@ -89,15 +84,9 @@ class CompletionReward:
         self.scale, self.clip = float(scale), clip
         ends = (eos,) if isinstance(eos, int) else eos
         self._ends = None if ends is None else frozenset(ends)
-        self._of_reward: dict[str, Any] = {
-            "metric": metric,
-            "frequencies": read_frequencies(frequencies or "references"),
-            "tokenizer": tokenizer,
-            "language": language,
-            "faithful": faithful,
-            "count_eos": count_eos,
-            "threads": threads,
-        }
+        self._count_eos = count_eos
+        self._plain = pipeline
+        self._pipeline = end_captions(pipeline, END_WORD) if count_eos else pipeline
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A file of frequencies travels by its name, and is mapped again by the process there.
@@ -145,7 +134,9 @@ class CompletionReward:
         self, texts: list[str], groups: Sequence[Any], finished: Sequence[bool] | None
     ) -> list[float]:
         images = {group: place for place, group in enumerate(dict.fromkeys(groups))}
-        reward = Reward([list(group) for group in images], **self._of_reward)
+        corpus = Corpus.from_references([list(group) for group in images])
+        self._plain.check_captions({"references": corpus.references})
+        reward = Reward.prepare(corpus, self._pipeline, self._weights)
         values = reward([images[group] for group in groups], texts, finished=finished)
         if self.clip is not None:
             values = np.clip(values, *self.clip)
@@ -164,7 +155,7 @@ class CompletionReward:
         self, completion_ids: Any, columns: Mapping[str, Any], count: int
     ) -> list[bool] | None:
         """Return which completions ended by themselves; None where it does not matter."""
-        if not self._of_reward["count_eos"]:
+        if not self._count_eos:
             return None
         if self._ends is not None and completion_ids is not None:
             check_count(completion_ids, count, "completion_ids")
@@ -227,7 +218,9 @@ def read_completion(completion: Any, row: int) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list | tuple) and content and _is_message(content[-1]):
-        spoken = [message for message in content if message.get("role") != "tool"]
+        spoken = [
+            part for part in content if not (_is_message(part) and part.get("role") == "tool")
+        ]
         content = (spoken or content)[-1]
     if _is_message(content):
         content = content.get("content")

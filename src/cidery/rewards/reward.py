@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus import Corpus, ImageId, References, index_ids
+from cidery.corpus import Corpus, References, index_ids
 from cidery.errors import FrequenciesError, InputError, MismatchError, SettingError
-from cidery.frequencies import DocumentFrequencies
-from cidery.metrics import Metric, MetricLike, get_metrics
-from cidery.metrics.base import Faithful, Images, TokenizedCandidates, find_frequencies
+from cidery.metrics import MetricLike
+from cidery.metrics.base import Images, TokenizedCandidates, find_frequencies
 from cidery.metrics.ngram.cider import PreparedCider
 from cidery.rewards.credit import Credit, NgramCredit, measure_credit, merge_credit
 from cidery.rewards.reading import CaptionReader, first_unknown
@@ -27,20 +26,12 @@ from cidery.rewards.tokens import (
     is_array,
 )
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.scorer import (
-    FrequenciesLike,
-    find_english,
-    prepare_metrics,
-    read_frequencies,
-    sign_metrics,
-    tokenize_references,
-    warn_few_images,
-)
+from cidery.scoring.pipeline import Pipeline, PipelineSettings
 from cidery.statistics import Floats
-from cidery.text import TokenizerLike, choose_tokenizer, warn_script_problems
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+    from typing_extensions import Unpack
 
 RewardMetric: TypeAlias = MetricLike | Mapping[MetricLike, float]
 
@@ -63,16 +54,12 @@ class Reward:
         references: References,
         metric: RewardMetric = "cider-d",
         *,
-        frequencies: FrequenciesLike = "references",
-        tokenizer: TokenizerLike | None = None,
-        language: str | None = None,
-        faithful: Faithful | None = None,
         vocabulary: VocabularyLike | None = None,
         pad: int | None = None,
         bos: int | None = None,
         eos: int | None = None,
         count_eos: bool = False,
-        threads: int = 0,
+        **settings: Unpack[PipelineSettings],
     ) -> None:
         """Prepare references.
 
@@ -80,80 +67,81 @@ class Reward:
             references: id -> captions, or a list of lists (ids are then positions).
             metric: A name, a metric object, a function `f(candidate, references) -> float`, or a
                 mapping of these to weights.
-            frequencies: As in `score`; `"references"` counts on all images given here.
-            tokenizer: For references and for captions given as strings, as in `score`.
-            language: As in `score`.
-            faithful: `"coco"` or `"paper"` for metrics given by name.
-            vocabulary: What token ids stand for, {id: word} or a list.
+            vocabulary: Words by token id, {id: word} or a list.
             pad: The id that fills rows up; never a word.
             bos: The id that begins a caption; never a word.
             eos: The id that ends a caption; nothing after it is read.
-            count_eos: Whether the end of a caption counts as a word, in references too.
-            threads: 0 means one per core; any number gives the same bits.
+            count_eos: Count the end of a caption as a word, in references too.
+            settings: As for `score`. The tokenizer is for references and for captions given as
+                strings; `frequencies="references"` counts on all images given here.
         """
         corpus = Corpus.from_references(references)
         if not corpus.images:
             raise InputError("references: there are no images")
-        weights = read_weights(metric, faithful, language)
+        pipeline, weights = choose_mix(metric, **settings)
         if count_eos and vocabulary is not None and eos is None:
             raise SettingError("count_eos=True needs eos=, the id that ends a caption")
         if vocabulary is None and (pad, bos, eos) != (None, None, None):
             raise SettingError("pad, bos and eos are token ids, which need vocabulary=")
-        plain = cutter = choose_tokenizer(tokenizer, language)
         end_word = find_end_word(vocabulary, eos) if count_eos else None
+        pipeline.check_captions({"references": corpus.references}, len(corpus.images))
         if end_word is not None:
-            cutter = EndingTokenizer.extend(plain, end_word)
-        metrics = {label: chosen for label, (chosen, _) in weights.items()}
-        counted_on = read_frequencies(frequencies)
-        tokenized = tokenize_references(corpus, cutter, counted_on, threads)
-        if end_word is not None:
-            _check_end_word(metrics, counted_on, end_word)
-        warn_few_images(metrics, tokenized, stacklevel=2)
-        english = find_english(metrics, counted_on)
-        warn_script_problems({"references": corpus.references}, plain, english)
-        self._prepared = prepare_metrics(metrics, tokenized, Workspace(threads))
-        words = None
+            pipeline = end_captions(pipeline, end_word)
+        ids = {"pad": pad, "bos": bos, "eos": eos, "end_word": end_word}
+        self._prepare(corpus, pipeline, weights, vocabulary, ids)
+
+    @classmethod
+    def prepare(
+        cls,
+        corpus: Corpus,
+        pipeline: Pipeline,
+        weights: Mapping[str, float],
+        vocabulary: VocabularyLike | None = None,
+        ids: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Reward:
+        """Prepare the references of a corpus, without checks.
+
+        `weights` has the labels of the pipeline's metrics; `ids` are the arguments of
+        `TokenVocabulary.build`.
+        """
+        reward = cls.__new__(cls)
+        reward._prepare(corpus, pipeline, weights, vocabulary, ids)
+        return reward
+
+    def _prepare(
+        self,
+        corpus: Corpus,
+        pipeline: Pipeline,
+        weights: Mapping[str, float],
+        vocabulary: VocabularyLike | None,
+        ids: Mapping[str, Any],
+    ) -> None:
+        # A copy in another process prepares again: what is prepared cannot be pickled.
+        self._parts = corpus, pipeline, dict(weights), vocabulary, dict(ids)
+        self.weights: Mapping[str, float] = MappingProxyType(dict(weights))
+        self._scorer = pipeline.prepare(corpus)
         # Results that depend on the vocabulary alone: filled here, then only read.
-        self._of_vocabulary = Workspace(threads)
-        if vocabulary is not None:
-            words = TokenVocabulary.build(vocabulary, pad=pad, bos=bos, eos=eos, end_word=end_word)
-            for prepared in self._prepared.values():
+        self._of_vocabulary = Workspace(pipeline.threads)
+        words = None if vocabulary is None else TokenVocabulary.build(vocabulary, **ids)
+        if words is not None:
+            for prepared in self._scorer.prepared.values():
                 prepared.read_words(words.words, self._of_vocabulary)
-        self._reader = CaptionReader(cutter, words, threads)
-        self._terms = tuple(weights.values())
+        self._reader = CaptionReader(pipeline.tokenizer, words, pipeline.threads)
         self._images = corpus.images
         self._places = index_ids(corpus.images)
-        self._threads = threads
-        self.weights: Mapping[str, float] = MappingProxyType(
-            {label: weight for label, (_, weight) in weights.items()}
-        )
-        self.signatures: Mapping[str, str] = MappingProxyType(sign_metrics(metrics, tokenized))
-        # A copy in another process prepares again, from what this one was made of.
-        self._made_of = (
-            corpus,
-            {
-                "metric": dict(metric) if isinstance(metric, Mapping) else metric,
-                "faithful": faithful,
-                "language": language,
-                "frequencies": tokenized.frequencies,
-                "tokenizer": plain,
-                "vocabulary": vocabulary,
-                "pad": pad,
-                "bos": bos,
-                "eos": eos,
-                "count_eos": count_eos,
-                "threads": threads,
-            },
-        )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        corpus, settings = self._made_of
-        return _prepare_again, (
-            corpus.images,
-            corpus.references,
-            corpus.reference_offsets,
-            settings,
-        )
+        return Reward.prepare, self._parts
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """Metrics, tokenizer, document frequencies and threads."""
+        return self._scorer.pipeline
+
+    @property
+    def signatures(self) -> Mapping[str, str]:
+        """Signatures by label."""
+        return self._scorer.signatures
 
     def __repr__(self) -> str:
         mix = " + ".join(f"{weight:g} {label}" for label, weight in self.weights.items())
@@ -184,8 +172,9 @@ class Reward:
         candidates = self._read(image_ids, captions)
         work = self._new_work()
         ngrams: list[list[NgramCredit]] = [[] for _ in range(len(candidates))]
-        for metric, weight in self._terms:
-            prepared = self._prepared[metric]
+        for label, weight in self.weights.items():
+            metric = self.pipeline.metrics[label]
+            prepared = self._scorer.prepared[metric]
             if not isinstance(prepared, PreparedCider):
                 raise SettingError(
                     f"credit is defined for cider, cider-d and cider-r only, not for "
@@ -206,7 +195,7 @@ class Reward:
         return vocabulary.reader.mask(as_integers(token_ids, 2))
 
     def _new_work(self) -> Workspace:
-        return Workspace(self._threads, shared=self._of_vocabulary)
+        return Workspace(self.pipeline.threads, shared=self._of_vocabulary)
 
     def _read(
         self, image_ids: Any, captions: Any, finished: Sequence[bool] | None = None
@@ -215,11 +204,11 @@ class Reward:
         return TokenizedCandidates(tokenized, self._find(image_ids, len(tokenized)))
 
     def _measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:
-        rows = {metric: p.measure(candidates, work) for metric, p in self._prepared.items()}
-        (metric, weight), *others = self._terms
-        total = weight * metric.each(rows[metric])
-        for metric, weight in others:
-            total = total + weight * metric.each(rows[metric])
+        rows = self._scorer.measure_tokenized(candidates, work)
+        total = np.zeros(0)
+        for place, (label, weight) in enumerate(self.weights.items()):
+            values = weight * self.pipeline.metrics[label].each(rows[label])
+            total = values if place == 0 else total + values
         return total
 
     def _find(self, image_ids: Any, captions: int) -> Images:
@@ -246,55 +235,47 @@ class Reward:
             ) from None
 
 
-def read_weights(
-    metric: RewardMetric, faithful: Faithful | None, language: str | None
-) -> dict[str, tuple[Metric, float]]:
-    """Return label -> (metric, weight)."""
+def choose_mix(
+    metric: RewardMetric, **settings: Unpack[PipelineSettings]
+) -> tuple[Pipeline, dict[str, float]]:
+    """Return the pipeline of a reward, and the weight of each metric by label."""
     given = list(metric.items()) if isinstance(metric, Mapping) else [(metric, 1.0)]
     for name, weight in given:
-        found = get_metrics([name], faithful, language)
-        if len(found) != 1:
-            raise SettingError(f"{name!r} names {len(found)} metrics; a reward needs one of them")
         if isinstance(weight, bool) or not isinstance(weight, int | float | np.floating):
             raise SettingError(f"the weight of {name!r} must be a number, not {weight!r}")
         if not np.isfinite(weight):
             raise SettingError(f"the weight of {name!r} must be finite, not {weight!r}")
-    labeled = get_metrics([name for name, _ in given], faithful, language)
-    if len(labeled) != len(given):
+        count = len(Pipeline.choose(name, **settings).metrics)
+        if count != 1:
+            raise SettingError(f"{name!r} names {count} metrics; a reward needs one of them")
+    pipeline = Pipeline.choose([name for name, _ in given], **settings)
+    if len(pipeline.metrics) != len(given):
         raise SettingError("the mix names the same metric twice")
-    for (label, chosen), (_, weight) in zip(labeled.items(), given, strict=True):
-        if chosen.lower_is_better and weight > 0:
+    weights = {
+        label: float(weight) for label, (_, weight) in zip(pipeline.metrics, given, strict=True)
+    }
+    for label, chosen in pipeline.metrics.items():
+        if chosen.lower_is_better and weights[label] > 0:
             raise SettingError(
                 f"of {label} a lower score is better, and a reward is to be high: give it a "
                 f"negative weight, {{{label!r}: -1}}"
             )
-    return {
-        label: (chosen, float(weight))
-        for (label, chosen), (_, weight) in zip(labeled.items(), given, strict=True)
-    }
+    return pipeline, weights
 
 
-def _check_end_word(
-    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies, end_word: str
-) -> None:
-    """Refuse frequencies that never saw an end word: it would weigh more than any other word."""
-    for metric in metrics.values():
-        if not metric.uses_frequencies or frequencies == "references":
+def end_captions(pipeline: Pipeline, end_word: str) -> Pipeline:
+    """Return a pipeline whose tokenizer ends every caption with that word.
+
+    Frequencies without the word are refused: it would weigh more than any other word.
+    """
+    for metric in pipeline.metrics.values():
+        if not metric.uses_frequencies or pipeline.frequencies == "references":
             continue
-        found = find_frequencies(frequencies, metric.stems)
+        found = find_frequencies(pipeline.frequencies, metric.stems)
         if found.count([end_word]) == 0:
             raise FrequenciesError(
                 f"with count_eos=True the end of a caption counts as the word {end_word!r}, which "
                 f"{found.name} has never seen: it would outweigh every other word; pass "
                 'frequencies="references", or a set that was counted with the end word'
             )
-
-
-def _prepare_again(
-    images: tuple[ImageId, ...],
-    captions: list[str],
-    offsets: NDArray[np.int64],
-    settings: dict[str, Any],
-) -> Reward:
-    groups = [captions[begin:end] for begin, end in pairwise(offsets.tolist())]
-    return Reward(dict(zip(images, groups, strict=True)), **settings)
+    return replace(pipeline, tokenizer=EndingTokenizer.extend(pipeline.tokenizer, end_word))

@@ -1,7 +1,7 @@
 from .comparison import compare_rows as compare_rows
 from .comparison import format_p as format_p
+from .pipeline import Pipeline as Pipeline
 from .scorer import Scorer as Scorer
-from .scorer import find_english as find_english
 from .scorer import pool_counted as pool_counted
 from .slices import describe as describe
 from .slices import slice_resampling as slice_resampling

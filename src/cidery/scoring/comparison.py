@@ -5,30 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from cidery.corpus import Candidates, Corpus, Missing, References
-from cidery.errors import MismatchError, SettingError
+from cidery.corpus import Candidates, Missing, References
+from cidery.errors import SettingError
 from cidery.files.slices import ALL, SlicesLike
 from cidery.markup import html_table
-from cidery.metrics import MetricsLike, get_metrics
-from cidery.metrics.base import Faithful
 from cidery.scoring.differences import Differences, choose_explained, find_differences
-from cidery.scoring.preparation import prepare_scorers, warn_swapped
-from cidery.scoring.scorer import FrequenciesLike
-from cidery.scoring.segmentation import (
-    SegmentersLike,
-    check_segmenters,
-    find_flips,
-    score_segmenters,
-)
-from cidery.scoring.slices import LEFT, SliceMode, SliceTables, Slicing, check_mode
+from cidery.scoring.evaluation import Evaluation
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.segmentation import SegmentersLike, find_flips
+from cidery.scoring.slices import LEFT, SliceMode, SliceTables
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
-from cidery.text import TokenizerLike
 from cidery.text_tables import latex_table, markdown_table
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 Tests: TypeAlias = Mapping[str, Mapping[tuple[str, str], PairedTest]]
 """metric -> (system, other system) -> test"""
@@ -256,15 +251,9 @@ def format_p(p: float) -> str:
 def compare(
     systems: Mapping[str, Candidates],
     references: References,
-    metrics: MetricsLike = None,
+    metrics: PipelineLike = None,
     *,
-    preset: str | None = None,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
     missing: Missing = "error",
-    threads: int = 0,
     confidence: float = 0.95,
     resamples: int = RESAMPLES,
     seed: int = 0,
@@ -274,6 +263,7 @@ def compare(
     why: bool = False,
     references_name: str = "references",
     by_name: str | None = None,
+    **settings: Unpack[PipelineSettings],
 ) -> Comparison:
     """Compare systems on the same images: every pair, every metric and, with `by`, every slice.
 
@@ -289,47 +279,45 @@ def compare(
     """
     if len(systems) < 2:
         raise SettingError("compare needs at least two systems")
-    check_mode(slices)
-    others = check_segmenters(segmenters, language, by)
-    chosen = get_metrics(metrics, faithful, language, preset)
+    pipeline = Pipeline.choose(metrics, **settings)
     if why:
-        choose_explained(chosen)
-    corpora = common_corpora(systems, references, missing, references_name)
-    first = next(iter(corpora.values()))
-    warn_swapped(corpora, references_name)
-    prepare = prepare_scorers(
-        corpora,
-        references_name,
-        chosen,
-        tokenizer=tokenizer,
-        language=language,
-        frequencies=frequencies,
-        threads=threads,
+        choose_explained(pipeline.metrics)
+    evaluation = Evaluation.run(
+        systems,
+        references,
+        pipeline,
+        missing=missing,
+        segmenters=segmenters,
+        by=by,
+        slices=slices,
+        references_name=references_name,
+        by_name=by_name,
     )
-    scorer = prepare(first)
-    slicing = Slicing.build(by, slices, first, scorer, prepare, by_name) if by is not None else None
-    tables = {
-        name: scorer.score(c.candidates, c.candidate_images, c.candidate_ids)
-        for name, c in corpora.items()
-    }
-    sampling = _Sampling(confidence, resamples, seed)
+    return compare_evaluation(evaluation, Sampling(confidence, resamples, seed), why)
+
+
+def compare_evaluation(evaluation: Evaluation, sampling: Sampling, why: bool = False) -> Comparison:
+    """Test every pair of systems that were scored; a single system has no tests."""
+    tables = evaluation.tables
+    first = next(iter(tables.values()))
     tests = _correct({ALL: sampling.test_pairs(tables)})[ALL]
     reasons = (
-        find_differences(scorer, corpora, tables, confidence, resamples, seed) if why else None
+        find_differences(evaluation.scorer, evaluation.corpora, tables, **vars(sampling))
+        if why
+        else None
     )
-    if others:
-        found_scores = score_segmenters(others, corpora, prepare)
-        tables = {n: replace(t, by_segmenter=found_scores[n]) for n, t in tables.items()}
-        flips = _find_flips(tables, tests)
-        return Comparison(tables, _refuse(tests, flips), resamples, seed, None, reasons, flips)
-    if slicing is None:
-        return Comparison(tables, tests, resamples, seed, why=reasons)
-    tables = slicing.score(corpora, tables)
-    found = {
-        name: sampling.test_pairs({s: _slices_of(table)[name] for s, table in tables.items()})
-        for name in slicing.slices.members
-    }
-    return Comparison(tables, tests, resamples, seed, _correct(found), reasons)
+    flips = None if first.by_segmenter is None else _find_flips(tables, tests)
+    by_slice = None
+    if first.slices is not None:
+        by_slice = _correct(
+            {
+                name: sampling.test_pairs({s: _slices_of(t)[name] for s, t in tables.items()})
+                for name in first.slices
+            }
+        )
+    if flips:
+        tests = _refuse(tests, flips)
+    return Comparison(tables, tests, sampling.resamples, sampling.seed, by_slice, reasons, flips)
 
 
 Flips: TypeAlias = dict[str, dict[tuple[str, str], list[str]]]
@@ -359,8 +347,8 @@ def _refuse(tests: Tests, flips: Flips) -> Tests:
 
 
 @dataclass(frozen=True)
-class _Sampling:
-    """How samples are drawn for tests."""
+class Sampling:
+    """Settings of the bootstrap and of the permutation test."""
 
     confidence: float
     resamples: int
@@ -368,6 +356,8 @@ class _Sampling:
 
     def test_pairs(self, tables: Mapping[str, ScoreTable]) -> Tests:
         """Test every pair of systems by every metric."""
+        if len(tables) < 2:
+            return {}
         labels = next(iter(tables.values())).corpus
         return {
             label: {
@@ -420,29 +410,3 @@ def _correct(groups: Mapping[str, Tests]) -> dict[str, Tests]:
         }
         for name, tests in groups.items()
     }
-
-
-def common_corpora(
-    systems: Mapping[str, Candidates],
-    references: References,
-    missing: Missing,
-    references_name: str,
-) -> dict[str, Corpus]:
-    """Match each system's captions to the references, and keep the images that all describe."""
-    corpora = {
-        name: Corpus.build(
-            candidates,
-            references,
-            missing=missing,
-            candidates_name=name,
-            references_name=references_name,
-        )
-        for name, candidates in systems.items()
-    }
-    images = {name: set(corpus.images) for name, corpus in corpora.items()}
-    common = set.intersection(*images.values())
-    if all(found == common for found in images.values()):
-        return corpora
-    if not common:
-        raise MismatchError(f"no image is described by all of {', '.join(systems)}")
-    return {name: corpus.only(common) for name, corpus in corpora.items()}

@@ -1,39 +1,39 @@
-"""score(): from captions to numbers with signatures."""
+"""score(), and the steps that it shares with compare() and write_report()."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from cidery.corpus import Candidates, Corpus, Missing, References
+from cidery.errors import MismatchError, UnreliableWarning, warn_caller
 from cidery.files.slices import SlicesLike
-from cidery.metrics import MetricsLike, get_metrics
-from cidery.metrics.base import Faithful
-from cidery.scoring.preparation import prepare_scorers, warn_swapped
-from cidery.scoring.scorer import FrequenciesLike
-from cidery.scoring.segmentation import SegmentersLike, check_segmenters, score_segmenters
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.scorer import Scorer
+from cidery.scoring.segmentation import SegmentersLike, choose_segmenters, score_segmenters
 from cidery.scoring.slices import SliceMode, Slicing, check_mode
 from cidery.scoring.tables import ScoreTable
-from cidery.text import TokenizerLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def score(
     candidates: Candidates,
     references: References,
-    metrics: MetricsLike = None,
+    metrics: PipelineLike = None,
     *,
-    preset: str | None = None,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
     missing: Missing = "error",
-    threads: int = 0,
     segmenters: SegmentersLike | None = None,
     by: SlicesLike | None = None,
     slices: SliceMode = "whole",
     candidates_name: str = "candidates",
     references_name: str = "references",
     by_name: str | None = None,
+    **settings: Unpack[PipelineSettings],
 ) -> ScoreTable:
     """Score candidate captions against reference captions.
 
@@ -41,34 +41,23 @@ def score(
         candidates: id -> caption (or captions), or a list in the references' order.
         references: id -> captions, or a list of lists.
         metrics: names (`"cider-d"`, `"bleu"`, `"rouge-l:beta=1"`), metric objects, functions
-            `f(candidate, references) -> float`, or a dict of labels to these; by default BLEU 1-4,
-            ROUGE-L, CIDEr-D and CIDEr-R.
-        preset: metrics that are reported together: `"coco"`, `"nocaps"`, `"dcase"`,
-            `"dense-video"`, `"vlm"`, or a TOML file of your own; `metrics` are added to it.
-        tokenizer: `"ptb"`, `"ptb-coco"`, `"whitespace"`, `"words"`, `"char"`, a segmenter such as
-            `"jieba"`, the name of one that another package adds, or a callable; by default that
-            of the language, or `"ptb"`.
-        language: a code such as `"zh"` or `"de"`, which chooses the tokenizer, the spelling and,
-            for metrics given by name, the stemmer and METEOR's data; by default captions are taken
-            for English.
-        frequencies: what the CIDEr family's weights are counted on: `"references"` (the images
-            scored), a shipped set (`"coco-val2014"`, `"coco-train2014"`), a DocumentFrequencies
-            or the path of a saved one.
-        faithful: `"coco"` or `"paper"` for metrics given by name; by default each metric's own.
+            `f(candidate, references) -> float`, a dict of labels to these, or a `Pipeline`.
+            Default: BLEU 1-4, ROUGE-L, CIDEr-D and CIDEr-R.
         missing: `"skip"` leaves out images without candidates or without references, from the
-            weights counted on references too.
-        threads: 0 means one per core; any number gives the same bits.
+            document frequencies of `"references"` too.
         segmenters: other tokenizers to score with too, as `table.by_segmenter`: names, or `"all"`
             for those of the language that are installed; not together with `by`.
         by: slices to score apart, as `table.slices`: id -> slice or list of slices, a list in the
             references' order, a file (`"domains.csv"`, `"annotations.json:domain"`), `"length"`
             (quartiles of the references' words; `"length:8,12"` has these edges) or `"references"`
-            (how many an image has).
+            (number of references of an image).
         slices: `"whole"`: a slice has the scores that its captions have in the whole set;
             `"separate"`: each slice is scored by itself, with its own document frequencies.
-        candidates_name: what messages call the candidates, for instance their file.
-        references_name: what messages call the references.
-        by_name: what tables and messages call the slices.
+        candidates_name: name of the candidates in messages, for instance their file.
+        references_name: name of the references in messages.
+        by_name: name of the slices in tables and messages.
+        settings: `preset`, `tokenizer`, `language`, `frequencies`, `faithful` and `threads`, as
+            described in `Pipeline.choose`.
 
     ```python
     table = cidery.score({"a": "a dog runs"}, {"a": ["a dog is running", "the dog runs"]},
@@ -76,33 +65,94 @@ def score(
     table.corpus["cider-d"]
     ```
     """
-    check_mode(slices)
-    others = check_segmenters(segmenters, language, by)
-    chosen = get_metrics(metrics, faithful, language, preset)
-    corpus = Corpus.build(
-        candidates,
+    evaluation = Evaluation.run(
+        {candidates_name: candidates},
         references,
+        Pipeline.choose(metrics, **settings),
         missing=missing,
-        candidates_name=candidates_name,
+        segmenters=segmenters,
+        by=by,
+        slices=slices,
         references_name=references_name,
+        by_name=by_name,
     )
-    corpora = {candidates_name: corpus}
-    warn_swapped(corpora, references_name)
-    prepare = prepare_scorers(
-        corpora,
-        references_name,
-        chosen,
-        tokenizer=tokenizer,
-        language=language,
-        frequencies=frequencies,
-        threads=threads,
-    )
-    scorer = prepare(corpus)
-    slicing = (
-        Slicing.build(by, slices, corpus, scorer, prepare, by_name) if by is not None else None
-    )
-    table = scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
-    if others:
-        found = score_segmenters(others, {"": corpus}, prepare)[""]
-        table = replace(table, by_segmenter=found)
-    return table if slicing is None else slicing.score({"": corpus}, {"": table})[""]
+    return evaluation.tables[candidates_name]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Systems scored against the same references, which are prepared once."""
+
+    corpora: Mapping[str, Corpus]
+    """system -> its captions of the images that all systems describe"""
+    scorer: Scorer
+    tables: Mapping[str, ScoreTable]
+    """system -> its scores"""
+
+    @classmethod
+    def run(
+        cls,
+        systems: Mapping[str, Candidates],
+        references: References,
+        pipeline: Pipeline,
+        *,
+        missing: Missing = "error",
+        segmenters: SegmentersLike | None = None,
+        by: SlicesLike | None = None,
+        slices: SliceMode = "whole",
+        references_name: str = "references",
+        by_name: str | None = None,
+    ) -> Evaluation:
+        """Match, check and score captions; the arguments are those of `score`."""
+        check_mode(slices)
+        tokenizers = choose_segmenters(segmenters, pipeline.language, by)
+        corpora = match_systems(systems, references, missing, references_name)
+        first = next(iter(corpora.values()))
+        pipeline.check(corpora, references_name)
+        scorer = pipeline.prepare(first)
+        slicing = None if by is None else Slicing.build(by, slices, first, scorer, by_name)
+        tables = {name: scorer.score_corpus(corpus) for name, corpus in corpora.items()}
+        if tokenizers:
+            found = score_segmenters(tokenizers, corpora, pipeline)
+            tables = {n: replace(table, by_segmenter=found[n]) for n, table in tables.items()}
+        if slicing is not None:
+            tables = slicing.score(corpora, tables)
+        return cls(corpora, scorer, tables)
+
+
+def match_systems(
+    systems: Mapping[str, Candidates], references: References, missing: Missing, name: str
+) -> dict[str, Corpus]:
+    """Match each system's captions to the references; keep the images that all systems describe.
+
+    Warn if references seem to be given as candidates. `name` is that of the references in messages.
+    """
+    corpora = {
+        system: Corpus.build(
+            candidates, references, missing=missing, candidates_name=system, references_name=name
+        )
+        for system, candidates in systems.items()
+    }
+    images = {system: set(corpus.images) for system, corpus in corpora.items()}
+    common = set.intersection(*images.values())
+    if any(found != common for found in images.values()):
+        if not common:
+            raise MismatchError(f"no image is described by all of {', '.join(systems)}")
+        corpora = {system: corpus.only(common) for system, corpus in corpora.items()}
+    for system, corpus in corpora.items():
+        if _look_swapped(corpus):
+            warn_caller(
+                f"{name} has one caption per image and {system} several: are they swapped? score "
+                "takes candidates first, then references; on the command line compare and report "
+                "take references first",
+                UnreliableWarning,
+            )
+            break
+    return corpora
+
+
+def _look_swapped(corpus: Corpus) -> bool:
+    """Return True if every image has several candidates and one reference."""
+    images = len(corpus.images)
+    counts = np.bincount(corpus.candidate_images, minlength=images)
+    return len(corpus.references) == images > 1 and bool(counts.min() > 1)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.errors import DataError, InputError, MismatchError, MissingExtraError, SettingError
 from cidery.markup import fold_lines
-from cidery.metrics import Metric, MetricsLike, get_metrics
-from cidery.metrics.base import Faithful
 from cidery.metrics.explanations import Explanation
-from cidery.scoring.scorer import FrequenciesLike, Scorer, find_english, read_frequencies
-from cidery.text import TokenizerLike, choose_tokenizer, warn_script_problems
+from cidery.scoring.evaluation import match_systems
+from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
+from cidery.scoring.scorer import Scorer
+from cidery.text import get_language
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,27 +77,18 @@ class Explanations(Mapping[str, Explanation]):
 def explain(
     candidate: str,
     references: Sequence[str],
-    metrics: MetricsLike = None,
-    *,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike | None = None,
-    faithful: Faithful | None = None,
-    threads: int = 0,
+    metrics: PipelineLike = None,
+    **settings: Unpack[PipelineSettings],
 ) -> Explanations:
-    """Say what each word of a caption earned or cost in its scores.
+    """Return the contribution of each word of a caption to its scores.
 
     Args:
         candidate: a caption.
-        references: what people said of the same image.
-        metrics: as for `score`; by default CIDEr-D, ROUGE-L and, where its data are installed,
+        references: captions of the same image by people.
+        metrics: as for `score`. Default: CIDEr-D, ROUGE-L and, where its data are installed,
             METEOR; with a language other than English ROUGE-L alone.
-        tokenizer: as for `score`.
-        language: as for `score`.
-        frequencies: as for `score`; one image alone has no weights of its own to count, so that
-            `"coco-val2014"` is the default for English.
-        faithful: as for `score`.
-        threads: as for `score`.
+        settings: as for `score`. Frequencies cannot be counted on one image: their default is
+            `"coco-val2014"` for English.
 
     ```python
     found = cidery.explain("a dog runs", ["the dog is running", "a dog in the park"])
@@ -104,37 +98,29 @@ def explain(
     if isinstance(references, str) or not references:
         raise InputError("expected a list of references with at least one caption")
     corpus = Corpus.build([candidate], [list(references)])
-    cut = choose_tokenizer(tokenizer, language)
-    foreign = language is not None and cut.language != "en"
-    wanted = "rouge-l" if foreign and metrics is None else metrics
-    chosen = choose_metrics(wanted, faithful, language)
-    weighed = read_frequencies(
-        ("coco-val2014" if cut.family == "ptb" and not foreign else "references")
-        if frequencies is None
-        else frequencies
-    )
-    captions = {"the caption": corpus.candidates, "references": corpus.references}
-    warn_script_problems(captions, cut, find_english(chosen, weighed))
-    scorer = Scorer.build(corpus, chosen, tokenizer=cut, frequencies=weighed, threads=threads)
-    return replace(_explain_rows(scorer, corpus, [0])[0], image=None)
+    language = settings.get("language")
+    if metrics is None and settings.get("preset") is None:
+        is_english = language is None or get_language(language).code == "en"
+        metrics = None if is_english else "rouge-l"
+    pipeline = choose_explaining(metrics, **settings)
+    if settings.get("frequencies") is None and not isinstance(metrics, Pipeline):
+        pipeline = pipeline.with_shipped_frequencies("coco-val2014")
+    pipeline.check({"the caption": corpus})
+    return replace(_explain_rows(pipeline.prepare(corpus), corpus, [0])[0], image=None)
 
 
 def explain_captions(
     candidates: Candidates,
     references: References,
     images: Sequence[ImageId] | None = None,
-    metrics: MetricsLike = None,
+    metrics: PipelineLike = None,
     *,
-    tokenizer: TokenizerLike | None = None,
-    language: str | None = None,
-    frequencies: FrequenciesLike = "references",
-    faithful: Faithful | None = None,
     missing: Missing = "error",
-    threads: int = 0,
     candidates_name: str = "candidates",
     references_name: str = "references",
+    **settings: Unpack[PipelineSettings],
 ) -> list[Explanations]:
-    """Say what the words of some captions of a set earned or cost, as they are scored in it.
+    """Return the contributions of words to scores, for some or all captions of a set.
 
     Arguments are those of `score`; weights are counted on all images. `images` are the ids of those
     whose captions are explained, by default all; an image with several captions has as many
@@ -145,21 +131,12 @@ def explain_captions(
     print(found[0]["cider-d"])
     ```
     """
-    chosen = choose_metrics(metrics, faithful, language)
-    corpus = Corpus.build(
-        candidates,
-        references,
-        missing=missing,
-        candidates_name=candidates_name,
-        references_name=references_name,
-    )
+    pipeline = choose_explaining(metrics, **settings)
+    systems = match_systems({candidates_name: candidates}, references, missing, references_name)
+    corpus = systems[candidates_name]
     rows = _find_rows(corpus, images, candidates_name)
-    captions = {candidates_name: corpus.candidates, references_name: corpus.references}
-    english = find_english(chosen, read_frequencies(frequencies))
-    cut = choose_tokenizer(tokenizer, language)
-    warn_script_problems(captions, cut, english)
-    scorer = Scorer.build(corpus, chosen, tokenizer=cut, frequencies=frequencies, threads=threads)
-    return _explain_rows(scorer, corpus, rows)
+    pipeline.check(systems, references_name)
+    return _explain_rows(pipeline.prepare(corpus), corpus, rows)
 
 
 def _find_rows(corpus: Corpus, images: Sequence[ImageId] | None, candidates_name: str) -> list[int]:
@@ -195,21 +172,23 @@ def _explain_rows(scorer: Scorer, corpus: Corpus, rows: Sequence[int]) -> list[E
     ]
 
 
-def choose_metrics(
-    metrics: MetricsLike, faithful: Faithful | None = None, language: str | None = None
-) -> dict[str, Metric]:
-    """Return metrics that explain their scores; by default those that need no language model."""
-    if metrics is None:
-        chosen = get_metrics(["cider-d", "rouge-l"], faithful, language)
-        return chosen | (get_metrics(["meteor"], faithful, language) if _has_meteor() else {})
-    chosen = get_metrics(metrics, faithful, language)
-    for label, metric in chosen.items():
+def choose_explaining(
+    metrics: PipelineLike = None, **settings: Unpack[PipelineSettings]
+) -> Pipeline:
+    """Return a pipeline whose metrics explain their scores.
+
+    The default metrics are those that need no language model.
+    """
+    if metrics is None and settings.get("preset") is None:
+        metrics = ["cider-d", "rouge-l", *(["meteor"] if _has_meteor() else [])]
+    pipeline = Pipeline.choose(metrics, **settings)
+    for label, metric in pipeline.metrics.items():
         if metric.explanation_unit is None:
             raise SettingError(
                 f"{label} cannot explain its scores; remove it, or define its `explanation_unit` "
                 "and `explain` of what its `prepare` returns"
             )
-    return chosen
+    return pipeline
 
 
 def _has_meteor() -> bool:

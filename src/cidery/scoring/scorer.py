@@ -3,112 +3,61 @@
 from __future__ import annotations
 
 import gc
-import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cidery import _version
-from cidery.corpus import FEW_IMAGES, Corpus
-from cidery.errors import SettingError, UnreliableWarning
-from cidery.frequencies import SHIPPED, CountedFrequencies, DocumentFrequencies
-from cidery.metrics import FunctionMetric, Metric, is_built_in
-from cidery.metrics.base import (
-    GroupedCaptions,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    find_frequencies,
-)
-from cidery.plugins import find_package
+from cidery.corpus import Corpus
+from cidery.errors import SettingError
+from cidery.metrics import Metric
+from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.runtime.workspace import Workspace
-from cidery.scoring.tables import Resampling, ScoreTable, Signature
+from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import Floats, sum_by_group
-from cidery.text import TokenizerLike, get_tokenizer
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Explanation
-
-FrequenciesLike: TypeAlias = str | os.PathLike[str] | DocumentFrequencies
-
-
-def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
-    """Return `"references"`, a shipped set's name, or the set: what metrics take."""
-    if isinstance(frequencies, DocumentFrequencies):
-        return frequencies
-    if isinstance(frequencies, str) and frequencies in ("references", *SHIPPED):
-        return frequencies
-    path = Path(frequencies)
-    if not path.exists():
-        raise SettingError(
-            f"no frequencies named {str(frequencies)!r}: neither 'references', a shipped set "
-            f"({', '.join(SHIPPED)}) nor an existing file"
-        )
-    return DocumentFrequencies.load(path)
-
-
-def tokenize_references(
-    corpus: Corpus,
-    tokenizer: TokenizerLike = "ptb",
-    frequencies: FrequenciesLike | CountedFrequencies = "references",
-    threads: int = 0,
-) -> TokenizedReferences:
-    """Tokenize the references of a corpus, and note what weights are counted on."""
-    chosen = get_tokenizer(tokenizer)
-    if not isinstance(frequencies, CountedFrequencies):
-        frequencies = read_frequencies(frequencies)
-    captions = chosen(corpus.references, threads)
-    groups = GroupedCaptions(captions, corpus.reference_offsets.astype(np.uint64))
-    return TokenizedReferences(groups, chosen, frequencies, corpus.images)
-
-
-def prepare_metrics(
-    metrics: Mapping[str, Metric], references: TokenizedReferences, work: Workspace
-) -> dict[Metric, Prepared]:
-    """Prepare references for each metric."""
-    return {metric: metric.prepare(references, work) for metric in dict.fromkeys(metrics.values())}
+    from cidery.scoring.pipeline import Pipeline
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """References prepared for some metrics: scores any candidates for the same images."""
+    """References prepared by a `Pipeline`: scores any candidates for the same images.
 
+    ```python
+    corpus = Corpus.build({"a": "a dog"}, {"a": ["a dog runs"]})
+    scorer = cidery.Pipeline.choose("rouge-l").prepare(corpus)
+    scorer.score_corpus(corpus).corpus["rouge-l"]
+    ```
+    """
+
+    pipeline: Pipeline
     references: TokenizedReferences
-    metrics: Mapping[str, Metric]
     prepared: Mapping[Metric, Prepared]
-    signatures: Mapping[str, str]
-    threads: int
 
-    @classmethod
-    def build(
-        cls,
-        corpus: Corpus,
-        metrics: Mapping[str, Metric],
-        *,
-        tokenizer: TokenizerLike = "ptb",
-        frequencies: FrequenciesLike | CountedFrequencies = "references",
-        threads: int = 0,
-    ) -> Scorer:
-        """Tokenize the references and make them ready for the metrics."""
-        references = tokenize_references(corpus, tokenizer, frequencies, threads)
-        warn_few_images(metrics, references, stacklevel=3)
-        return cls.prepare(references, metrics, threads)
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """Metrics by label."""
+        return self.pipeline.metrics
 
-    @classmethod
-    def prepare(
-        cls, references: TokenizedReferences, metrics: Mapping[str, Metric], threads: int = 0
-    ) -> Scorer:
-        """Make references ready for the metrics."""
-        signatures = sign_metrics(metrics, references)
-        prepared = prepare_metrics(metrics, references, Workspace(threads))
-        return cls(references, metrics, prepared, signatures, threads)
+    @property
+    def threads(self) -> int:
+        """Maximum number of threads."""
+        return self.pipeline.threads
+
+    @cached_property
+    def signatures(self) -> Mapping[str, str]:
+        """Signatures by label."""
+        sizes = np.diff(self.references.image_offsets.astype(np.int64))
+        return self.pipeline.sign(len(sizes), (int(sizes.min()), int(sizes.max())))
+
+    def score_corpus(self, corpus: Corpus) -> ScoreTable:
+        """Score the candidates of a corpus that has the same images."""
+        return self.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
 
     def score(self, candidates: list[str], images: Any, ids: Any) -> ScoreTable:
         """Score captions; `images[i]` is the index of the image of caption i."""
@@ -188,9 +137,11 @@ class Scorer:
         """Return each metric's rows; metrics that share rows share one array."""
         return self.measure_tokenized(self.tokenize(candidates, images))
 
-    def measure_tokenized(self, tokenized: TokenizedCandidates) -> dict[str, Floats]:
-        """The same for captions that are cut as the references are."""
-        work = Workspace(self.threads)
+    def measure_tokenized(
+        self, tokenized: TokenizedCandidates, work: Workspace | None = None
+    ) -> dict[str, Floats]:
+        """Return each metric's rows of captions that this tokenizer tokenized."""
+        work = Workspace(self.threads) if work is None else work
         rows = {metric: p.measure(tokenized, work) for metric, p in self.prepared.items()}
         return {label: rows[metric] for label, metric in self.metrics.items()}
 
@@ -208,98 +159,6 @@ def _no_garbage() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def warn_few_images(
-    metrics: Mapping[str, Metric], references: TokenizedReferences, stacklevel: int
-) -> None:
-    """Warn where weights are counted on too few images; `stacklevel` as for `warnings.warn`."""
-    count = references.image_count
-    counted = references.frequencies == "references"
-    if isinstance(references.frequencies, CountedFrequencies):
-        count, counted = references.frequencies.image_count, True
-    weighed = any(metric.uses_frequencies for metric in metrics.values())
-    if not counted or not weighed or count >= FEW_IMAGES:
-        return
-    what = "every CIDEr score is 0" if count == 1 else "CIDEr's weights are unreliable"
-    shipped = 'frequencies="coco-val2014" (--frequencies coco-val2014) or a set of your own'
-    if references.tokenizer.family != "ptb" or references.tokenizer.language not in (None, "en"):
-        name = references.tokenizer.id.partition("@")[0]
-        shipped = (
-            "frequencies= (--frequencies) with a set of your own, which `cidery frequencies build "
-            f"--tokenizer {name}` counts"
-        )
-    warnings.warn(
-        f"document frequencies are counted on only {count} image{'s' * (count != 1)}, so {what}; "
-        f"pass {shipped}",
-        UnreliableWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def find_english(
-    metrics: Mapping[str, Metric], frequencies: str | DocumentFrequencies
-) -> list[str]:
-    """Return which of the metrics, and of the frequencies that they use, are of English alone."""
-    found = [label for label, metric in metrics.items() if metric.made_for == "en"]
-    weighed = any(metric.uses_frequencies for metric in metrics.values())
-    if weighed and isinstance(frequencies, str) and frequencies in SHIPPED:
-        found.append(f"the document frequencies {frequencies}")
-    return found
-
-
-def sign_metrics(
-    metrics: Mapping[str, Metric], references: TokenizedReferences, **others: str
-) -> dict[str, str]:
-    """Return what a stranger needs to compute the same scores, by label."""
-    return {
-        label: str(sign(metric, references, others=others)) for label, metric in metrics.items()
-    }
-
-
-def sign(
-    metric: Metric,
-    references: TokenizedReferences,
-    reference_counts: tuple[int, int] | None = None,
-    others: Mapping[str, str] = MappingProxyType({}),
-) -> Signature:
-    """Return the signature of a metric; by default the fewest and most references are counted.
-
-    `others` are settings beyond those of the metric and the references.
-    """
-    sizes = np.diff(references.image_offsets.astype(np.int64))
-    fewest, most = reference_counts or (int(sizes.min()), int(sizes.max()))
-    settings = metric.settings() | metric.data_settings()
-    settings["refs"] = str(most) if fewest == most else f"{fewest}-{most}"
-    if references.tokenizer.language is not None:
-        settings["language"] = references.tokenizer.language
-    settings["tokenizer"] = references.tokenizer.id
-    if metric.uses_frequencies:
-        if isinstance(references.frequencies, CountedFrequencies):
-            settings["frequencies"] = f"references-{references.frequencies.image_count}"
-        elif references.frequencies == "references":
-            settings["frequencies"] = f"references-{references.image_count}"
-        else:
-            found = find_frequencies(references.frequencies, metric.stems)
-            settings["frequencies"] = f"{found.name}-{found.fingerprint}"
-    settings |= describe_origin(metric) | dict(others)
-    settings["version"] = _version.__version__
-    return Signature(metric.name, tuple(settings.items()))
-
-
-def describe_origin(metric: Metric) -> dict[str, str]:
-    """Return what the signature says about a metric that is not cidery's own.
-
-    That is the installed package and its version, or else the name of its class.
-    """
-    if is_built_in(metric):
-        return {}
-    package = find_package(metric.module)
-    if package is not None:
-        return {"package": package}
-    if isinstance(metric, FunctionMetric):
-        return {}  # its settings say which function it is
-    return {"class": f"{metric.module}.{type(metric).__qualname__}"}
 
 
 def sum_images(rows: Floats, images: Any, image_count: int) -> Floats:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from cidery.corpus import Corpus
-from cidery.errors import DataError, SettingError, UnreliableWarning
-from cidery.scoring.scorer import Scorer
+from cidery.errors import DataError, SettingError
+from cidery.scoring.pipeline import Pipeline
 from cidery.text import SEGMENTERS, Tokenizer, TokenizerLike, choose_tokenizer, get_language
 
 SegmentersLike: TypeAlias = Literal["all"] | Sequence[TokenizerLike]
@@ -18,13 +18,21 @@ BySegmenter: TypeAlias = Mapping[str, Mapping[str, float]]
 """tokenizer -> metric -> score"""
 
 
-def choose_segmenters(segmenters: SegmentersLike, language: str | None) -> list[Tokenizer]:
-    """Return the tokenizers to score with; `"all"`: those of the language that are installed.
+def choose_segmenters(
+    segmenters: SegmentersLike | None, language: str | None, by: object = None
+) -> list[Tokenizer]:
+    """Return the tokenizers to score with beside the main one; none by default.
+
+    `"all"` are those of the language that are installed. Slices (`by`) are refused.
 
     ```python
     choose_segmenters(["words", "char"], "zh")
     ```
     """
+    if segmenters is None:
+        return []
+    if by is not None:
+        raise SettingError("segmenters are compared on all images: leave out by (--by)")
     if segmenters == "all":
         if language is None:
             raise SettingError(
@@ -37,17 +45,6 @@ def choose_segmenters(segmenters: SegmentersLike, language: str | None) -> list[
     if not names:
         raise SettingError("no segmenters were named")
     return [choose_tokenizer(name, language) for name in names]
-
-
-def check_segmenters(
-    segmenters: SegmentersLike | None, language: str | None, by: object
-) -> list[Tokenizer]:
-    """Return the tokenizers to score with beside the main one, none where none were asked for."""
-    if segmenters is None:
-        return []
-    if by is not None:
-        raise SettingError("segmenters are compared on all images: leave out by (--by)")
-    return choose_segmenters(segmenters, language)
 
 
 def find_flips(
@@ -80,21 +77,12 @@ def _open_if_there(name: str, language: str) -> Tokenizer | None:
 
 
 def score_segmenters(
-    tokenizers: Sequence[Tokenizer],
-    corpora: Mapping[str, Corpus],
-    prepare: Callable[..., Scorer],
+    tokenizers: Sequence[Tokenizer], corpora: Mapping[str, Corpus], pipeline: Pipeline
 ) -> dict[str, BySegmenter]:
-    """Return the corpus scores of each system under each tokenizer.
-
-    `prepare` makes the scorer of a corpus, with `tokenizer=` as given.
-    """
+    """Return the corpus scores of each system under each tokenizer."""
     found: dict[str, dict[str, Mapping[str, float]]] = {name: {} for name in corpora}
-    first = next(iter(corpora.values()))
     for tokenizer in tokenizers:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnreliableWarning)  # the main run has told of it
-            scorer = prepare(first, tokenizer=tokenizer)
+        scorer = replace(pipeline, tokenizer=tokenizer).prepare(next(iter(corpora.values())))
         for name, corpus in corpora.items():
-            table = scorer.score(corpus.candidates, corpus.candidate_images, corpus.candidate_ids)
-            found[name][tokenizer.id] = dict(table.corpus)
+            found[name][tokenizer.id] = dict(scorer.score_corpus(corpus).corpus)
     return dict(found)

@@ -7,8 +7,7 @@ were no other images, so that weights counted on references differ from slice to
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -16,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from cidery.corpus import FEW_IMAGES, Corpus
-from cidery.errors import SettingError, SliceWarning, UnreliableWarning
+from cidery.errors import SettingError, SliceWarning, UnreliableWarning, warn_caller
 from cidery.files.slices import ALL, Described, Slices, SlicesLike, slice_images
 from cidery.metrics.base import TokenizedReferences
-from cidery.scoring.scorer import Scorer, sign_metrics
+from cidery.scoring.pipeline import Pipeline
+from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import RESAMPLES, Interval, sum_exactly
 from cidery.text import SPLIT
@@ -157,8 +157,7 @@ class Slicing:
 
     slices: Slices
     mode: SliceMode
-    prepare: Callable[[Corpus], Scorer]
-    """What makes the references of some images ready."""
+    pipeline: Pipeline
 
     @classmethod
     def build(
@@ -167,7 +166,6 @@ class Slicing:
         mode: SliceMode,
         corpus: Corpus,
         scorer: Scorer,
-        prepare: Callable[[Corpus], Scorer],
         name: str | None = None,
     ) -> Slicing:
         """Find the slices, and say which have too few images."""
@@ -176,17 +174,16 @@ class Slicing:
         sizes = {key: len(places) for key, places in found.members.items()}
         _warn_of([key for key, size in sizes.items() if size == 1])
         few = [key for key, size in sizes.items() if size < FEW_IMAGES]
-        weighed = any(metric.uses_frequencies for metric in scorer.metrics.values())
-        counted = weighed and scorer.references.frequencies == "references"
+        pipeline = scorer.pipeline
+        counted = pipeline.uses_frequencies and pipeline.frequencies == "references"
         if mode == "separate" and few and counted:
-            warnings.warn(
+            warn_caller(
                 f"{_count(few)} fewer than {FEW_IMAGES} images, on which document frequencies are "
                 'counted: CIDEr\'s weights are unreliable there; slices="whole" (--slices whole) '
                 "counts them on all images",
                 UnreliableWarning,
-                stacklevel=3,
             )
-        return cls(found, mode, prepare)
+        return cls(found, mode, pipeline)
 
     def score(
         self, corpora: Mapping[str, Corpus], tables: Mapping[str, ScoreTable]
@@ -211,17 +208,15 @@ class Slicing:
         first = next(iter(corpora.values()))
         images = {first.images[place] for place in places.tolist()}
         parts = {name: corpus.only(images) for name, corpus in corpora.items()}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnreliableWarning)  # `build` has told of it
-            built = self.prepare(next(iter(parts.values())))
-        signed = sign_metrics(built.metrics, built.references, slices="separate")
-        scorer = replace(built, signatures=signed)
+        scorer = self.pipeline.prepare(next(iter(parts.values())))
+        sizes = np.diff(next(iter(parts.values())).reference_offsets)
+        counts = int(sizes.min()), int(sizes.max())
+        signatures = self.pipeline.sign(len(sizes), counts, slices="separate")
         found = {}
         for name, part in parts.items():
-            table = scorer.score(part.candidates, part.candidate_images, part.candidate_ids)
-            found[name] = replace(
-                table, resampling=_place(table.resampling, places, len(first.images))
-            )
+            table = scorer.score_corpus(part)
+            resampling = _place(table.resampling, places, len(first.images))
+            found[name] = replace(table, resampling=resampling, signatures=signatures)
         return found
 
 
@@ -293,11 +288,7 @@ def _place(
 
 def _warn_of(alone: list[str]) -> None:
     if alone:
-        warnings.warn(
-            f"{_count(alone)} one image only, so that there is no interval",
-            SliceWarning,
-            stacklevel=4,
-        )
+        warn_caller(f"{_count(alone)} one image only, so that there is no interval", SliceWarning)
 
 
 def _count(names: list[str]) -> str:

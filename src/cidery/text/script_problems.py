@@ -8,19 +8,15 @@ different scripts or languages.
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, filterfalse
-from pathlib import Path
-from typing import Any
 from unicodedata import category
 
-from cidery.errors import CideryError, LanguageWarning
+from cidery.errors import CideryError, LanguageWarning, warn_caller
 from cidery.text.normalization import INVISIBLE
 from cidery.text.scanned_captions import (
     SCRIPT_LANGUAGES,
@@ -62,7 +58,6 @@ _NARROW_KANA = re.compile("[\uff66-\uff9f]+")
 _KANA = re.compile("[\u30a1-\u30fa]")
 _LOAN_WORD = re.compile("[\u30a0-\u30ff\uff66-\uff9f]+")
 """Words in katakana alone, which may be long."""
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def find_script_problems(
@@ -106,16 +101,7 @@ def warn_script_problems(
 ) -> None:
     """Warn of the problems that `find_script_problems` returns, at the line that called cidery."""
     for problem in find_script_problems(files, tokenizer, english_only):
-        warnings.warn(problem, LanguageWarning, stacklevel=_find_caller())
-
-
-def _find_caller() -> int:
-    """Return the stack level, seen from our caller, of the first frame outside this package."""
-    frame: Any = sys._getframe(1)
-    level = 0
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
-        frame, level = frame.f_back, level + 1
-    return level + 1 if frame is not None else 1
+        warn_caller(problem, LanguageWarning)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,7 @@ from cidery.corpus import Corpus, ImageId
 from cidery.errors import FormatError, InputError
 from cidery.files import Slices, slice_images
 from cidery.metrics import get_metrics
-from cidery.scoring import Scorer, describe, find_english
-from cidery.text import warn_script_problems
+from cidery.scoring import Scorer, describe
 from cidery_server.challenges.definition import (
     Definition,
     NamedSlices,
@@ -57,10 +56,7 @@ def create_challenge(
         for references in reference_sets.values()
     ]
     by_set = {name: list(chain.from_iterable(r.values())) for name, r in reference_sets.items()}
-    frequencies = fields.get("frequencies", "references")
-    warn_script_problems(
-        by_set, scorers[0].references.tokenizer, find_english(metrics, frequencies)
-    )
+    scorers[0].pipeline.check_captions(by_set)
     slices = _slice(named, next(iter(reference_sets.values())), scorers[0]) if named else None
     packed = {"packed_images": pack_json(images), "packed_slices": pack_slices(slices)}
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,10 +9,8 @@ from hashlib import sha256
 from typing import TypeAlias
 
 from cidery.corpus import Corpus, ImageId
-from cidery.errors import UnreliableWarning
 from cidery.metrics import Metric
-from cidery.scoring import Scorer
-from cidery.text import choose_tokenizer
+from cidery.scoring import Pipeline, Scorer
 from cidery_server.challenges.models import HiddenReferences
 
 Labeled: TypeAlias = tuple[tuple[str, Metric], ...]
@@ -27,13 +24,10 @@ def build_scorer(
     language: str = "",
 ) -> Scorer:
     """Make references ready for metrics; a set too small for good weights is the owner's choice."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnreliableWarning)
-        corpus = Corpus.from_references(references)
-        tokenizer = choose_tokenizer(None, language or None)
-        return Scorer.build(
-            corpus, metrics, tokenizer=tokenizer, frequencies=frequencies, threads=1
-        )
+    pipeline = Pipeline.choose(
+        metrics, frequencies=frequencies, language=language or None, threads=1
+    )
+    return pipeline.prepare(Corpus.from_references(references))
 
 
 @dataclass(frozen=True)

@@ -61,8 +61,8 @@ def _measure_sets(
             [list(captions) for captions in sets.captions],
             named.values(),
             frequencies=None if counted_on == "references" else counted_on,
-            tokenizer=scorer.tokenizer,
-            threads=scorer.threads,
+            tokenizer=scorer.pipeline.tokenizer,
+            threads=scorer.pipeline.threads,
         )
         # The caller may have chosen other labels than the table's.
         label_of = {measure: label for label, measure in get_measures(named.values()).items()}
