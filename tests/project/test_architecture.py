@@ -99,6 +99,53 @@ def test_imports_point_down(path: Path) -> None:
     assert imported_packages(path) <= allowed
 
 
+def find_private_imports(path: Path) -> list[str]:
+    """Return the underscore names and modules of other packages that a module uses."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    package = package_of(path)
+    modules: dict[str, str] = {}  # local name -> module of another package
+    found = []
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("cidery"):
+            continue
+        for alias in node.names:
+            name = f"{node.module}.{alias.name}"
+            parts = name.split(".")[1:]
+            if parts[0] == package or parts[0] in PRIVATE:
+                continue
+            if any(part.startswith("_") and not part.endswith("__") for part in parts):
+                found.append(name)
+            modules[alias.asname or alias.name] = name
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            is_private = node.attr.startswith("_") and not node.attr.endswith("__")
+            if is_private and node.value.id in modules:
+                found.append(f"{modules[node.value.id]}.{node.attr}")
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_private_names_stay_in_their_package(path: Path) -> None:
+    assert find_private_imports(path) == []
+
+
+def test_private_imports_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "SOURCE", tmp_path)
+    (tmp_path / "scoring").mkdir()
+    module = tmp_path / "scoring" / "some.py"
+    module.write_text(
+        "from cidery._version import __version__\nfrom cidery.scoring.scorer import _own\n"
+        "from cidery.corpus.ids import _key\nfrom cidery.corpus import ids as names\n"
+        "from cidery.corpus._hidden import key\nnames._key()\nnames.__name__\n",
+        encoding="utf-8",
+    )
+    assert find_private_imports(module) == [
+        "cidery.corpus.ids._key",
+        "cidery.corpus._hidden.key",
+        "cidery.corpus.ids._key",
+    ]
+
+
 def test_the_check_sees_imports(tmp_path: Path) -> None:
     module = tmp_path / "some.py"
     module.write_text(

@@ -30,22 +30,24 @@ OURS = re.compile(r"(^|\| )cidery ")
 ANYTHING = "…"
 VERSION = re.compile(r"(?<=\|version:)\d+(\.\d+)*")
 """At the end of a signature; a page need not show the newest one."""
-NEEDS: dict[str, list[pytest.MarkDecorator]] = {
-    "benchmark.md": [pytest.mark.app],
-    "bertscore.md": [pytest.mark.model],
-    "claims.md": [pytest.mark.model],
-    "command-line.md": [pytest.mark.app, pytest.mark.model],
-    "encoders.md": [pytest.mark.model],
-    "fense.md": [pytest.mark.model],
-    "irv.md": [pytest.mark.model],
-    "judgments.md": [pytest.mark.app],
-    "lab.md": [pytest.mark.model],
-    "ledger.md": [pytest.mark.model],
-    "server.md": [pytest.mark.app],
-    "spice.md": [pytest.mark.model],
-    "studies.md": [pytest.mark.app],
+APP = pytest.mark.app
+MODEL = pytest.mark.model
+MARKS: dict[str, tuple[pytest.MarkDecorator, ...]] = {
+    "benchmark.md": (APP,),
+    "bertscore.md": (MODEL,),
+    "claims.md": (MODEL,),
+    "command-line.md": (APP, MODEL),
+    "encoders.md": (MODEL,),
+    "fense.md": (MODEL,),
+    "irv.md": (MODEL,),
+    "judgments.md": (APP,),
+    "lab.md": (MODEL,),
+    "ledger.md": (MODEL,),
+    "server.md": (APP,),
+    "spice.md": (MODEL,),
+    "studies.md": (APP,),
 }
-"""Pages whose examples parse or encode captions, or use the web app."""
+"""Requirements of pages whose examples parse or encode captions, or use cidery-server."""
 
 
 def name_page(page: Path) -> str:
@@ -53,12 +55,15 @@ def name_page(page: Path) -> str:
     return f"api/{page.name}" if page.parent.name == "api" else page.name
 
 
+def list_marks(page: str) -> list[pytest.MarkDecorator]:
+    """Return the markers of a page; one process runs all pages with models, which it loads once."""
+    marks = [*MARKS.get(page, ())]
+    return [*marks, pytest.mark.xdist_group("pages with models")] if MODEL in marks else marks
+
+
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=name_page(page), marks=NEEDS.get(name_page(page), ()))
-        for page in PAGES
-    ],
+    [pytest.param(page, id=name_page(page), marks=list_marks(name_page(page))) for page in PAGES],
 )
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
 def test_examples(
@@ -67,10 +72,10 @@ def test_examples(
     monkeypatch: pytest.MonkeyPatch,
     request: pytest.FixtureRequest,
 ) -> None:
-    needs = NEEDS.get(name_page(page), [])
-    if pytest.mark.app in needs:
+    marks = list_marks(name_page(page))
+    if APP in marks:
         pytest.importorskip("django", reason="Django is not installed")
-    if pytest.mark.model in needs:
+    if MODEL in marks:
         skip_unless_available("spice")
         request.getfixturevalue("minilm")
         preload_models()
@@ -130,6 +135,6 @@ def test_matching() -> None:
     assert not matches("…\nend", "the end is not here")
 
 
-def test_a_failing_command_is_found() -> None:
+def test_a_failing_command_raises() -> None:
     with pytest.raises(AssertionError, match="no-such-file"):
         run_command("cidery score no-such-file.json references.json", "")
