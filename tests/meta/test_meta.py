@@ -185,23 +185,25 @@ def test_every_opponent_counts_alike() -> None:
     assert found["words"]["pearson_low"] < found["words"]["pearson"]
 
 
-def test_liked(pairs: meta.Pairs) -> None:
+def test_disagreement(pairs: meta.Pairs) -> None:
     """Two captions per pair, long ones first; the two questions part on the last two pairs."""
     captions = ["a long caption", "short", "a long one", "brief", "more words here", "few"]
     judged = make_pairs(captions, np.asarray([1, 1, -1]), [("x", "y")] * 3)
     both = {"triplets": judged.votes["preference"], "preference": np.asarray([3, -1, 5])}
     asked = replace(judged, votes=both, kinds=["HC", "HC", "MM"])
-    found = meta.evaluate(asked, {"words": count_words}, protocol="liked", resamples=0).results
+    found = meta.evaluate(
+        asked, {"words": count_words}, protocol="disagreement", resamples=0
+    ).results
     assert found["human"]["disagreement"] == pytest.approx(2 / 3)
     assert found["human"]["disagreement_HC"] == 0.5
     assert found["human"]["longer"] == 0.5
     assert found["words"]["human_like"] == 0.5
     assert (found["words"]["human_like_HC"], found["words"]["human_like_MM"]) == (1.0, 0.0)
     with pytest.raises(SettingError, match="does not fit"):
-        meta.evaluate(pairs, WORDS, protocol="liked")
+        meta.evaluate(pairs, WORDS, protocol="disagreement")
     same = {"triplets": both["triplets"], "preference": both["triplets"]}
-    with pytest.raises(SettingError, match="the same caption of every pair"):
-        meta.evaluate(replace(asked, votes=same), WORDS, protocol="liked")
+    with pytest.raises(SettingError, match="triplets and preferences agree on all pairs"):
+        meta.evaluate(replace(asked, votes=same), WORDS, protocol="disagreement")
 
 
 # Fewer references
@@ -380,12 +382,15 @@ def test_systems(tmp_path: Path) -> None:
         meta.evaluate(systems, ["cider-r"])
 
 
-# Gaming
+# Corruption
 
 
-def test_spoilt_captions() -> None:
+def test_corrupt_captions() -> None:
     words = ["a", "black", "dog", "sleeps", "on", "the", "floor"]
-    found = {name: each[0] for name, each in meta.spoil([words], ["man", "a", "in"], 0).items()}
+    found = {
+        name: each[0]
+        for name, each in meta.corrupt_captions([words], ["man", "a", "in"], 0).items()
+    }
     assert len(found["repeated"]) == 14
     assert found["repeated"][:7] == words
     assert {*found["repeated"]} == {*words}
@@ -393,18 +398,21 @@ def test_spoilt_captions() -> None:
     assert sorted(found["shuffled"]) == sorted(words)
     assert found["shuffled"] != words
     assert found["stuffed"] == [*words, "man", "in"]
-    assert meta.spoil([words], [], 0)["shuffled"] == meta.spoil([words], [], 0)["shuffled"]
-    assert meta.spoil([["dog", "dog"]], ["man"], 0)["shuffled"] == [["dog", "dog"]]
+    assert (
+        meta.corrupt_captions([words], [], 0)["shuffled"]
+        == meta.corrupt_captions([words], [], 0)["shuffled"]
+    )
+    assert meta.corrupt_captions([["dog", "dog"]], ["man"], 0)["shuffled"] == [["dog", "dog"]]
 
 
-def test_gaming(pairs: meta.Pairs) -> None:
+def test_corruption(pairs: meta.Pairs) -> None:
     found = meta.evaluate(
         pairs,
         {"cider-d": "cider-d", "cider": "cider", "count": count_shared},
-        protocol="gaming",
+        protocol="corruption",
         **COCO,
     ).results
-    shares = ("accuracy", *(f"accuracy_{name}" for name in meta.SPOILINGS))
+    shares = ("accuracy", *(f"accuracy_{name}" for name in meta.CORRUPTIONS))
     assert list(found["cider-d"]) == [
         *(f"{name}{side}" for name in shares for side in ("", "_low", "_high")),
         "captions",
@@ -457,7 +465,7 @@ def test_a_function_must_return_numbers(pairs: meta.Pairs) -> None:
 
 
 def test_unknown_protocols(pairs: meta.Pairs, ratings: meta.Ratings) -> None:
-    with pytest.raises(SettingError, match=r"'ratings' does not fit .*; these do: preference, ref"):
+    with pytest.raises(SettingError, match=r"'ratings' does not fit .*; use preference, ref"):
         meta.evaluate(pairs, WORDS, protocol="ratings")
     with pytest.raises(SettingError, match="'triplets' does not fit the judgments in judgments"):
         meta.evaluate(pairs, WORDS, protocol="triplets")

@@ -209,7 +209,7 @@ def test_two_settings_of_a_metric_are_told_apart(run: Run, pairs_file: Path) -> 
     assert signature == found["signatures"][other]
 
 
-@pytest.mark.parametrize("protocol", ["preference", "wins", "gaming", "references"])
+@pytest.mark.parametrize("protocol", ["preference", "wins", "corruption", "references"])
 def test_signatures_say_how_many_references_were_used(protocol: Any, pairs_file: Path) -> None:
     dataset = meta.read_dataset("judgments", pairs_file)
     found = meta.evaluate(
@@ -221,7 +221,7 @@ def test_signatures_say_how_many_references_were_used(protocol: Any, pairs_file:
         resamples=0,
         frequencies="coco-val2014",
     )
-    expected = {"gaming": "3", "references": "1-3"}.get(protocol, "4")
+    expected = {"corruption": "3", "references": "1-3"}.get(protocol, "4")
     for signature in found.signatures.values():
         assert f"|refs:{expected}|" in signature
 

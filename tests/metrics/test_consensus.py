@@ -314,7 +314,7 @@ class TestJudgments:
             lines.append({"image": str(image), "caption": group[0], "rating": 1})
         file.write_text("\n".join(map(json.dumps, lines)))
         agreement = evaluate(
-            read_dataset("judgments", file), [consensus], protocol="gaming", resamples=0
+            read_dataset("judgments", file), [consensus], protocol="corruption", resamples=0
         )
         found = agreement.results["consensus"]
         assert found["accuracy"] >= 0.98

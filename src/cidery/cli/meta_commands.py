@@ -431,7 +431,7 @@ def show_reproduction(
     format: parsing.Format = "table",
 ) -> None:
     """Compute the papers' numbers that the data allow, beside those printed, with a verdict."""
-    from cidery.meta.reproduce import reproduce
+    from cidery.meta.reproduction import reproduce
 
     with progress(1) as step:
         step("reading judgments")

@@ -28,8 +28,10 @@ from .judgments import Systems as Systems
 from .overview import Overview as Overview
 from .overview import evaluate_all as evaluate_all
 from .protocols import PROTOCOLS as PROTOCOLS
-from .protocols.gaming import SPOILINGS as SPOILINGS
-from .protocols.gaming import spoil as spoil
+from .protocols.corruption import CORRUPTIONS as CORRUPTIONS
+from .protocols.corruption import corrupt_captions as corrupt_captions
+from .reproduction import Reproduction as Reproduction
+from .reproduction import reproduce as reproduce
 from .settings import Settings as Settings
 from .sweeping import Sweep as Sweep
 from .sweeping import sweep as sweep

@@ -23,7 +23,7 @@ from cidery.meta.significance import compare_verdicts
 from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.text import choose_tokenizer
 
-PROTOCOLS_WITH_HUMAN = ("triplets", "preference", "human", "liked", "wins", "ratings")
+PROTOCOLS_WITH_HUMAN = ("triplets", "preference", "human", "disagreement", "wins", "ratings")
 """Protocols that may give the agreement of people among themselves."""
 
 

@@ -16,12 +16,12 @@ ProtocolName: TypeAlias = Literal[
     "preference",
     "references",
     "human",
-    "liked",
+    "disagreement",
     "wins",
     "ratings",
     "systems",
     "diversity",
-    "gaming",
+    "corruption",
 ]
 Draw: TypeAlias = Literal["own", "random", "first"]
 Undecided: TypeAlias = Literal["wrong", "half", "drop"]

@@ -1,15 +1,14 @@
-"""`gaming`: does a metric prefer an intact caption to the same caption spoilt on purpose?
+"""Protocol `corruption`: preference of intact captions over corrupted ones.
 
-Each image's first reference is taken out and serves as the intact caption; the others stay its
-references. What is done to it:
+The first reference of each image is the intact caption; the others are its references.
 
-| name        | the spoilt caption                                                        |
+| name        | the corrupted caption                                                     |
 |-------------|---------------------------------------------------------------------------|
-| `repeated`  | a run of up to three of its words is said again until it is twice as long |
-| `truncated` | its second half is missing                                                |
-| `shuffled`  | its words are in another order                                            |
-| `stuffed`   | the commonest words of the data set that it lacks are added, half as many |
-|             | as it has words                                                           |
+| `repeated`  | a run of up to three of its words is repeated until it is twice as long   |
+| `truncated` | its second half is removed                                                |
+| `shuffled`  | its words are shuffled                                                    |
+| `stuffed`   | the most frequent words of the data set that it lacks are appended, half  |
+|             | as many as it has words                                                   |
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from cidery.statistics import pool_share
 from cidery.text import choose_tokenizer
 
 Words = list[str]
-Spoil = Callable[[Words, np.random.Generator, Words], Words]
+Corruption = Callable[[Words, np.random.Generator, Words], Words]
 
 
 def _repeat(words: Words, rng: np.random.Generator, common: Words) -> Words:  # noqa: ARG001
@@ -54,22 +53,22 @@ def _stuff(words: Words, rng: np.random.Generator, common: Words) -> Words:  # n
     return words + new[: max(1, len(words) // 2)]
 
 
-SPOILINGS: dict[str, Spoil] = {
+CORRUPTIONS: dict[str, Corruption] = {
     "repeated": _repeat,
     "truncated": _truncate,
     "shuffled": _shuffle,
     "stuffed": _stuff,
 }
-"""Ways to spoil a caption, by name."""
-_COMMON = 50
-"""How many of the commonest words `stuffed` chooses from."""
+"""Corruptions of a caption, by name."""
+_COMMON_WORDS = 50
+"""Number of frequent words that `stuffed` chooses from."""
 
 
-def spoil(captions: list[Words], common: Words, seed: int) -> dict[str, list[Words]]:
-    """Return every caption in each way of spoiling it; the same seed spoils the same.
+def corrupt_captions(captions: list[Words], common: Words, seed: int) -> dict[str, list[Words]]:
+    """Return all captions corrupted in each way; the result depends on the seed.
 
     ```python
-    spoil([["a", "dog", "runs"]], ["man", "in"], seed=0)["truncated"]   # [["a"]]
+    corrupt_captions([["a", "dog", "runs"]], ["man", "in"], seed=0)["truncated"]   # [["a"]]
     ```
     """
     return {
@@ -77,18 +76,18 @@ def spoil(captions: list[Words], common: Words, seed: int) -> dict[str, list[Wor
             change(words, np.random.default_rng([seed, place]), common)
             for place, words in enumerate(captions)
         ]
-        for name, change in SPOILINGS.items()
+        for name, change in CORRUPTIONS.items()
     }
 
 
-def judge_gaming(
+def judge_corruption(
     dataset: Pairs | Ratings,
     metrics: MetricsByLabel,
     settings: Settings,
     scorer: CaptionScorer,
 ) -> dict[str, Verdict]:
-    """Share of spoilt captions to which the intact one is preferred, by way of spoiling."""
-    judged, names = _spoil_references(dataset.judged, settings)
+    """Return the share of pairs in which the intact caption is preferred, by corruption."""
+    judged, names = _corrupt_references(dataset.judged, settings)
     scored = scorer.score(judged, metrics)
     images = judged.images
     verdicts = {}
@@ -97,7 +96,7 @@ def judge_gaming(
         preferred = table[0] - table[1:]
         votes = np.ones(preferred.shape, np.int64)
         hits, trials = count_hits(preferred, votes, settings.undecided)
-        rows = np.stack([hits, trials], axis=2)  # by way of spoiling and image
+        rows = np.stack([hits, trials], axis=2)  # by corruption and image
         summed = rows.sum(axis=0)
         statistics = pool_rows("accuracy", summed, settings)
         for place, name in enumerate(names):
@@ -112,32 +111,32 @@ def judge_gaming(
     return verdicts
 
 
-def _spoil_references(
+def _corrupt_references(
     judged: JudgedCaptions, settings: Settings
 ) -> tuple[JudgedCaptions, list[str]]:
-    """Return intact captions, then all captions spoilt in each way, and the names of the ways."""
-    intact, references, images = _take_out(judged)
-    cut = choose_tokenizer(settings.tokenizer, settings.language)
-    words = cut(intact).tokens()
+    """Return intact captions, then corrupted ones, and the names of the corruptions."""
+    intact, references, images = _hold_out(judged)
+    tokenize = choose_tokenizer(settings.tokenizer, settings.language)
+    words = tokenize(intact).tokens()
     joined = [" ".join(group) for group in references]
-    counts = Counter(word for group in cut(joined).tokens() for word in group)
-    common = [word for word, _ in counts.most_common(_COMMON)]
-    spoilt = spoil(words, common, settings.seed)
-    captions = [" ".join(group) for found in (words, *spoilt.values()) for group in found]
-    documents = np.tile(np.arange(len(intact)), 1 + len(spoilt))
-    return JudgedCaptions(captions, documents, references, images), list(spoilt)
+    counts = Counter(word for group in tokenize(joined).tokens() for word in group)
+    common = [word for word, _ in counts.most_common(_COMMON_WORDS)]
+    corrupted = corrupt_captions(words, common, settings.seed)
+    captions = [" ".join(group) for found in (words, *corrupted.values()) for group in found]
+    documents = np.tile(np.arange(len(intact)), 1 + len(corrupted))
+    return JudgedCaptions(captions, documents, references, images), list(corrupted)
 
 
-def _take_out(judged: JudgedCaptions) -> tuple[list[str], list[list[str]], Indexes]:
+def _hold_out(judged: JudgedCaptions) -> tuple[list[str], list[list[str]], Indexes]:
     """Return one reference of each image, the others, and the images."""
-    kept: dict[int, int] = {}
+    document_of: dict[int, int] = {}
     for document, image in enumerate(judged.images.tolist()):
         if len(judged.references[document]) > 1:
-            kept.setdefault(image, document)
-    if not kept:
+            document_of.setdefault(image, document)
+    if not document_of:
         raise SettingError(
-            "the protocol gaming takes a reference of each image as a caption, but no image has two"
+            "the protocol corruption needs images with two references or more: one is the caption"
         )
-    groups = [judged.references[document] for document in kept.values()]
+    groups = [judged.references[document] for document in document_of.values()]
     images = np.arange(len(groups))
     return [group[0] for group in groups], [list(group[1:]) for group in groups], images

@@ -16,15 +16,15 @@ from cidery.meta.datasets import read_dataset
 from cidery.meta.evaluation import evaluate
 from cidery.meta.judgments import Dataset
 from cidery.meta.protocols.base import HUMAN
-from cidery.meta.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
-from cidery.meta.recomputed import (
+from cidery.meta.reproduction.comparisons import (
     compare_changes,
     compare_curves,
-    compare_liked,
+    compare_disagreement,
     compare_triplets,
     compare_unigrams,
     rank_sentences,
 )
+from cidery.meta.reproduction.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
 from cidery.metrics import METRICS
 from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.text_tables import latex_table, markdown_table
@@ -165,7 +165,7 @@ def _list_tasks(
     if pascal := datasets.get("pascal-50s"):
         found.append(("CIDEr, 7.1", pascal.name, partial(compare_unigrams, pascal, **how)))
         if "preference" in pascal.votes:  # which the authors' MATLAB files do not have
-            compute = partial(compare_liked, pascal, **how)
+            compute = partial(compare_disagreement, pascal, **how)
             found.append(("CIDEr, Appendix III", pascal.name, compute))
         compute = partial(rank_sentences, pascal, threads)
         found.append(("CIDEr, 8 and Appendix IV", pascal.name, compute))

@@ -1,7 +1,7 @@
-"""`liked`: where people like another caption than the one most like what people say.
+"""Protocol `disagreement`: pairs in which triplets and preferences choose different captions.
 
-The CIDEr paper's Appendix III tells human-like, the caption that triplets choose, from what humans
-like, the caption that is called better.
+The CIDEr paper's Appendix III distinguishes human-like captions, chosen by triplets, from captions
+that people prefer.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from cidery.statistics import Floats, pool_share
 from cidery.text import choose_tokenizer
 
 
-def judge_liked(
+def judge_disagreement(
     pairs: Pairs, metrics: MetricsByLabel, settings: Settings, scorer: CaptionScorer
 ) -> dict[str, Verdict]:
-    """How often the two questions choose different captions, and which of them metrics choose.
+    """Return how often the two questions disagree, and which caption metrics choose then.
 
     For people: `disagreement`, the share of pairs with different winners, and `longer`, the share
-    of those in which the liked caption has more words (equally many count half). For metrics, of
-    those pairs: `human_like`, the share in which a metric prefers the caption that triplets choose.
+    of those in which the preferred caption has more words (a tie counts half). For metrics, of
+    those pairs: `human_like`, the share in which a metric chooses as triplets do.
     """
-    alike, liked = get_votes(pairs, "triplets"), get_votes(pairs, "preference")
-    decided = (alike != 0) & (liked != 0)
-    apart = decided & (np.sign(alike) != np.sign(liked))
+    likeness, preference = get_votes(pairs, "triplets"), get_votes(pairs, "preference")
+    decided = (likeness != 0) & (preference != 0)
+    apart = decided & (np.sign(likeness) != np.sign(preference))
     if not apart.any():
-        raise SettingError(f"{pairs.name}: the two questions choose the same caption of every pair")
+        raise SettingError(f"{pairs.name}: triplets and preferences agree on all pairs")
     every = apart.astype(np.float64), decided.astype(np.float64)
-    more_words = count_hits(_count_words(pairs, settings), np.where(apart, liked, 0), "half")
+    more_words = count_hits(_count_words(pairs, settings), np.where(apart, preference, 0), "half")
     people = find_share("disagreement", pairs, *every, settings)[2]
     people |= find_share("longer", pairs, *more_words, settings)[2]
     counts = {"pairs": int(decided.sum()), "apart": int(apart.sum())}
@@ -48,7 +48,7 @@ def judge_liked(
     scored = scorer.score(pairs.judged, metrics)
     for label, scores in scored.each.items():
         preferred = scores[pairs.first] - scores[pairs.second]
-        hits, trials = count_hits(preferred, np.where(apart, alike, 0), settings.undecided)
+        hits, trials = count_hits(preferred, np.where(apart, likeness, 0), settings.undecided)
         rows, _, statistics = find_share("human_like", pairs, hits, trials, settings)
         statistics |= counts | {"undecided": int(np.count_nonzero((preferred == 0) & apart))}
         verdicts[label] = Verdict(
@@ -60,6 +60,6 @@ def judge_liked(
 def _count_words(pairs: Pairs, settings: Settings) -> Floats:
     """Return float64[pairs]: words of the first minus words of the second."""
     tokenizer = choose_tokenizer(settings.tokenizer, settings.language)
-    cut = tokenizer(list(pairs.judged.captions)).tokens()
-    words: NDArray[np.int64] = np.fromiter(map(len, cut), np.int64, len(cut))
+    tokens = tokenizer(list(pairs.judged.captions)).tokens()
+    words: NDArray[np.int64] = np.fromiter(map(len, tokens), np.int64, len(tokens))
     return (words[pairs.first] - words[pairs.second]).astype(np.float64)

@@ -14,8 +14,8 @@ import pytest
 
 from cidery import METRICS, meta
 from cidery.cli import main
-from cidery.meta.recomputed import rank_sentences
-from cidery.meta.reproduce import Reproduction, reproduce
+from cidery.meta.reproduction import Reproduction, reproduce
+from cidery.meta.reproduction.comparisons import rank_sentences
 
 NAMES = [name for name in ("cider-d", "bleu-4", "rouge-l", "meteor") if name in METRICS]
 

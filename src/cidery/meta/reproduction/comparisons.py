@@ -17,7 +17,7 @@ from cidery.meta.datasets.files import locate
 from cidery.meta.evaluation import evaluate
 from cidery.meta.judgments import Pairs
 from cidery.meta.protocols.base import HUMAN
-from cidery.meta.published import FIRST_48, Line
+from cidery.meta.reproduction.published import FIRST_48, Line
 from cidery.meta.scoring import CaptionScorer
 from cidery.metrics import METRICS, get_metrics
 from cidery.scoring.pipeline import Pipeline
@@ -73,10 +73,10 @@ def _check(claim: bool) -> str:
     return "holds" if claim else "does not hold"
 
 
-def compare_liked(dataset: Pairs, **settings: Any) -> Iterator[Line]:
+def compare_disagreement(dataset: Pairs, **settings: Any) -> Iterator[Line]:
     """CIDEr, Appendix III: what is human-like and what humans like."""
     source = "CIDEr, Appendix III"
-    found = evaluate(dataset, ["cider"], protocol="liked", **FIRST_48, **settings).results
+    found = evaluate(dataset, ["cider"], protocol="disagreement", **FIRST_48, **settings).results
     people, cider = found[HUMAN], found["cider"]
     note = (
         "In words: the caption that is called better is often not the one that triplets choose, "
@@ -99,7 +99,9 @@ def compare_liked(dataset: Pairs, **settings: Any) -> Iterator[Line]:
 
 
 def _side(share: float) -> str:
-    return "sides with neither" if abs(share - 50) < 5 else "human-like" if share > 50 else "liked"
+    return (
+        "sides with neither" if abs(share - 50) < 5 else "human-like" if share > 50 else "preferred"
+    )
 
 
 def compare_unigrams(dataset: Pairs, **settings: Any) -> Iterator[Line]:
