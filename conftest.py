@@ -16,7 +16,7 @@ import pytest
 
 from cidery.encoders import Encoder, get_encoder
 from cidery.errors import DataError, MissingExtraError
-from cidery.metrics.spice.pipeline import Parser, load_parser
+from cidery.metrics.spice.parser import Parser, load_parser
 from cidery.runtime import processes
 from cidery.storage.meteor_table import find_sources
 from support.example import BUNDLED, SHARED, Example

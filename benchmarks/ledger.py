@@ -28,7 +28,7 @@ from spice import watch_memory
 
 import cidery
 from cidery.metrics import METRICS
-from cidery.metrics.claims.judging import ReadCaption
+from cidery.metrics.claims.verdicts import ReadCaption
 from cidery.statistics import Floats, LengthControl
 
 SYSTEMS = ("m2_transformer", "blip2", "llava_brief", "llava_default")
@@ -98,8 +98,8 @@ def show_agreement(
 
 def cross_validate(folder: Path) -> None:
     """Print r where the constants are chosen on other images than those that are judged."""
-    from cidery.metrics.claims import judging
     from cidery.metrics.claims import metric as claims
+    from cidery.metrics.claims import verdicts
     from cidery.metrics.claims.metric import make_same
 
     rows = [json.loads(line) for line in (folder / "dev.jsonl").read_text().splitlines()]
@@ -108,14 +108,14 @@ def cross_validate(folder: Path) -> None:
     folds = np.random.default_rng(0).permutation(images.max() + 1)[images] % 5
     same, scores = make_same(), {}
     for low, high, sentence in product((0.1, 0.2, 0.3), (0.7, 0.8, 0.9), (0.4, 0.6, 0.8)):
-        judging.LOW, judging.HIGH, judging.SENTENCE = low, high, sentence
+        verdicts.LOW, verdicts.HIGH, verdicts.SENTENCE = low, high, sentence
         scores[low, high, sentence] = judged = {measure: [] for measure in ASKED.values()}
         for row in rows:
             told = [read[text] for text in row["references"]]
-            found = judging.Witnesses(told, same, claims.find_usual).judge(read[row["caption"]])
+            found = verdicts.Witnesses(told, same, claims.find_usual).judge(read[row["caption"]])
             for measure, values in judged.items():
                 values.append(getattr(found, measure))
-    judging.LOW, judging.HIGH, judging.SENTENCE = SHIPPED
+    verdicts.LOW, verdicts.HIGH, verdicts.SENTENCE = SHIPPED
     for question, measure in ASKED.items():
         human = np.asarray([row[question] for row in rows], float)
         tried = {key: np.asarray(found[measure]) for key, found in scores.items()}
@@ -137,9 +137,9 @@ def cross_validate(folder: Path) -> None:
 def read_all(texts: Sequence[str]) -> dict[str, ReadCaption]:
     """Return the claims and vectors of captions."""
     from cidery.encoders import get_encoder
+    from cidery.metrics.claims.extraction import cut_sentences, join_sentences, parse_sentences
     from cidery.metrics.claims.metric import encode_sentences, read_caption
-    from cidery.metrics.claims.reading import cut_sentences, join_sentences, parse_sentences
-    from cidery.metrics.spice.pipeline import load_parser
+    from cidery.metrics.spice.parser import load_parser
 
     cut = {text: cut_sentences(text) for text in dict.fromkeys(texts)}
     sentences = list(dict.fromkeys(s for found in cut.values() for s in found.sentences))

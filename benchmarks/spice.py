@@ -22,7 +22,7 @@ import numpy as np
 import cidery
 from cidery.corpus.bundled import NAMES, path
 from cidery.files import read_references
-from cidery.metrics.spice.pipeline import load_parser
+from cidery.metrics.spice.parser import load_parser
 
 
 def make_captions(count: int, seed: int = 0) -> list[list[str]]:

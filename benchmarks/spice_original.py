@@ -1,10 +1,10 @@
-"""How close SPICE is to the Java tool, and what each misreading adds.
+"""How close SPICE is to the Java tool, and what each error adds.
 
 `python benchmarks/spice_original.py SYSTEM.jsonl …`: one file for each system, all for the same
 images, with lines of `image_id`, `candidate`, `references` and `spice`, the original's score.
 
-Pearson and means, by system and by half of the images; what each misreading adds to Pearson; what
-misreadings that were chosen by one system give for another; and which numbers differ: F is twice
+Pearson and means, by system and by half of the images; what each error adds to Pearson; what
+errors that were chosen by one system give for another; and which numbers differ: F is twice
 the tuples that match, over those of the caption (c) and its references (r). Two systems share r, so
 that their scores tell it nearly always. With the original's numbers in place of ours, one at a
 time, Pearson and means show which of them matters.
@@ -24,14 +24,14 @@ from typing import Any
 import numpy as np
 
 import cidery
-from cidery.metrics.spice import repairs
-from cidery.metrics.spice.edits import Repair
+from cidery.metrics.spice import tree_repairs
 from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
 from cidery.metrics.spice.metric import _read_synsets, load_synonyms
-from cidery.metrics.spice.misreadings import MISREADINGS
-from cidery.metrics.spice.pipeline import load_parser, split_words
-from cidery.metrics.spice.rules import read_graph
+from cidery.metrics.spice.parser import load_parser, split_words
+from cidery.metrics.spice.parser_errors import PARSER_ERRORS
 from cidery.metrics.spice.tree import Token, Tree
+from cidery.metrics.spice.tree_edits import Repair
+from cidery.metrics.spice.tuple_rules import read_graph
 from cidery.statistics import Floats
 
 REACH = 12
@@ -64,14 +64,14 @@ class Systems:
             for words, doc in zip(distinct, parsed, strict=True)
         }
 
-    def count(self, misreadings: Sequence[Repair]) -> list[list[SceneCounts]]:
+    def count(self, errors: Sequence[Repair]) -> list[list[SceneCounts]]:
         """Return the numbers of tuples, by system and image."""
         graphs = {}
         for words, tokens in self.tokens.items():
             mended = list(tokens)
-            for mend in (*repairs.REPAIRS, *misreadings, *repairs.JOININGS):
-                mend(mended)
-            graphs[words] = read_graph(Tree(mended, self.lemmatize), misread=True)
+            for step in (*tree_repairs.REPAIRS, *errors, *tree_repairs.JOININGS):
+                step(mended)
+            graphs[words] = read_graph(Tree(mended, self.lemmatize), as_original=True)
         counts: list[list[SceneCounts]] = [[] for _ in self.rows]
         for place, row in enumerate(self.rows[0]):
             known = [graphs[self.words[text]] for text in row["references"]]
@@ -81,9 +81,9 @@ class Systems:
                 found.append(scene.compare(graph, self.synsets).count())
         return counts
 
-    def correlate(self, misreadings: Sequence[Repair]) -> Floats:
+    def correlate(self, errors: Sequence[Repair]) -> Floats:
         """Return Pearson, float64[systems, 3]: all images, those held out, the others."""
-        ours = np.array([[c.f for c in counts] for counts in self.count(misreadings)])
+        ours = np.array([[c.f for c in counts] for counts in self.count(errors)])
         parts = (slice(None), self.held_out, ~self.held_out)
         return np.array(
             [
@@ -111,7 +111,7 @@ def draw(one: Floats, other: Floats) -> tuple[float, float]:
 
 
 def show_closeness(systems: Systems) -> None:
-    counts = systems.count(MISREADINGS)
+    counts = systems.count(PARSER_ERRORS)
     for name, found, theirs in zip(systems.names, counts, systems.scores, strict=True):
         ours = np.array([c.f for c in found])
         for label, part in (
@@ -128,19 +128,19 @@ def show_closeness(systems: Systems) -> None:
             )
 
 
-def show_misreadings(systems: Systems) -> None:
-    whole, none = systems.correlate(MISREADINGS), systems.correlate(())
+def show_errors(systems: Systems) -> None:
+    whole, none = systems.correlate(PARSER_ERRORS), systems.correlate(())
     gains = {}
     print(f"\n{'what each adds':22} " + "  ".join(f"{n:>14}" for n in systems.names) + "  held out")
-    for left_out in MISREADINGS:
-        rest = [misreading for misreading in MISREADINGS if misreading is not left_out]
+    for left_out in PARSER_ERRORS:
+        rest = [error for error in PARSER_ERRORS if error is not left_out]
         gains[left_out] = gain = whole - systems.correlate(rest)
         cells = "  ".join(f"{value:+14.4f}" for value in gain[:, 0])
         print(f"{left_out.__name__:22} {cells}  {gain[:, 1].mean():+8.4f}")
     print("\nchosen by one system, measured on another")
     for one, other in product(range(len(systems.names)), repeat=2):
         if one != other:
-            kept = [misreading for misreading in MISREADINGS if gains[misreading][one, 0] > 0]
+            kept = [error for error in PARSER_ERRORS if gains[error][one, 0] > 0]
             r = systems.correlate(kept)[other, 0]
             print(
                 f"{systems.names[one]} -> {systems.names[other]}: {len(kept)} kept, r {r:.3f}; "
@@ -174,7 +174,7 @@ def find_original(
 
 
 def show_limits(systems: Systems) -> None:
-    counts = systems.count(MISREADINGS)
+    counts = systems.count(PARSER_ERRORS)
     found = [
         find_original(systems.scores[:, place].tolist(), [c[place] for c in counts])
         for place in range(systems.scores.shape[1])
@@ -216,7 +216,7 @@ def main() -> None:
     systems = Systems(given.systems, given.parser)
     show_closeness(systems)
     show_limits(systems)
-    show_misreadings(systems)
+    show_errors(systems)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from .diversity import measure_diversity as measure_diversity
 from .diversity import rank_references as rank_references
 from .diversity import score_references as score_references
 from .doctor import diagnose as diagnose
-from .encoders.features import ImageFeatures as ImageFeatures
+from .encoders.image_features import ImageFeatures as ImageFeatures
 from .engines import StreamResult as StreamResult
 from .engines import score_stream as score_stream
 from .errors import CideryError as CideryError
@@ -35,7 +35,7 @@ from .metrics import FAMILIES as FAMILIES
 from .metrics import METRICS as METRICS
 from .metrics.base import Metric as Metric
 from .metrics.chair.metric import Chair as Chair
-from .metrics.chair.open import OpenChair as OpenChair
+from .metrics.chair.open_chair import OpenChair as OpenChair
 from .metrics.claims.metric import Claims as Claims
 from .metrics.contextual.bertscore import BertScore as BertScore
 from .metrics.contextual.clip import ClipScore as ClipScore
@@ -55,9 +55,9 @@ from .metrics.ngram.rouge import RougeL as RougeL
 from .metrics.ngram.rouge import RougeN as RougeN
 from .metrics.ngram.rouge import RougeS as RougeS
 from .metrics.ngram.rouge import RougeW as RougeW
-from .metrics.spice.fluent import SpiderFl as SpiderFl
 from .metrics.spice.metric import Spice as Spice
 from .metrics.spice.metric import Spider as Spider
+from .metrics.spice.spider_fl import SpiderFl as SpiderFl
 from .metrics.vocabulary import Vocabulary as Vocabulary
 from .reports import write_report as write_report
 from .rewards import Reward as Reward

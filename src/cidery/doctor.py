@@ -291,7 +291,7 @@ def _check_meteor(_metric: object) -> str:
 
 
 def _check_spice(_metric: object) -> str:
-    from cidery.metrics.spice.pipeline import find_pipeline
+    from cidery.metrics.spice.parser import find_pipeline
     from cidery.storage import METEOR_WORDS
     from cidery.storage.meteor_table import find_sources
 
@@ -339,7 +339,7 @@ EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(
 
 def probe_models() -> Iterator[Finding]:
     """Yield encoders and spaCy pipelines; no model is opened."""
-    from cidery.metrics.spice.pipeline import PIPELINES
+    from cidery.metrics.spice.parser import PIPELINES
     from cidery.storage import MODELS
 
     for name in MODELS:

@@ -14,15 +14,15 @@ import pytest
 
 import cidery
 from cidery.errors import DataError, SettingError
-from cidery.metrics.chair.cutting import cut_words
+from cidery.metrics.chair.data_files import read_lines
 from cidery.metrics.chair.objects import (
     find_mentions,
     list_kinds,
     locate_mentions,
     name_kinds,
 )
-from cidery.metrics.chair.reading import read_lines
 from cidery.metrics.chair.tagger import load_tagger
+from cidery.metrics.chair.word_tokenizer import cut_words
 from support.example import Example
 
 ROOT = Path(__file__).parents[2]

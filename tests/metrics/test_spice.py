@@ -17,7 +17,7 @@ import cidery
 from cidery import coco
 from cidery.cli import main
 from cidery.errors import MissingExtraError, SettingError
-from cidery.metrics.spice.pipeline import RULES_VERSION, Parser
+from cidery.metrics.spice.parser import RULES_VERSION, Parser
 
 pytestmark = pytest.mark.usefixtures("parser")
 
@@ -92,7 +92,7 @@ def test_spice_and_spider_parse_captions_once(monkeypatch: pytest.MonkeyPatch) -
         return parse(parser, pieces)
 
     monkeypatch.setattr(Parser, "find_graphs", watch)
-    monkeypatch.setattr("cidery.metrics.spice.pipeline.load_graphs", lambda *_: {})
+    monkeypatch.setattr("cidery.metrics.spice.parser.load_graphs", lambda *_: {})
     score("spice", "spider", "spice:of=color", frequencies="coco-val2014")
     assert parsed == [3, 2]  # the references, then the candidates
 

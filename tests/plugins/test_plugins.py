@@ -331,7 +331,7 @@ def read_nothing(path):
 def test_an_encoder(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = """
 import numpy as np
-from cidery.encoders.functions import FunctionEncoder
+from cidery.encoders.function_encoder import FunctionEncoder
 def spell(captions):
     return [(c.split(), np.array([[w.count(x) for x in "adgost"] for w in c.split()])
              .reshape(len(c.split()), 6)) for c in captions]

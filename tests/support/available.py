@@ -17,7 +17,7 @@ def what_is_missing(extra: str | None) -> str:
         return "pycocoevalcap, which holds METEOR's data, is not installed"
     try:
         if extra in ("claims", "spice"):
-            from cidery.metrics.spice.pipeline import load_parser
+            from cidery.metrics.spice.parser import load_parser
 
             load_parser()
         if extra in ("claims", "contextual"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cidery.encoders import get_encoder
-from cidery.metrics.spice.pipeline import load_parser
+from cidery.metrics.spice.parser import load_parser
 
 load_parser()
 get_encoder("minilm")

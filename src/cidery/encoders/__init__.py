@@ -65,7 +65,7 @@ def _get_encoder(encoder: EncoderLike, device: str) -> Encoder:
         folder, name = _find_folder(encoder)
         return _open(folder, _hash_files(folder), name, device)
     if callable(encoder) and isinstance(encoder, Hashable):
-        from cidery.encoders.functions import FunctionEncoder
+        from cidery.encoders.function_encoder import FunctionEncoder
 
         return FunctionEncoder(encoder)
     raise SettingError(
@@ -96,7 +96,7 @@ def _load_foreign(name: str) -> LoadedPlugin | None:
 
 @lru_cache(maxsize=4)
 def _read_foreign(loaded: LoadedPlugin) -> Encoder:
-    from cidery.encoders.functions import FunctionEncoder
+    from cidery.encoders.function_encoder import FunctionEncoder
 
     value, plugin = loaded.value, loaded.plugin
     if isinstance(value, type) and issubclass(value, Encoder):

@@ -15,9 +15,9 @@ import numpy as np
 from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.errors import InputError, MismatchError
 from cidery.markup import escape, fold_lines, html_table, mark_text
-from cidery.metrics.claims.explaining import quote_evidence
-from cidery.metrics.claims.judging import COLUMNS, SUPPORTED, JudgedCaption, Verdict
+from cidery.metrics.claims.explanation import quote_evidence
 from cidery.metrics.claims.metric import Claims, PreparedClaims
+from cidery.metrics.claims.verdicts import COLUMNS, SUPPORTED, JudgedCaption, Verdict
 from cidery.metrics.explanations import Span, make_spans
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.pipeline import Pipeline

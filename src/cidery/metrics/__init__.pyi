@@ -1,6 +1,6 @@
 from .base import Metric as Metric
 from .chair.metric import Chair as Chair
-from .chair.open import OpenChair as OpenChair
+from .chair.open_chair import OpenChair as OpenChair
 from .claims.metric import Claims as Claims
 from .contextual.bertscore import BertScore as BertScore
 from .contextual.clip import ClipScore as ClipScore
@@ -30,7 +30,7 @@ from .selection import get_metrics as get_metrics
 from .selection import is_built_in as is_built_in
 from .selection import list_metrics as list_metrics
 from .selection import split_settings as split_settings
-from .spice.fluent import SpiderFl as SpiderFl
 from .spice.metric import Spice as Spice
 from .spice.metric import Spider as Spider
+from .spice.spider_fl import SpiderFl as SpiderFl
 from .vocabulary import Vocabulary as Vocabulary

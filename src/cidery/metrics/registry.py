@@ -36,7 +36,7 @@ LOCATIONS: Mapping[str, str] = MappingProxyType(
         "ref-pac-s": "cidery.metrics.contextual.clip:PacScore",
         "spice": "cidery.metrics.spice.metric:Spice",
         "spider": "cidery.metrics.spice.metric:Spider",
-        "spider-fl": "cidery.metrics.spice.fluent:SpiderFl",
+        "spider-fl": "cidery.metrics.spice.spider_fl:SpiderFl",
         "claims-f": "cidery.metrics.claims.metric:Claims",
         "claims-precision": "cidery.metrics.claims.metric:Claims",
         "claims-recall": "cidery.metrics.claims.metric:Claims",
@@ -44,9 +44,9 @@ LOCATIONS: Mapping[str, str] = MappingProxyType(
         "chair-i": "cidery.metrics.chair.metric:Chair",
         "chair-s": "cidery.metrics.chair.metric:Chair",
         "chair-recall": "cidery.metrics.chair.metric:Chair",
-        "chair-open-i": "cidery.metrics.chair.open:OpenChair",
-        "chair-open-s": "cidery.metrics.chair.open:OpenChair",
-        "chair-open-recall": "cidery.metrics.chair.open:OpenChair",
+        "chair-open-i": "cidery.metrics.chair.open_chair:OpenChair",
+        "chair-open-s": "cidery.metrics.chair.open_chair:OpenChair",
+        "chair-open-recall": "cidery.metrics.chair.open_chair:OpenChair",
     }
 )
 """Module and class of each metric, in the order of lists and tables."""

@@ -36,7 +36,6 @@ IDLE = 20
 # must not use its pools) and the number of processes.
 _pools: dict[tuple[int, int], ProcessPoolExecutor] = {}
 _opening = Lock()
-_is_helper = False
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,6 @@ def can_start_processes() -> bool:
     """Tell whether this process may have others: frozen programs and daemonic processes may not."""
     frozen = not sys.executable or getattr(sys, "frozen", False)
     return not frozen and not multiprocessing.current_process().daemon
-
-
-def is_own_process() -> bool:
-    """Tell whether this process is a command or a helper, and not a program that imports cidery."""
-    return _is_helper or "cidery.cli" in sys.modules
 
 
 def count_cores() -> int:
@@ -201,8 +195,6 @@ def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # loky would wait forever for the rest of what a killed process was sending.
     end_with_parent()
-    global _is_helper
-    _is_helper = True
 
 
 def _explain(problem: str, error: Exception) -> ProcessError:

@@ -12,9 +12,9 @@ from functools import cache
 from itertools import chain
 from typing import NamedTuple
 
-from cidery.metrics.chair.cutting import cut_words
-from cidery.metrics.chair.reading import read_lines
+from cidery.metrics.chair.data_files import read_lines
 from cidery.metrics.chair.tagger import load_tagger
+from cidery.metrics.chair.word_tokenizer import cut_words
 from cidery.text import locate_words
 
 PARTS = {"N": 0, "V": 1, "J": 2, "R": 3}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cidery.metrics.chair.reading import DATA
+from cidery.metrics.chair.data_files import DATA
 from cidery.statistics import Floats
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from cidery.metrics.claims.words import PLACES
+from cidery.metrics.claims.word_lists import PLACES
 
 Kind: TypeAlias = Literal["object", "attribute", "count", "relation", "place", "text", "nothing"]
 """`nothing` is a sentence that states nothing that could be seen."""

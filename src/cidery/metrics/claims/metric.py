@@ -20,9 +20,9 @@ from cidery.metrics.base import (
     require,
     require_choice,
 )
-from cidery.metrics.claims.explaining import share_judgment
-from cidery.metrics.claims.judging import COLUMNS, JudgedCaption, ReadCaption, Witnesses, normalize
-from cidery.metrics.claims.reading import (
+from cidery.metrics.claims.contradictions import Same
+from cidery.metrics.claims.explanation import share_judgment
+from cidery.metrics.claims.extraction import (
     PLAIN_COLORS,
     Description,
     Known,
@@ -32,8 +32,8 @@ from cidery.metrics.claims.reading import (
     join_sentences,
     parse_sentences,
 )
-from cidery.metrics.claims.rules import Same
-from cidery.metrics.claims.words import NUMBERS, NUMERALS
+from cidery.metrics.claims.verdicts import COLUMNS, JudgedCaption, ReadCaption, Witnesses, normalize
+from cidery.metrics.claims.word_lists import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.explanations import Shares
 from cidery.runtime.processes import count_cores
@@ -43,7 +43,7 @@ from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, TokenizedCaptions
 
 if TYPE_CHECKING:
-    from cidery.metrics.spice.pipeline import Parser
+    from cidery.metrics.spice.parser import Parser
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -104,7 +104,7 @@ class Claims(Contextual):
     def data_settings(self) -> dict[str, str]:
         """Return what the encoder and the parser are, and the checksum of the synonyms."""
         from cidery.metrics.spice.metric import load_synonyms
-        from cidery.metrics.spice.pipeline import load_parser
+        from cidery.metrics.spice.parser import load_parser
 
         lens = find_lens(self.open_encoder())
         return (
@@ -119,7 +119,7 @@ class Claims(Contextual):
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
         """Read the references' claims."""
-        from cidery.metrics.spice.pipeline import load_parser
+        from cidery.metrics.spice.parser import load_parser
 
         parser, encoder = load_parser(self.parser), self.open_encoder()
         judge = work.once(_prepare_judge, parser, encoder, references)

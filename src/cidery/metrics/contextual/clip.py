@@ -14,7 +14,7 @@ import numpy as np
 
 from cidery.corpus import ImageId
 from cidery.encoders.clip import ClipModel, open_clip
-from cidery.encoders.features import ImageFeatures
+from cidery.encoders.image_features import ImageFeatures
 from cidery.errors import DataError, SettingError
 from cidery.files.image_files import list_images, match_files
 from cidery.metrics.base import (

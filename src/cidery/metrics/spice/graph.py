@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
-from cidery.metrics.spice.words import COLORS, COUNTS, SIZES
+from cidery.metrics.spice.lexicon import COLORS, COUNTS, SIZES
 
 SceneTuple: TypeAlias = tuple[str, ...]
 """(object,), (object, attribute) or (object, relation, object)."""

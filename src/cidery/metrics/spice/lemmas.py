@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from cidery.metrics.spice.lexicon import FUNCTION_WORDS
 from cidery.metrics.spice.tree import NOUNS
-from cidery.metrics.spice.words import FUNCTION_WORDS
 
 BASE_TAGS = ("NN", "NNP", "VB", "VBP", "JJ", "RB", "RP")
 """Words with these tags are lemmas already, but for those of `BE`."""

@@ -25,7 +25,7 @@ from cidery.metrics.base import (
 from cidery.metrics.explanations import Shares, join_shares
 from cidery.metrics.located_captions import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
-from cidery.metrics.spice.explaining import ExplainedScene, WordFinder
+from cidery.metrics.spice.explanation import ExplainedScene, WordFinder
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
 from cidery.runtime.workspace import Workspace
@@ -35,7 +35,7 @@ from cidery.storage.meteor_table import METEOR_WORDS
 from cidery.text import TOKENS, TokenizedCaptions, TokenizerLike, tokenize
 
 if TYPE_CHECKING:
-    from cidery.metrics.spice.pipeline import Parser
+    from cidery.metrics.spice.parser import Parser
 
 Measure: TypeAlias = Literal["f", "precision", "recall"]
 MEASURES: tuple[Measure, ...] = ("f", "precision", "recall")
@@ -88,7 +88,7 @@ class Spice(Metric):
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""
-        from cidery.metrics.spice.pipeline import RULES_VERSION, load_parser
+        from cidery.metrics.spice.parser import RULES_VERSION, load_parser
 
         return {
             "parser": load_parser(self.parser).id,
@@ -125,9 +125,9 @@ class Spice(Metric):
 
     def _load_parser(self) -> Parser:
         # Here, because importing it takes as long as all other metrics.
-        from cidery.metrics.spice.pipeline import load_parser
+        from cidery.metrics.spice.parser import load_parser
 
-        return load_parser(self.parser, misread=self.faithful == "coco")
+        return load_parser(self.parser, as_original=self.faithful == "coco")
 
     def parse(self, caption: str, tokenizer: TokenizerLike = "ptb") -> SceneGraph:
         """Return the scene graph of a caption, read as it is meant.
@@ -136,7 +136,7 @@ class Spice(Metric):
         Spice().parse("a man riding a wave").relations   # (("man", "ride", "wave"),)
         ```
         """
-        from cidery.metrics.spice.pipeline import load_parser
+        from cidery.metrics.spice.parser import load_parser
 
         return load_parser(self.parser).parse(tokenize([caption], tokenizer))[0]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from cidery.metrics.spice.lexicon import GROUPS, PEOPLE
 from cidery.metrics.spice.tree import DROPPED, PRONOUNS, Tree
-from cidery.metrics.spice.words import GROUPS, PEOPLE
 
 MODIFYING_ROLES = ("compound", "npadvmod", "amod", "nmod", "nummod", "quantmod", DROPPED)
 RELATIVE = ("that", "which", "who", "whom")
@@ -20,7 +20,7 @@ class Scene:
     """A tree whose tokens go by their places."""
 
     tree: Tree
-    misread: bool = False
+    as_original: bool = False
     """Whether to err where the original does."""
     _subjects: dict[int, list[int]] = field(default_factory=dict, init=False)
 
@@ -78,7 +78,7 @@ class Scene:
         In the original, `of` leads to one thing: `the back of a cow and a dog`.
         """
         found = []
-        parts = not self.misread or self.tree.tokens[head].word in GROUPS
+        parts = not self.as_original or self.tree.tokens[head].word in GROUPS
         for child in self.tree.children(head, "prep", "agent", "dative"):
             for place in self.tree.conjuncts(child):  # `in and around the house`
                 word, things = self.tree.tokens[place].word, self.things(place, "pobj")
@@ -143,7 +143,11 @@ class Scene:
         roles = ("conj", "xcomp", *(("advcl", "dobj") if token.tag == "VBG" else ()))
         if token.role in roles and self.tree.tokens[head].is_verb:  # `sits reading a book`
             return self.subjects(head)
-        if token.role == "xcomp" and self.tree.tokens[head].role == "acomp" and not self.misread:
+        if (
+            token.role == "xcomp"
+            and self.tree.tokens[head].role == "acomp"
+            and not self.as_original
+        ):
             return self.subjects(self.tree.tokens[head].head)  # `a man is ready to ride a horse`
         if token.role == "conj" and head in self.objects and token.tag in ("VBG", "VBN"):
             return [head]
@@ -162,7 +166,7 @@ class Scene:
                 if preposition == "of"
                 for thing in things
             ]
-            return members if self.misread and members else [noun, *members]
-        if self.tree.tokens[noun].role == "conj" and head in self.objects and not self.misread:
+            return members if self.as_original and members else [noun, *members]
+        if self.tree.tokens[noun].role == "conj" and head in self.objects and not self.as_original:
             return [head, noun]  # `a man and a woman riding horses`
         return [noun]

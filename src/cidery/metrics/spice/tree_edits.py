@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from cidery.metrics.spice.lexicon import GROUPS
 from cidery.metrics.spice.tree import Token
-from cidery.metrics.spice.words import GROUPS
 
 Repair: TypeAlias = Callable[[list[Token]], None]
 """Changes tokens in place."""
@@ -37,7 +37,7 @@ def find_group(tokens: list[Token], noun: Token) -> int | None:
     return of.head if is_part and tokens[of.head].word in GROUPS else None
 
 
-def take_over(token: Token, place: int, noun: Token, noun_place: int) -> Token:
+def inherit_position(token: Token, place: int, noun: Token, noun_place: int) -> Token:
     """Return the noun in the place that the token had in the tree."""
     head = noun_place if token.head == place else token.head
     return replace(noun, role=token.role, head=head)

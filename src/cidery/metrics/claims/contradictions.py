@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.reading import PLAIN_COLORS
-from cidery.metrics.claims.words import (
+from cidery.metrics.claims.extraction import PLAIN_COLORS
+from cidery.metrics.claims.word_lists import (
     ANIMALS,
     NUMBERS,
     OPPOSITES,
@@ -20,7 +20,7 @@ from cidery.metrics.claims.words import (
     RESTING,
     SYMMETRIC,
 )
-from cidery.metrics.spice.words import PEOPLE
+from cidery.metrics.spice.lexicon import PEOPLE
 
 BEINGS = PEOPLE | ANIMALS
 Same: TypeAlias = Callable[[str, str], bool]

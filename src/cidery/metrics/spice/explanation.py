@@ -31,7 +31,7 @@ class WordFinder:
 
     def find_lemmas(self, word: str) -> frozenset[str]:
         """Return all that a word may be a form of, itself included."""
-        from cidery.metrics.spice.pipeline import split_words
+        from cidery.metrics.spice.parser import split_words
 
         if word not in self._known:
             pieces = split_words([word])

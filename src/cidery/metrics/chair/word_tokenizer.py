@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from cidery.metrics.chair.reading import read_lines
+from cidery.metrics.chair.data_files import read_lines
 
 _SIMPLE = re.compile(r"[a-z0-9 ,.-]*")
 """Words, blanks, commas and full stops: what most captions are."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cidery.metrics.claims.claim import Claim
-from cidery.metrics.claims.judging import SUPPORTED, Finding, JudgedCaption, ReadCaption, combine
+from cidery.metrics.claims.verdicts import SUPPORTED, Finding, JudgedCaption, ReadCaption, combine
 from cidery.metrics.explanations import Shares, Span, make_spans, share, share_lack
 
 

@@ -12,7 +12,7 @@ from sys import intern
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cidery.metrics.claims.claim import MANY, Claim, Kind
-from cidery.metrics.claims.words import (
+from cidery.metrics.claims.word_lists import (
     EMPTY_MODIFIERS,
     FRAME_VERBS,
     FRAMES,
@@ -22,15 +22,15 @@ from cidery.metrics.claims.words import (
     PICTURES,
     PLACES,
 )
+from cidery.metrics.spice.lexicon import COLORS, GROUPS, PEOPLE
 from cidery.metrics.spice.scene import ONE_PERSON, SEVERAL, Scene
 from cidery.metrics.spice.tree import PRONOUNS, Tree
-from cidery.metrics.spice.words import COLORS, GROUPS, PEOPLE
 from cidery.runtime.processes import share_work
 from cidery.runtime.progress import current_progress
 from cidery.text import TokenSpan
 
 if TYPE_CHECKING:
-    from cidery.metrics.spice.pipeline import Parser
+    from cidery.metrics.spice.parser import Parser
 
 LONGEST = 120
 """Longer sentences are cut into pieces of so many words."""
@@ -137,7 +137,7 @@ def _read_chunk(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[Cla
 
 
 def _read_there(package: str, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
-    from cidery.metrics.spice.pipeline import load_parser
+    from cidery.metrics.spice.parser import load_parser
 
     return _read_chunk(load_parser(package), sentences)
 

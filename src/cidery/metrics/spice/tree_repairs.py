@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cidery.metrics.spice.edits import (
+from cidery.metrics.spice.lexicon import LEADING, NOUNS_IN_ING, PATHS, QUANTIFIERS
+from cidery.metrics.spice.parser_errors import PARSER_ERRORS
+from cidery.metrics.spice.tree import DROPPED, NOUNS, Token
+from cidery.metrics.spice.tree_edits import (
     NOMINAL_ROLES,
     Repair,
     find_child,
     find_group,
     find_last_child,
+    inherit_position,
     move_children,
-    take_over,
 )
-from cidery.metrics.spice.misreadings import MISREADINGS
-from cidery.metrics.spice.tree import DROPPED, NOUNS, Token
-from cidery.metrics.spice.words import LEADING, NOUNS_IN_ING, PATHS, QUANTIFIERS
 
 NOUN_PREPOSITIONS = ("on top of",)
 """As in Anderson et al. 2016; the original's scores show that `in front of` is none of them."""
@@ -28,14 +28,14 @@ CONTINUED = ("pobj", "dobj", "conj")
 """Roles of nouns that `and` continues, rather than what is farther to the left."""
 
 
-def repair(tokens: list[Token], *, misread: bool = False) -> list[Token]:
+def repair(tokens: list[Token], *, as_original: bool = False) -> list[Token]:
     """Return the tokens after all repairs, which come in an order that lets them build up.
 
-    With `misread`, they are read wrong where the original's scores show that it does.
+    With `as_original`, they are read wrong where the original's scores show that it does.
     """
     repaired = list(tokens)
-    for mend in (*REPAIRS, *(MISREADINGS if misread else ()), *JOININGS):
-        mend(repaired)
+    for step in (*REPAIRS, *(PARSER_ERRORS if as_original else ()), *JOININGS):
+        step(repaired)
     return repaired
 
 
@@ -46,7 +46,7 @@ def restore_possessive(tokens: list[Token]) -> None:
         if token.word != "'s" or before.word != "it" or after.tag not in (*NOUNS, "JJ"):
             continue
         if after.head == place:
-            tokens[place + 1] = take_over(token, place, after, place + 1)
+            tokens[place + 1] = inherit_position(token, place, after, place + 1)
         move_children(tokens, place, place + 1)
         tokens[place - 1] = replace(before, tag="PRP$", role="poss", head=place + 1)
         tokens[place] = replace(token, tag="POS", role="case", head=place - 1)
@@ -62,7 +62,7 @@ def restore_phrase(tokens: list[Token]) -> None:
         if noun is None or noun > place or not tokens[noun].is_noun:
             continue
         if all(find_child(tokens, place, role) is None for role in ("aux", "auxpass", "expl")):
-            tokens[noun] = take_over(token, place, tokens[noun], noun)
+            tokens[noun] = inherit_position(token, place, tokens[noun], noun)
             tokens[place] = replace(token, role="acl", head=noun)
 
 
@@ -83,7 +83,7 @@ def restore_modifier(tokens: list[Token]) -> None:
         return
     noun = find_child(tokens, 0, "dobj")
     if noun is not None and tokens[noun].is_noun and not tokens[1].tag.startswith("DT"):
-        tokens[noun] = take_over(tokens[0], 0, tokens[noun], noun)
+        tokens[noun] = inherit_position(tokens[0], 0, tokens[noun], noun)
         move_children(tokens, 0, noun)
         tokens[0] = replace(tokens[0], tag="VBN", role="amod", head=noun)
 
@@ -100,7 +100,7 @@ def restore_clause(tokens: list[Token]) -> None:
         if noun.head in (place, thing):
             for head in (place, thing):
                 move_children(tokens, head, place - 1, before=place - 1)
-            tokens[place - 1] = take_over(tokens[thing], thing, noun, place - 1)
+            tokens[place - 1] = inherit_position(tokens[thing], thing, noun, place - 1)
             tokens[place] = replace(verb, role="acl", head=place - 1)
             tokens[thing] = replace(tokens[thing], role="dobj", head=place)
 
@@ -116,7 +116,7 @@ def restore_root(tokens: list[Token]) -> None:
         if find_child(tokens, place, "aux") is not None:
             continue
         if token.tag == "NN" and before.is_noun and before.role in CONTINUED:
-            tokens[place] = take_over(before, place - 1, token, place)
+            tokens[place] = inherit_position(before, place - 1, token, place)
             move_children(tokens, place - 1, place)
             tokens[place - 1] = replace(before, role="compound", head=place)
         elif before.tag == "CC" and tokens[before.head].role in CONTINUED:
@@ -139,7 +139,7 @@ def join_nouns(tokens: list[Token]) -> None:
         if any(t.head == place for t in tokens[: place - 1]):
             continue
         if token.role in ("appos", "npadvmod", "amod", "advmod"):
-            tokens[place] = take_over(before, place - 1, token, place)
+            tokens[place] = inherit_position(before, place - 1, token, place)
         elif before.role != "nsubj" or before.head != place:
             continue
         move_children(tokens, place - 1, place)
@@ -247,7 +247,7 @@ def restore_participle(tokens: list[Token]) -> None:
         if noun.is_noun or (noun.tag == "JJ" and token.tag == "VBG"):
             move_children(tokens, place, place - 1, before=place - 1)
             named = replace(noun, tag=noun.tag if noun.is_noun else "NN")
-            tokens[place - 1] = take_over(token, place, named, place - 1)
+            tokens[place - 1] = inherit_position(token, place, named, place - 1)
             tokens[place] = replace(token, tag="VBG", role="acl", head=place - 1)
 
 
@@ -292,7 +292,7 @@ def collapse_quantifier(tokens: list[Token]) -> None:
         noun = find_child(tokens, of, "pobj") if of is not None else None
         if of is None or noun is None or not tokens[noun].is_noun:
             continue
-        tokens[noun] = take_over(token, place, tokens[noun], noun)
+        tokens[noun] = inherit_position(token, place, tokens[noun], noun)
         move_children(tokens, place, noun)
         tokens[of] = replace(tokens[of], role=DROPPED)
         tokens[place] = replace(token, tag="CD", role="nummod", head=noun)

@@ -66,7 +66,7 @@ def describe_by_participles(scene: Scene) -> Iterator[SceneTuple]:
     for verb in scene.verbs:
         if not scene.is_word(verb, "VBN") or scene.things(verb, "dobj"):
             continue
-        if scene.misread and scene.tree.tokens[verb].role != "acl":
+        if scene.as_original and scene.tree.tokens[verb].role != "acl":
             continue
         if scene.tree.children(verb, "xcomp", "ccomp", "acomp", "attr", "oprd"):
             continue
@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def read_graph(tree: Tree, *, misread: bool = False) -> SceneGraph:
-    """Return what all rules find; with `misread`, `the car is parked` says nothing of the car."""
-    scene = Scene(tree, misread)
+def read_graph(tree: Tree, *, as_original: bool = False) -> SceneGraph:
+    """Return the tuples of all rules; `as_original` reproduces errors of the original tool."""
+    scene = Scene(tree, as_original)
     return SceneGraph.from_tuples(found for rule in RULES for found in rule(scene))

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from importlib.util import find_spec
@@ -15,10 +13,10 @@ from cidery.errors import MissingExtraError, SettingError
 from cidery.metrics.spice.graph import SceneGraph
 from cidery.metrics.spice.graph_cache import load_graphs, save_graphs
 from cidery.metrics.spice.lemmas import Lemmatizer
-from cidery.metrics.spice.repairs import repair
-from cidery.metrics.spice.rules import read_graph
 from cidery.metrics.spice.tree import Token, Tree
-from cidery.runtime.processes import count_cores, count_sharing, is_own_process, share_work
+from cidery.metrics.spice.tree_repairs import repair
+from cidery.metrics.spice.tuple_rules import read_graph
+from cidery.runtime.processes import count_cores, count_sharing, share_work
 from cidery.runtime.progress import current_progress
 
 if TYPE_CHECKING:
@@ -67,12 +65,12 @@ def split_words(words: Iterable[str]) -> Words:
     return tuple(found)
 
 
-def load_parser(name: str = "auto", *, misread: bool = False) -> Parser:
+def load_parser(name: str = "auto", *, as_original: bool = False) -> Parser:
     """Load a pipeline by the name of its package; `auto`: the first that is installed.
 
-    With `misread`, it errs where the original does.
+    With `as_original`, it errs where the original does.
     """
-    return _load_pipeline(*_find_pipeline(name), misread)
+    return _load_pipeline(*_find_pipeline(name), as_original)
 
 
 def find_pipeline(name: str = "auto") -> str:
@@ -95,31 +93,14 @@ def _find_pipeline(name: str) -> tuple[str, str | None]:
 # Loading takes a second. A parser depends on the installed package alone, which, like every
 # imported module, is taken not to change while the process runs; it remembers no captions.
 @lru_cache(maxsize=4)
-def _load_pipeline(name: str, origin: str | None, misread: bool) -> Parser:
-    if misread:  # the same pipeline, read by other rules
-        return replace(_load_pipeline(name, origin, False), misread=True)
-    with _without_torch():
-        import spacy
+def _load_pipeline(name: str, origin: str | None, as_original: bool) -> Parser:
+    if as_original:  # the same pipeline, read by other rules
+        return replace(_load_pipeline(name, origin, False), as_original=True)
+    import spacy
+
     # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
     loaded = Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
     return replace(loaded, package=name)
-
-
-@contextmanager
-def _without_torch() -> Iterator[None]:
-    """Hide torch from spaCy, which imports it wherever it is installed, in two seconds.
-
-    Only pipelines of transformers use it. A program that imports cidery may want it there later.
-    """
-    used = map(find_spec, ("spacy_transformers", "spacy_curated_transformers"))
-    if "torch" in sys.modules or any(used) or not is_own_process():
-        yield
-        return
-    sys.modules["torch"] = None  # type: ignore[assignment]
-    try:
-        yield
-    finally:
-        del sys.modules["torch"]
 
 
 def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
@@ -144,7 +125,7 @@ class Parser:
     lemmatizer: Lemmatizer = field(repr=False)
     id: str
     """`spacy-en_core_web_sm-3.8.0`"""
-    misread: bool = False
+    as_original: bool = False
     """Whether it errs where the original does."""
     package: str = ""
     """What `load_parser` loaded; helper processes load it too. Empty: they cannot."""
@@ -166,7 +147,7 @@ class Parser:
     @property
     def version(self) -> str:
         """All that a graph depends on besides the caption: the pipeline, and our rules."""
-        return f"{self.id}|rules:{RULES_VERSION}{'-misread' if self.misread else ''}"
+        return f"{self.id}|rules:{RULES_VERSION}{'-misread' if self.as_original else ''}"
 
     def parse(
         self, captions: Sequence[Sequence[str]], *, keep: bool = False, threads: int = 0
@@ -213,13 +194,13 @@ class Parser:
 
     def _share_pieces(self, pieces: Sequence[Words], helpers: int) -> Iterator[SceneGraph]:
         chunks = [pieces[start : start + BATCH] for start in range(0, len(pieces), BATCH)]
-        there = partial(find_graphs, self.package, self.misread)
+        there = partial(find_graphs, self.package, self.as_original)
         for found in share_work(chunks, self.find_graphs, there, helpers):
             yield from found
 
     def find_graphs(self, pieces: Sequence[Words]) -> list[SceneGraph]:
         """Parse captions of at most `PIECE` words, as they come out of `split_words`."""
-        return [read_graph(tree, misread=self.misread) for tree in self.read_trees(pieces)]
+        return [read_graph(tree, as_original=self.as_original) for tree in self.read_trees(pieces)]
 
     def read_trees(self, pieces: Sequence[Words]) -> Iterator[Tree]:
         """Yield the repaired tree of each caption, given as words in lower case."""
@@ -230,9 +211,9 @@ class Parser:
         docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
         for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
             tokens = [Token(t.text, correct(t.text, t.tag_), t.dep_, t.head.i) for t in doc]
-            yield Tree(repair(tokens, misread=self.misread), lemmatize)
+            yield Tree(repair(tokens, as_original=self.as_original), lemmatize)
 
 
-def find_graphs(package: str, misread: bool, pieces: Sequence[Words]) -> list[SceneGraph]:
+def find_graphs(package: str, as_original: bool, pieces: Sequence[Words]) -> list[SceneGraph]:
     """Do `Parser.find_graphs` with the installed pipeline of that name: for helper processes."""
-    return load_parser(package, misread=misread).find_graphs(pieces)
+    return load_parser(package, as_original=as_original).find_graphs(pieces)

@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from cidery.metrics.claims.claim import Claim
-from cidery.metrics.claims.reading import PLAIN_COLORS, Description, Sentence, Statement
-from cidery.metrics.claims.rules import RULES, Same, Stated, is_exact, states, to_number
-from cidery.metrics.claims.words import NUMERALS
+from cidery.metrics.claims.contradictions import RULES, Same, Stated, is_exact, states, to_number
+from cidery.metrics.claims.extraction import PLAIN_COLORS, Description, Sentence, Statement
+from cidery.metrics.claims.word_lists import NUMERALS
 from cidery.metrics.contextual.consensus import group_texts, measure_cone
 from cidery.metrics.fluency import (
     Faults,

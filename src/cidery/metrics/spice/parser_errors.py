@@ -3,7 +3,7 @@
 F is a ratio of small numbers, so that a score tells how many tuples matched and, nearly always, how
 many there were. Each misreading brings these numbers closer to the original's: by how much, for two
 systems, is in docs/metrics/spice.md, and benchmarks/spice_original.py measures it. What
-`misread_outdoors` does, and `lose_participle` without articles, rests on one score each.
+`misparse_outdoors` does, and `drop_participle` without articles, rests on one score each.
 Much of it looks like one mistake: an -ing form after a noun is taken for a noun.
 Each misreading takes the tokens and changes them in place.
 """
@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cidery.metrics.spice.edits import (
+from cidery.metrics.spice.lexicon import PEOPLE
+from cidery.metrics.spice.tree import LOST, Token
+from cidery.metrics.spice.tree_edits import (
     NOMINAL_ROLES,
     Repair,
     find_child,
     find_group,
     find_last_child,
+    inherit_position,
     move_children,
-    take_over,
 )
-from cidery.metrics.spice.tree import LOST, Token
-from cidery.metrics.spice.words import PEOPLE
 
 KNOWN_PARTICIPLES = frozenset(
     ("cutting", "eating", "holding", "lying", "playing", "standing", "swinging", "walking")
@@ -37,7 +37,7 @@ OUT_AND_IN = ("outdoors", "indoors")
 AMOUNTS = ("lot", "lots", "plenty", "ton", "tons")
 
 
-def misread_covered(tokens: list[Token]) -> None:
+def misparse_covered(tokens: list[Token]) -> None:
     """`a man on a snow covered slope`: a man on snow, and the snow covers a slope."""
     for place in range(1, len(tokens) - 1):
         verb, noun = tokens[place], tokens[place - 1]
@@ -47,7 +47,7 @@ def misread_covered(tokens: list[Token]) -> None:
         if noun.tag not in ("NN", "NNS") or thing < place or noun.head not in (place, thing):
             continue
         move_children(tokens, thing, place - 1, before=place - 1)
-        tokens[place - 1] = take_over(tokens[thing], thing, noun, place - 1)
+        tokens[place - 1] = inherit_position(tokens[thing], thing, noun, place - 1)
         tokens[place] = replace(verb, tag="VBN", role="acl", head=place - 1)
         tokens[thing] = replace(tokens[thing], role="dobj", head=place)
 
@@ -65,14 +65,14 @@ def attach_participle(tokens: list[Token]) -> None:
             tokens[place] = replace(token, role="acl", head=nearest)
 
 
-def lose_relative(tokens: list[Token]) -> None:
+def drop_relative(tokens: list[Token]) -> None:
     """`a truck that is parked by a tree`: a truck and a tree."""
     for place, token in enumerate(tokens):
         if token.role == "relcl":
             tokens[place] = replace(token, role=LOST)
 
 
-def lose_participle(tokens: list[Token]) -> None:
+def drop_participle(tokens: list[Token]) -> None:
     """`a man sitting on a bench`: a man and a bench, and no word of what is between them.
 
     So it is with most participles right after the first noun, if that names one thing. What `with`
@@ -89,9 +89,9 @@ def lose_participle(tokens: list[Token]) -> None:
     if verb.word in KNOWN_PARTICIPLES or noun.tag in ("NNS", "NNPS") or _rides(tokens, place):
         return
     if any(token.tag == "DT" for token in tokens):
-        _lose(tokens, place, (*PREPOSITIONS, "dobj"), nouns)
+        _drop(tokens, place, (*PREPOSITIONS, "dobj"), nouns)
         return
-    _lose(tokens, place, (*PREPOSITIONS, "dobj"))
+    _drop(tokens, place, (*PREPOSITIONS, "dobj"))
     for with_place, token in enumerate(tokens):
         noun = tokens[token.head]
         if token.word == "with" and noun.role == "pobj" and tokens[noun.head].role == LOST:
@@ -105,7 +105,7 @@ def _rides(tokens: list[Token], verb: int) -> bool:
     return tokens[verb].word == "riding" and places
 
 
-def lose_close_up(tokens: list[Token]) -> None:
+def drop_close_up(tokens: list[Token]) -> None:
     """`a close up of a zebra on grass`: a close, and a zebra on grass."""
     for place, token in enumerate(tokens):
         if token.role != "prep" or tokens[token.head].word not in ("close", "up"):
@@ -116,7 +116,7 @@ def lose_close_up(tokens: list[Token]) -> None:
             tokens[place] = replace(token, head=place - 1)
 
 
-def misread_amount(tokens: list[Token]) -> None:
+def misparse_amount(tokens: list[Token]) -> None:
     """`lots of boats`: boats and, besides, a lot."""
     for place, token in enumerate(tokens):
         if token.role == "nummod" and token.word in AMOUNTS:
@@ -124,7 +124,7 @@ def misread_amount(tokens: list[Token]) -> None:
             tokens[place] = replace(token, tag=tag, role=LOST)
 
 
-def misread_outdoors(tokens: list[Token]) -> None:
+def misparse_outdoors(tokens: list[Token]) -> None:
     """`a dog with two birds outdoors`: a dog with outdoors, which are bird and two."""
     for place in range(1, len(tokens)):
         noun, adverb = tokens[place - 1], tokens[place]
@@ -132,7 +132,7 @@ def misread_outdoors(tokens: list[Token]) -> None:
             _join_noun(tokens, place, tag="NNS")
 
 
-def misread_participle(tokens: list[Token]) -> None:
+def misparse_participle(tokens: list[Token]) -> None:
     """`a young man holding a racquet`: (holding, man), (holding, young) and a racquet.
 
     So it is where the noun is the caption's first, or the last of `a man and a woman`.
@@ -153,12 +153,12 @@ def misread_participle(tokens: list[Token]) -> None:
             if below > thing and child.head == place and child.role == "prep":
                 tokens[below] = replace(child, head=thing)
         move_children(tokens, noun, place)
-        tokens[place] = replace(take_over(token, noun, verb, place), tag="NN")
+        tokens[place] = replace(inherit_position(token, noun, verb, place), tag="NN")
         tokens[noun] = replace(token, role="compound", head=place)
         tokens[thing] = replace(tokens[thing], role="appos", head=place)
 
 
-def misread_standing(tokens: list[Token]) -> None:
+def misparse_standing(tokens: list[Token]) -> None:
     """`a cow standing by a dog on grass`: (standing, cow) by a dog, and on grass.
 
     What follows tells where it stands, not where the dog is. People who stand are read right, but
@@ -177,7 +177,7 @@ def misread_standing(tokens: list[Token]) -> None:
             _gather_places(tokens, place)
 
 
-def lose_top(tokens: list[Token]) -> None:
+def drop_top(tokens: list[Token]) -> None:
     """`a cat on top of a car`: a cat on top, and a car.
 
     After a participle that is lost, `in front of` leads to nothing, too.
@@ -221,12 +221,12 @@ def _join_noun(tokens: list[Token], place: int, tag: str = "NN") -> None:
     first = noun.head if pair and tokens[place - 2].tag == "CC" else place - 1
     for part in {first, place - 1}:
         move_children(tokens, part, place)
-    tokens[place] = replace(take_over(tokens[first], first, tokens[place], place), tag=tag)
+    tokens[place] = replace(inherit_position(tokens[first], first, tokens[place], place), tag=tag)
     for part in {first, place - 1}:
         tokens[part] = replace(tokens[part], role="compound", head=place)
 
 
-def _lose(
+def _drop(
     tokens: list[Token],
     verb: int,
     roles: tuple[str, ...] = PREPOSITIONS,
@@ -247,16 +247,16 @@ def _has_auxiliary(tokens: list[Token], verb: int) -> bool:
     return any(find_child(tokens, verb, role) is not None for role in ("aux", "auxpass"))
 
 
-MISREADINGS: tuple[Repair, ...] = (
-    misread_covered,
+PARSER_ERRORS: tuple[Repair, ...] = (
+    misparse_covered,
     attach_participle,
-    lose_relative,
-    lose_participle,
-    lose_close_up,
-    misread_amount,
-    misread_outdoors,
-    misread_participle,
-    misread_standing,
-    lose_top,
+    drop_relative,
+    drop_participle,
+    drop_close_up,
+    misparse_amount,
+    misparse_outdoors,
+    misparse_participle,
+    misparse_standing,
+    drop_top,
     attach_low,
 )
