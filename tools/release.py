@@ -42,6 +42,10 @@ def find_disagreements(version: str, root: Path = ROOT) -> Iterator[str]:
         yield f"CITATION.cff names another version: write `version: {version}`"
     if section and f'\ndate-released: "{section[1]}"\n' not in citation:
         yield f'CITATION.cff has not the changelog\'s date: write `date-released: "{section[1]}"`'
+    for companion in ("server/pyproject.toml", "lab/pyproject.toml"):
+        text = (root / companion).read_text(encoding="utf-8")
+        if f'\nversion = "{version}"' not in text or f'"cidery=={version}"' not in text:
+            yield f"{companion} names another version: write `{version}`"
     for pattern in PAGES:
         for page in sorted(root.glob(pattern)):
             shown = set(SIGNATURE.findall(page.read_text(encoding="utf-8"))) - {version}

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pickle
+import pkgutil
 import re
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 
 import pyarrow.parquet
 import pytest
+import typer
 from typer.main import get_command
 
 import cidery
@@ -92,11 +94,11 @@ class TestDoor:
         assert all(re.search(rf"^  {name}  +\w.*\.$", ran.out, re.MULTILINE) for name in COMMANDS)
 
     def test_every_module_with_an_app_is_a_command(self) -> None:
-        modules = Path(ROOT / "src/cidery/cli").glob("*.py")
-        have_apps = {
-            p.stem.replace("_", "-") for p in modules if "app = parsing.new_app(" in p.read_text()
-        }
-        assert have_apps == set(COMMANDS)
+        names = [module.name for module in pkgutil.iter_modules(cidery.cli.__path__)]
+        modules = {name: importlib.import_module(f"cidery.cli.{name}") for name in names}
+        with_app = {name for name, module in modules.items() if hasattr(module, "app")}
+        assert {name.replace("_", "-") for name in with_app} == set(COMMANDS)
+        assert all(isinstance(modules[name].app, typer.Typer) for name in with_app)
 
     def test_light_help(self) -> None:
         code = "import sys; from cidery.cli import main; main(['--help']); print(*sys.modules)"

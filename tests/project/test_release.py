@@ -1,4 +1,4 @@
-"""What a release and the pages on GitHub rest on: one version, valid files, wheels."""
+"""Releases and the files for GitHub: one version, valid files, workflows that run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ import pytest
 import yaml
 
 import cidery
+from cidery.storage.toml import parse_toml
 
 ROOT = Path(__file__).parents[2]
 GITHUB = ROOT / ".github"
 FORMS = sorted(
     set((GITHUB / "ISSUE_TEMPLATE").glob("*.yml")) - {GITHUB / "ISSUE_TEMPLATE/config.yml"}
 )
-VERSIONED = ["CHANGELOG.md", "CITATION.cff", "docs/command-line.md", "src/cidery/_version.py"]
+VERSIONED = [
+    *("CHANGELOG.md", "CITATION.cff", "docs/command-line.md", "src/cidery/_version.py"),
+    *("server/pyproject.toml", "lab/pyproject.toml"),
+]
 
 
 def load_tool(name: str) -> ModuleType:
@@ -50,6 +54,8 @@ def test_a_release_says_what_is_missing(tmp_path: Path) -> None:
         "CHANGELOG.md has no section: add `## [9.1.0] - YYYY-MM-DD`",
         "CHANGELOG.md has no link for [9.1.0]: add it at the end",
         "CITATION.cff names another version: write `version: 9.1.0`",
+        "server/pyproject.toml names another version: write `9.1.0`",
+        "lab/pyproject.toml names another version: write `9.1.0`",
         f"docs/command-line.md shows signatures of version {cidery.__version__}",
     ]
 
@@ -75,19 +81,78 @@ def test_files_for_github_are_valid(schema: str, files: list[Path]) -> None:
     assert files and done.returncode == 0, done.stdout + done.stderr
 
 
-def test_workflows_have_what_they_need() -> None:
-    """What a schema does not see: what a job waits for, and expressions of the matrix, exist."""
-    for path in (GITHUB / "workflows").glob("*.yml"):
-        workflow = yaml.safe_load(path.read_text())
-        assert workflow["permissions"] == {"contents": "read"}
-        for job in workflow["jobs"].values():
-            assert set(job.get("needs", [])) <= set(workflow["jobs"])
-            matrix = job.get("strategy", {}).get("matrix", {})
-            keys = set(matrix).union(*matrix.get("include", [])) - {"include"}
-            assert set(re.findall(r"matrix\.(\w+)", str(job))) == keys
-    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    called = re.findall(r"run: make (\S+)", (GITHUB / "workflows" / "ci.yml").read_text())
-    assert called and set(called) <= set(targets)
+WORKFLOWS = {
+    path.stem: yaml.safe_load(path.read_text(encoding="utf-8"))
+    for path in sorted((GITHUB / "workflows").glob("*.yml"))
+}
+JOBS = {
+    f"{workflow}-{name}": (workflow, job)
+    for workflow, content in WORKFLOWS.items()
+    for name, job in content["jobs"].items()
+}
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_expressions_of_a_job_are_defined(name: str) -> None:
+    workflow, job = JOBS[name]
+    assert WORKFLOWS[workflow]["permissions"] == {"contents": "read"}
+    assert isinstance(job.get("needs", []), list)
+    assert set(job.get("needs", [])) <= set(WORKFLOWS[workflow]["jobs"])
+    matrix = job.get("strategy", {}).get("matrix", {})
+    rows = matrix.get("include", [])
+    keys = set(matrix).union(*rows) - {"include"}
+    assert set(re.findall(r"matrix\.(\w+)", str(job))) == keys
+    for row in rows:  # an expression without a value is an empty text
+        assert keys <= row.keys() | matrix.keys()
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_commands_of_a_job_run(name: str) -> None:
+    """As dry runs: targets of make and options of CMake exist."""
+    options = re.findall(r"^option\((\w+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    _, job = JOBS[name]
+    for step in job["steps"]:
+        command = step.get("run", "")
+        for target in re.findall(r"\bmake ([\w-]+)", command):
+            done = subprocess.run(
+                ["make", "--dry-run", target], cwd=ROOT, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stderr
+        assert set(re.findall(r"cmake\.define\.(\w+)", command)) <= set(options)
+
+
+def test_a_tag_uploads_every_distribution() -> None:
+    jobs = WORKFLOWS["wheels"]["jobs"]
+    uploads: dict[str, list[str]] = {}
+    for name, job in jobs.items():
+        for step in job["steps"]:
+            if "upload-artifact" in step.get("uses", ""):
+                is_single = "matrix" not in job.get("strategy", {})
+                assert is_single or "${{ matrix." in step["with"]["name"], "names must differ"
+                uploads.setdefault(name, []).append(step["with"]["name"])
+    names = [artifact for artifacts in uploads.values() for artifact in artifacts]
+    assert len(names) == len(set(names))
+    assert set(jobs["publish"]["needs"]) == set(uploads)
+    assert jobs["publish"]["if"] == "startsWith(github.ref, 'refs/tags/v')"
+    assert jobs["publish"]["permissions"] == {"id-token": "write"}
+    assert WORKFLOWS["wheels"][True]["push"] == {"tags": ["v*"]}  # `on` is true in YAML 1.1
+    commands = str([step.get("run", "") for job in jobs.values() for step in job["steps"]])
+    for folder in ("server", "lab"):
+        assert f"pipx run build --outdir dist {folder}" in commands
+        assert (ROOT / folder / "pyproject.toml").is_file()
+    uses = [step.get("uses", "") for job in jobs.values() for step in job["steps"]]
+    assert any(name.startswith("pypa/cibuildwheel@v") for name in uses)
+
+
+def test_pythons_of_the_tests_and_wheels() -> None:
+    with (ROOT / "pyproject.toml").open(encoding="utf-8") as file:
+        project = parse_toml(file.read())
+    oldest = project["project"]["requires-python"].removeprefix(">=")
+    tested = WORKFLOWS["ci"]["jobs"]["check"]["strategy"]["matrix"]["python"]
+    assert tested[0] == oldest
+    built = project["tool"]["cibuildwheel"]["build"]
+    assert built[0] == f"cp{oldest.replace('.', '')}-*"
+    assert built[-1] == f"{project['tool']['scikit-build']['wheel']['py-api']}-*"
 
 
 def test_forms_ask_for_what_helps() -> None:
