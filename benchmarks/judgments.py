@@ -33,7 +33,7 @@ from cidery.meta.estimation.items import (
 )
 from cidery.runtime.progress import ignore_progress
 from cidery.statistics import Estimate, Sample, estimate_contrast
-from cidery.text_tables import markdown_table
+from cidery.tables import Column, Table
 
 DEFAULT = ("bleu-4", "rouge-l", "meteor", "cider-d", "consensus")
 NOISE = "noise"
@@ -214,21 +214,15 @@ def main() -> None:
         for judged in case.judged:
             rows += simulate(prepared, judged, max(1, options.worlds // len(prepared.quantities)))
         always.append(look_always(prepared, metrics[-1], options.worlds // 4))
-    print(
-        markdown_table(
-            ["data set", "quantity", "images judged", "with", "coverage", "width", "saved"],
-            rows,
-            left=(0, 1, 2, 3),
-        )
-    )
-    print()
-    print(
-        markdown_table(
-            ["data set", "looks at", "with", "ever missed", "fixed: ever missed", "width"],
-            always,
-            left=(0, 1, 2),
-        )
-    )
+    names = ("data set", "quantity", "images judged", "with", "coverage", "width", "saved")
+    print(Table.of(align(names, 4), rows).to_markdown(), end="\n\n")
+    names = ("data set", "looks at", "with", "ever missed", "fixed: ever missed", "width")
+    print(Table.of(align(names, 3), always).to_markdown())
+
+
+def align(names: Sequence[str], left: int) -> list[Column]:
+    """Return columns of cells of text, the first `left` of them left-aligned."""
+    return [Column(name, align="left" if i < left else "right") for i, name in enumerate(names)]
 
 
 if __name__ == "__main__":

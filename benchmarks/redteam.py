@@ -65,9 +65,8 @@ def main() -> None:
     scored = sum(attack.scored for attack in found.attacks)
     print(found.to_markdown())
     for attack in found.attacks:
-        for caption, reward, human, earned in found.examples(attack, 2):
+        for caption, reward, human, earned in found.examples(attack, 2).cells:
             print(f"{attack.reward}, {attack.name}: {caption} ({reward}) | {human} ({earned})")
-    print(*found.notes(), sep="\n")
     print(
         f"{scored:,} captions scored in {seconds:.0f} CPU seconds: {scored / seconds:,.0f} a second"
     )

@@ -408,7 +408,7 @@ def test_exports_are_judgments(installation: Installation, owner: Visitor, tmp_p
     assert (shown["first_wins"], shown["second_wins"], shown["ties"]) == (5, 0, 0)
     assert shown["winners"][0]["winner"] == "first"
     expected = meta.evaluate(pairs, ["rouge-l"])
-    assert (shown["header"], shown["lines"]) == (expected.header(), expected.lines())
+    assert (shown["header"], shown["lines"]) == (expected.table().header, expected.table().cells)
     for page in ("", "/accuracy", "/invites", "/state"):
         assert owner.get(f"/studies/{study}{page}").status_code == 200
     for chart in ("progress", "times", "judges", "answers"):
@@ -438,7 +438,7 @@ def test_exports_have_what_was_not_judged(
     assert (shown["first_wins"], shown["ties"], shown["problem"]) == (5, 0, "")
     with pytest.warns(DataWarning, match="7 of 12 pairs were not judged"):
         expected = meta.evaluate(pairs, ["rouge-l"])
-    assert shown["lines"] == expected.lines()
+    assert shown["lines"] == expected.table().cells
 
 
 def test_pairs_without_references_have_winners(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from cidery.runtime.progress import current_progress
 from cidery.scoring.evaluation import score
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import Floats
-from cidery.text_tables import latex_table, markdown_table, text_table
+from cidery.tables import Column, Table, Tabular
 
 TIOUS = (0.3, 0.5, 0.7, 0.9)
 """The thresholds of the ActivityNet challenge."""
@@ -27,7 +26,7 @@ NOTHING = "qzxjvkwyqzxjvkwy"
 
 
 @dataclass(frozen=True)
-class DenseVideoTable:
+class DenseVideoTable(Tabular):
     """Scores of captioned events."""
 
     tious: tuple[float, ...]
@@ -44,36 +43,27 @@ class DenseVideoTable:
         """The mean over thresholds, by metric."""
         return {name: float(np.mean(values)) for name, values in self.scores.items()}
 
-    def header(self) -> list[str]:
-        """Return the names of the columns."""
-        return ["metric", *(f"tIoU {t:g}" for t in self.tious), "mean", "paragraphs"]
-
-    def lines(self) -> list[list[str]]:
-        """Return a row of text cells for each metric."""
-        means = self.means
+    def table(self) -> Table:
+        """Return a row per metric, then SODA-c."""
+        thresholds = {f"tiou_{tiou:g}": f"tIoU {tiou:g}" for tiou in self.tious}
         rows = [
-            [
-                name,
-                *(f"{value:.4f}" for value in values),
-                f"{means[name]:.4f}",
-                f"{self.paragraphs[name]:.4f}",
-            ]
-            for name, values in self.scores.items()
-        ]
-        blank = [""] * len(self.tious)
-        return rows + [[f"soda-c {k}", *blank, f"{v:.4f}", ""] for k, v in self.soda.items()]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per metric with all digits."""
-        return [
             {
                 "metric": name,
-                **{f"tiou_{t:g}": v for t, v in zip(self.tious, values, strict=True)},
+                **dict(zip(thresholds, values, strict=True)),
                 "mean": self.means[name],
                 "paragraphs": self.paragraphs[name],
             }
             for name, values in self.scores.items()
         ]
+        rows += [{"metric": f"soda-c {name}", "mean": score} for name, score in self.soda.items()]
+        columns = [
+            Column("metric"),
+            *(Column(title, ".4f", key=key) for key, title in thresholds.items()),
+            Column("mean", ".4f"),
+            Column("paragraphs", ".4f"),
+        ]
+        note = "mean: over the thresholds; paragraphs: the sentences of a video as one text"
+        return Table(columns, rows, notes=[note])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all, ready for JSON."""
@@ -85,21 +75,6 @@ class DenseVideoTable:
             "soda-c": dict(self.soda),
             "paragraphs": dict(self.paragraphs),
         }
-
-    def to_json(self) -> str:
-        """Return all as JSON."""
-        return json.dumps(self.to_dict(), indent=2)
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table."""
-        return markdown_table(self.header(), self.lines())
-
-    def to_latex(self) -> str:
-        """Return a LaTeX table."""
-        return latex_table(self.header(), self.lines())
-
-    def __str__(self) -> str:
-        return text_table(self.header(), self.lines())
 
 
 def measure_tiou(one: Event, other: Event) -> float:

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
 from cidery._version import __version__
-from cidery.text_tables import text_table
+from cidery.tables import Table, Tabular
 
 State: TypeAlias = Literal["ok", "missing", "problem", "info"]
 
@@ -55,7 +55,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class Diagnosis(Tabular):
     """What was found, topic by topic."""
 
     findings: tuple[Finding, ...]
@@ -91,9 +91,14 @@ class Diagnosis:
             "remedies": self.remedies,
         }
 
-    def lines(self, topic: str) -> list[list[str]]:
-        """Return a topic's findings as text cells: name, state, detail."""
-        return [[found.name, found.state, found.detail] for found in self.topics[topic]]
+    def table(self) -> Table:
+        """Return a table per topic, one below the other; CSV has all findings."""
+        tables = [
+            Table.of([topic, "state", "detail"], [(f.name, f.state, f.detail) for f in found])
+            for topic, found in self.topics.items()
+        ]
+        records = [asdict(finding) for finding in self.findings]
+        return replace(tables[0], records=records, below=tables[1:])
 
 
 CORE = "core metrics"
@@ -568,9 +573,7 @@ DEEP_PROBES: Mapping[str, Probe] = MappingProxyType(
 def main() -> int:
     """Print everything as text, with nothing but Python itself."""
     found = diagnose(deep="--deep" in sys.argv)
-    for topic in found.topics:
-        table = text_table([topic, "", ""], found.lines(topic), left=(0, 1, 2))
-        sys.stdout.write(f"{table}\n\n")
+    sys.stdout.write(f"{found}\n\n")
     for command, names in found.remedies.items():
         sys.stdout.write(f"→ {command}   ({', '.join(names)})\n")
     return 0 if found.works else 1

@@ -58,11 +58,11 @@ class Column:
             return self.format(row)
         if "{" not in self.format:
             return _write_value(self.value(row), self.format)
-        fields = {name: row.get(name) for _, name, _, _ in Formatter().parse(self.format) if name}
-        for value in fields.values():
-            if _is_undefined(value) or value in (None, ""):
+        for _, name, _, _ in Formatter().parse(self.format):
+            value = row.get(name) if name else name
+            if name and (_is_undefined(value) or value in (None, "")):
                 return _write_value(value, "")
-        return self.format.format_map(fields)
+        return self.format.format_map(row)
 
 
 @dataclass(frozen=True)
@@ -189,12 +189,12 @@ class Table:
         return "\n\n".join(["\n".join(lines), *(table.to_latex() for table in self.below)])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """Return a dictionary per row with all digits; None where a value is undefined."""
-        return [without_nan(dict(row)) for row in self.records or self.rows]
+        """Return a dictionary per row with all digits."""
+        return [dict(row) for row in self.records or self.rows]
 
     def to_csv(self) -> str:
         """Return CSV with all digits; text that a spreadsheet would read as a formula is quoted."""
-        records = self.to_records()
+        records = without_nan(self.to_records())
         keys = dict.fromkeys(key for record in records for key in record)
         file = io.StringIO()
         writer = csv.DictWriter(
@@ -211,7 +211,7 @@ class Table:
         """Return `{"title", "rows", "notes", "signatures"}`, ready for JSON."""
         return {
             "title": self.title,
-            "rows": self.to_records(),
+            "rows": without_nan(self.to_records()),
             "notes": self.all_notes,
             "signatures": list(self.signatures),
         }
@@ -260,6 +260,10 @@ class Tabular:
     def to_json(self, indent: int | None = 2) -> str:
         """Return `to_dict` as JSON; undefined values (NaN) become null."""
         return to_json(self.to_dict(), indent)
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """Return a dictionary per row with all digits."""
+        return self.table().to_records()
 
     def to_text(self) -> str:
         """Return the table as aligned text."""
@@ -319,6 +323,24 @@ def _write_value(value: Any, spec: str) -> str:
     if isinstance(value, str) or (isinstance(value, int) and spec[-1:] in ("e", "f", "g")):
         return str(value)
     return format(value, spec)
+
+
+def format_p(p: float) -> str:
+    """Return a p-value with three decimals, or `< 0.001`."""
+    return "< 0.001" if p < 0.001 else _write_value(p, ".3f")
+
+
+def format_percent(value: float | None, low: float | None = None, high: float | None = None) -> str:
+    """Return a share as percent with one decimal, and its interval where there is one.
+
+    ```python
+    format_percent(0.512, 0.48, 0.55)   # "51.2 [48.0, 55.0]"
+    ```
+    """
+    if value is None or _is_undefined(value):
+        return _write_value(value, "")
+    interval = "" if low is None or high is None else f" [{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * value:.1f}{interval}"
 
 
 # --------------------------------------------------------------------------------------------------

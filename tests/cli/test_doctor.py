@@ -72,7 +72,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"topic", "name", "state", "detail", "remedy"} == set(content["findings"][0])
     assert main(["doctor"]) == 0
     printed = capsys.readouterr().out
-    assert "The metrics that need no extra work." in printed
+    assert "Core metrics: OK" in printed
     assert "cider-d       ok" in printed
 
 

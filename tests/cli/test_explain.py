@@ -37,7 +37,7 @@ def test_a_caption_in_a_pipe(run: Run) -> None:
     found = cidery.explain(DOG[0], DOG[1:], ["cider-d", "rouge-l"])
     for explanation in found.values():
         assert f"{explanation.metric} {explanation.score:.4f}\n" in out
-        for _, value, note in explanation.lines():
+        for _, value, note in explanation.table().cells:
             assert f"{value}  {note}" in out
     assert "only in reference 1: the (" in out
     assert out.endswith("\n".join(found.signatures.values()) + "\n")

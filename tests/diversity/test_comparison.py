@@ -69,14 +69,14 @@ def test_tables_are_those_of_single_calls(
 
 def test_forms(systems: dict[str, Any]) -> None:
     found = compare_diversity(systems, MEASURES)
-    assert found.header() == ["measure", "sampled", "fewer"]
+    assert found.table().header == ["measure", "sampled", "fewer"]
     count = found.tables["fewer"].corpus["vocabulary"]
-    assert found.lines()[-1][2] == f"{count:.0f}"
-    assert found.records()[-1]["fewer"] == count
+    assert found.table().cells[-1][2] == f"{count:.0f}"
+    assert found.to_records()[-1]["fewer"] == count
     content = json.loads(found.to_json())
     assert content["signatures"] == dict(found.first.signatures)
     assert content["systems"]["fewer"]["signatures"] == dict(found.tables["fewer"].signatures)
-    assert str(found).startswith("| measure | sampled | fewer |")
+    assert found.to_markdown().startswith("| measure | sampled | fewer |")
     assert found.to_latex().startswith(r"\begin{tabular}{lrr}")
     alone = compare_diversity({"sampled": systems["sampled"]}, MEASURES)
     assert "systems" not in alone.to_dict()

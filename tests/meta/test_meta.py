@@ -333,8 +333,8 @@ def test_ratings(ratings: meta.Ratings) -> None:
 def test_halves_are_counted(pairs: meta.Pairs) -> None:
     agreement = meta.evaluate(pairs, {"same": lambda _, __: 1.0}, undecided="half", tests=True)
     assert agreement.tested == "accuracy"
-    _, (_, *cells) = agreement.lines()  # people first
-    shown = dict(zip(agreement.header()[1:], cells, strict=True))
+    _, (_, *cells) = agreement.table().cells  # people first
+    shown = dict(zip(agreement.table().header[1:], cells, strict=True))
     count = agreement.results["same"]["pairs"]
     assert float(shown["correct"]) == count / 2
     assert shown["accuracy"].startswith("50.0")
@@ -486,13 +486,13 @@ def test_forms(pairs: meta.Pairs) -> None:
     assert list(content) == ["dataset", "protocol", "results", "signatures"]
     assert content == agreement.to_dict()
     assert content["signatures"]["rouge-l"].startswith("rouge-l|")
-    _, record, _ = agreement.records()  # people first
+    _, record, _ = agreement.to_records()  # people first
     assert record == {
         "metric": "rouge-l",
         **agreement.results["rouge-l"],
         "signature": agreement.signatures["rouge-l"],
     }
-    assert agreement.header()[:3] == ["metric", "accuracy", "accuracy_HC"]
+    assert agreement.table().header[:3] == ["metric", "accuracy", "accuracy_HC"]
     found = agreement.results["rouge-l"]
     cell = f"{100 * found['accuracy']:.1f} [{100 * found['accuracy_low']:.1f}, "
     assert cell in agreement.to_markdown()
@@ -500,7 +500,7 @@ def test_forms(pairs: meta.Pairs) -> None:
     assert r"accuracy\_HC" in agreement.to_latex()
     nothing = meta.Agreement("mine", "ratings", {"a": {"tau_b": float("nan"), "tau_b_p": 0.0001}})
     assert json.loads(nothing.to_json())["results"]["a"]["tau_b"] is None
-    assert nothing.lines() == [["a", "–", "< 0.001"]]
+    assert nothing.table().cells == [["a", "–", "< 0.001"]]
 
 
 # Readers

@@ -50,8 +50,8 @@ def test_the_table(folder: Path) -> None:
             assert results[label].value == agreement.results[label][statistic]
             assert results[label].low == agreement.results[label][f"{statistic}_low"]
         assert min(results[label].place or 0 for label in METRICS) == 1
-    assert found.header() == ["metric", "thumb pearson", "clotho-eval accuracy"]
-    people, *metrics = found.lines()
+    assert found.table().header == ["metric", "thumb pearson", "clotho-eval accuracy"]
+    people, *metrics = found.table().cells
     assert people[0] == "human"
     assert any("(1)" in line[1] for line in metrics)
     assert found.absent["polaris"].endswith("no test-*.parquet in this folder")

@@ -61,7 +61,7 @@ class TestSharing:
     def test_a_metric_without_words_leaves_the_score_whole(self) -> None:
         found = Explanation.build("m", "a dog", ("a cat",), Shares(0.5, (), [()], exact=False))
         assert found.spans == () and found.rest == 0.5
-        assert found.lines() == [["(rest)", "+0.5000", "belongs to no word"]]
+        assert found.table().cells == [["(rest)", "+0.5000", "belongs to no word"]]
 
 
 class TestNgrams:

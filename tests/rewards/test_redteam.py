@@ -217,7 +217,7 @@ def test_formats(found: RedTeam, tmp_path: Path) -> None:
     assert len(content["attacks"][0]["captions"]) == 6
     assert found.to_markdown().startswith("| reward | attack | score | human | hackability |")
     assert r"\begin{tabular}" in found.to_latex()
-    assert list(found.records()[0])[:3] == ["reward", "attack", "score"]
+    assert list(found.to_records()[0])[:3] == ["reward", "attack", "score"]
     page = tmp_path / "page.html"
     found.write_page(page)
     text = page.read_text(encoding="utf-8")
@@ -229,7 +229,7 @@ def test_plot_shows_all_attacks(found: RedTeam) -> None:
     pytest.importorskip("matplotlib")
     from cidery.plots import plot_hackability
 
-    figure = plot_hackability(found.records())
+    figure = plot_hackability(found.to_records())
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         *("broken", "repeated", "scrambled", "blind")
     ]
@@ -238,7 +238,7 @@ def test_plot_shows_all_attacks(found: RedTeam) -> None:
         "rouge-l",
     ]
     with pytest.raises(InputError, match="nothing to draw"):
-        plot_hackability([record for record in found.records() if record["attack"] == "free"])
+        plot_hackability([record for record in found.to_records() if record["attack"] == "free"])
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cidery import __version__
-from cidery.markup import escape, html_table
+from cidery.markup import escape
 from cidery.storage import write_atomically
+from cidery.tables import Column, Table
 from cidery_lab.experiments import get_experiment
 from cidery_lab.experiments.base import SCORES, Findings, Lab, mean_by_system
 
@@ -157,10 +158,10 @@ def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence
     """Return the page: verdicts, figures, plots, captions side by side, settings."""
     systems, names = findings.systems(), findings.figures()
     means = {name: mean_by_system(findings, name) for name in names}
-    cells = [
-        [system, *(f"{means[n][system]:.4f}" if system in means[n] else "" for n in names)]
-        for system in systems
-    ]
+    table = Table.of(
+        ["system", *(Column(name, ".4f") for name in names)],
+        [(system, *(means[name].get(system) for name in names)) for system in systems],
+    )
     verdicts = "".join(
         f'<li><span class="outcome">{escape(v.outcome)}</span>: {escape(v.claim)} '
         f"({escape(v.source)})<br><small>{escape(v.evidence)}</small></li>"
@@ -184,7 +185,7 @@ def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>{escape(title)}</h1><h2>Verdicts</h2><ul>{verdicts}</ul>{notes}"
         f"<h2>Means over {len(results['seeds'])} seeds</h2>"
-        f"{html_table(['system', *names], cells)}{images}"
+        f"{table.to_html()}{images}"
         f"<h2>Captions</h2>{shown or '<p>None to compare.</p>'}<h2>Settings</h2>"
         f"<pre>{escape(json.dumps(settings, indent=1, ensure_ascii=False))}</pre>"
         f"<p>{escape(made)}; {results['seconds']} seconds, {escape(results['machine'])}</p>"
@@ -195,7 +196,7 @@ def make_page(results: Mapping[str, Any], findings: Findings, pictures: Sequence
 def _show_captions(entry: Mapping[str, Any]) -> str:
     rows = [["reference", text] for text in entry["references"]]
     rows += [[system, caption] for system, caption in entry["captions"].items()]
-    return f"<h3>{escape(str(entry['image']))}</h3>{html_table(['', ''], rows, left=(0, 1))}"
+    return f"<h3>{escape(str(entry['image']))}</h3>{Table.of(['', ''], rows).to_html()}"
 
 
 def _save_plots(findings: Findings, folder: Path) -> list[Path]:

@@ -18,8 +18,8 @@ from cidery.auditing.search import Fit, Search, SearchResult, Trial
 from cidery.corpus import Candidates, References
 from cidery.errors import SettingError, UnreliableWarning
 from cidery.scoring.evaluation import score
-from cidery.scoring.tables import without_nan
 from cidery.statistics import RESAMPLES, Interval
+from cidery.tables import Column, Table, Tabular, without_nan
 
 NO_CAUSE = "none"
 """Name of the standard pipeline on the command line."""
@@ -77,7 +77,7 @@ class NearMiss:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Tabular):
     """Result of `audit`: claims, standard scores, and pipelines that reproduce the claims.
 
     ```python
@@ -163,8 +163,27 @@ class Audit:
         }
         return without_nan(content)  # type: ignore[no-any-return]
 
-    def __str__(self) -> str:
-        return self.summary
+    def table(self) -> Table:
+        """Return a row per claim, with the score of the first explanation and the standard one."""
+        explained = self.explanations[0].scores if self.explanations else {}
+        rows = [
+            {
+                "metric": claim.name,
+                "claimed": claim.text,
+                "explained": explained.get(claim.name),
+                "standard": self.standard[claim.name].score,
+                "low": self.standard[claim.name].low,
+                "high": self.standard[claim.name].high,
+                "digits": 2 if self.scale[claim.metric] == 100 else 4,
+            }
+            for claim in self.claims
+        ]
+        columns = [
+            *(Column("metric"), Column("claimed", align="right")),
+            *(Column(name, f"{{{name}:.{{digits}}f}}") for name in ("explained", "standard")),
+            Column("95 % interval", "[{low:.{digits}f}, {high:.{digits}f}]"),
+        ]
+        return Table(columns, rows, self.summary)
 
 
 def audit(

@@ -24,7 +24,6 @@ from cidery.cli.parsing import Address, TableOrJson, examples, new_app
 from cidery.cli.rendering import (
     complain,
     on_terminal,
-    show_csv,
     show_json,
     show_notes,
     show_pairs,
@@ -42,7 +41,6 @@ __all__ = [
     "main",
     "new_app",
     "on_terminal",
-    "show_csv",
     "show_json",
     "show_notes",
     "show_pairs",

@@ -19,6 +19,7 @@ from cidery.cli.rendering import (
     show_title,
     show_tree,
 )
+from cidery.tables import Column, Table
 
 if TYPE_CHECKING:
     from cidery.auditing import Audit, FileAudit
@@ -191,23 +192,13 @@ def _show_scores(causes: str, scores: dict[str, float], format: str) -> None:
         ids = [] if causes == "none" else causes.split(",")
         show_json({"causes": ids, "scores": scores})
         return
-    show_title(f"pipeline: {causes}")
-    show_table(["metric", "score"], [[name, f"{score:.4f}"] for name, score in scores.items()])
+    columns = [Column("metric"), Column("score", ".4f")]
+    show_table(Table.of(columns, list(scores.items()), title=f"pipeline: {causes}"))
 
 
 def _show_audit(found: Audit, results: str, references: str) -> None:
     show_title(f"{results} against {references}")
-    typer.echo(found.summary)
-    typer.echo()
-    first = found.explanations[0].scores if found.explanations else {}
-    rows = []
-    for claim in found.claims:
-        right = found.standard[claim.name]
-        digits = 2 if found.scale[claim.metric] == 100 else 4
-        explained = f"{first[claim.name]:.{digits}f}" if first else ""
-        interval = f"[{right.low:.{digits}f}, {right.high:.{digits}f}]"
-        rows.append([claim.name, claim.text, explained, f"{right.score:.{digits}f}", interval])
-    show_table(["metric", "claimed", "explained", "standard", "95 % interval"], rows)
+    show_table(found.table())
     if found.verdict != "confirmed":
         typer.echo()
     explained_by = found.explanations if found.verdict == "explained" else ()

@@ -9,13 +9,13 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_csv,
+    show_cells,
     show_json,
     show_notes,
     show_signatures,
-    show_table,
     show_title,
 )
+from cidery.tables import Table
 
 if TYPE_CHECKING:
     from cidery.scoring.differences import Differences
@@ -139,7 +139,7 @@ def compare(
         show_json(comparison.to_dict())
     elif format == "csv":
         records = [record for found in comparison.differences for record in found.records()]
-        show_csv(records or comparison.records())
+        typer.echo(Table((), records or comparison.records()).to_csv(), nl=False)
     elif format == "markdown":
         typer.echo(comparison.to_markdown())
     elif format == "latex":
@@ -147,7 +147,7 @@ def compare(
     else:
         first = next(iter(comparison.tables.values()))
         show_title(f"{len(files)} systems, {first.image_count} images of {references}")
-        show_table(comparison.header(), comparison.lines(), left=comparison.left)
+        show_cells(comparison.header(), comparison.lines(), left=comparison.left)
         notes = [] if first.slices is None else [first.slices.note]
         show_notes(*notes, comparison.note)
         for found in comparison.differences:
@@ -161,7 +161,7 @@ def _show_differences(found: Differences) -> None:
     one, other = found.systems
     typer.echo()
     show_title(f"what makes the difference between {one} and {other}, {found.metric}")
-    show_table(found.header(), found.lines())
+    show_cells(found.header(), found.lines())
     typer.echo()
-    show_table(found.image_header(), found.image_lines(), left=(0, 2, 3))
+    show_cells(found.image_header(), found.image_lines(), left=(0, 2, 3))
     show_notes(NOTE)

@@ -9,6 +9,7 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table
+from cidery.tables import Column, Table
 
 if TYPE_CHECKING:
     from cidery.storage import Status
@@ -50,11 +51,8 @@ def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None
     if format == "json":
         show_json([_describe(status) for status in found])
         return
-    rows = [
-        [status.name, status.state, f"{status.size / 1e6:.1f} MB", status.purpose]
-        for status in found
-    ]
-    show_table(["name", "state", "size", "what it is"], rows, left=(0, 1, 3))
+    rows = [(status.name, status.state, status.size / 1e6, status.purpose) for status in found]
+    show_table(Table.of(["name", "state", Column("size", ".1f", unit="MB"), "purpose"], rows))
     show_notes(f"in {cache_directory()}", *(status.problem for status in found if status.problem))
 
 

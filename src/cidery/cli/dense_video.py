@@ -8,7 +8,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_notes, show_result, show_table, show_title
+from cidery.cli.rendering import show_result
 
 app = parsing.new_app()
 
@@ -71,10 +71,5 @@ def dense_video(
             soda=not no_soda,
             threads=threads,
         )
-
-    def show() -> None:
-        show_title(f"{results}: events of {table.videos} videos against {', '.join(references)}")
-        show_table(table.header(), table.lines())
-        show_notes("mean: over the thresholds; paragraphs: each video's sentences as one text")
-
-    show_result(table, format, show)
+    title = f"{results}: events of {table.videos} videos against {', '.join(references)}"
+    show_result(table, format, title=title)

@@ -10,11 +10,7 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_notes,
     show_result,
-    show_signatures,
-    show_table,
-    show_title,
 )
 
 if TYPE_CHECKING:
@@ -194,8 +190,8 @@ def diversity(
             notes.append(f"drawn: {_draw(comparison, plot)}")
     if images:
         write_rows(images, comparison.first.to_columns())
-    shown = [*comparison.notes, *notes]
-    show_result(comparison, format, lambda: _show(results, comparison, shown))
+    title = f"{results}: {comparison.first.image_count} images"
+    show_result(comparison, format, title=title, notes=notes)
 
 
 def _name_systems(results: str, others: list[str]) -> dict[str, str]:
@@ -218,11 +214,3 @@ def _draw(comparison: DiversityComparison, plot: str) -> str:
     from cidery.plots import plot_diversity, save_figures
 
     return ", ".join(map(str, save_figures(plot_diversity(comparison), plot)))
-
-
-def _show(results: str, found: DiversityComparison, notes: list[str]) -> None:
-    show_title(f"{results}: {found.first.image_count} images")
-    show_table(found.header(), found.lines())
-    if notes:
-        show_notes(*notes)
-    show_signatures(found.first.signatures.values())

@@ -30,9 +30,9 @@ def doctor(
     ] = False,
     format: parsing.TableOrJson = "table",
 ) -> int:
-    """Say what is installed, which metrics can run here, and what to type for the rest.
+    """Show installed extras and available metrics, and the commands that add what is missing.
 
-    The exit status is 0 if the metrics that need no extra work, else 1.
+    Exit status: 0 if the core metrics work, else 1.
     """
     from cidery.doctor import DEEP_PROBES, PROBES, diagnose
 
@@ -41,11 +41,8 @@ def doctor(
     if format == "json":
         show_json(found.to_dict())
     else:
-        for topic in found.topics:
-            show_table([topic, "", ""], found.lines(topic), left=(0, 1, 2))
-            typer.echo()
-        works = "work" if found.works else "do not work"
-        typer.echo(f"The metrics that need no extra {works}.")
+        show_table(found.table())
+        typer.echo(f"\nCore metrics: {'OK' if found.works else 'not working'}")
         if found.remedies:
             show_advice(f"{what}   ({', '.join(n)})" for what, n in found.remedies.items())
     return 0 if found.works else 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,6 @@ from cidery.cli.rendering import (
     on_terminal,
     show_json,
     show_marked,
-    show_notes,
     show_signatures,
     show_table,
     show_title,
@@ -165,11 +165,11 @@ def _show(found: Sequence[Explanations], format: str) -> None:
             if place or number:
                 typer.echo()
             named = "" if one.image is None else f"image {one.image}, "
-            show_title(f"{named}{explanation.metric} {explanation.score:.4f}")
+            table = explanation.table()
+            show_title(f"{named}{table.title}")
             if on_terminal():
                 _color(explanation)
-            show_table(explanation.header(), explanation.lines(), left=(0, 2))
-            show_notes(*explanation.notes())
+            show_table(replace(table, title=""))
     show_signatures(found[0].signatures.values())
 
 

@@ -12,6 +12,7 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import goes_on, show_json, show_notes, show_pairs, show_table, show_title
+from cidery.tables import Column, Table
 
 if TYPE_CHECKING:
     from cidery.frequencies import DocumentFrequencies
@@ -211,8 +212,8 @@ def show(
     if format == "json":
         show_json(_describe(found) | ({"counts": counts} if ngrams else {}))
     elif counts:
-        header = ["n-gram", f"images of {found.image_count:g}"]
-        show_table(header, [[ngram, f"{count:,}"] for ngram, count in counts.items()])
+        columns = [Column("n-gram"), Column(f"images of {found.image_count:g}", ",")]
+        show_table(Table.of(columns, list(counts.items())))
         if found.min_count > 1:
             show_notes(f"fewer than {found.min_count} images count as 0 in this set")
     else:
@@ -230,8 +231,7 @@ def list_shipped(format: parsing.TableOrJson = "table") -> None:
         show_json(sets)
         return
     columns = ("name", "stemmer", "images", "n-grams", "fingerprint", "source")
-    rows = [[str(found[column] or "") for column in columns] for found in sets]
-    show_table(columns, rows, left=(0, 1, 4, 5))
+    show_table(Table([Column(name) for name in columns], sets))
 
 
 @app.command(epilog=parsing.examples("cidery frequencies merge train.df val.df -o both.df"))

@@ -8,7 +8,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_json, show_notes, show_table, show_tree
+from cidery.cli.rendering import show_json, show_notes, show_result, show_tree
 
 if TYPE_CHECKING:
     from cidery.metrics.spice.graph import SceneGraph
@@ -80,8 +80,9 @@ def graph(
         show_tree(found.branches())
         notes += [] if found.objects else ["the caption names no object"]
     else:
-        show_table(comparison.header(), comparison.lines(), left=range(3))
-        notes += [*comparison.notes(), *([_MISREAD] if faithful == "coco" else [])]
+        notes += [_MISREAD] if faithful == "coco" else []
+        show_result(comparison, format, notes=notes)
+        return
     if notes:
         show_notes(*notes)
 

@@ -11,9 +11,8 @@ from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     on_terminal,
-    show_json,
     show_marked,
-    show_notes,
+    show_result,
     show_signatures,
     show_table,
     show_title,
@@ -147,19 +146,14 @@ def _show(
         show_signatures([next(iter(found.values())).signature])
         return
     table = cidery.compare_ledgers(found, resamples=resamples, seed=seed)
-    if format == "json":
-        show_json(
-            table.to_dict() | {"ledgers": {name: one.to_dict() for name, one in found.items()}}
-        )
-    elif format == "html":
+    if format == "html":
         from cidery.markup import escape, html_page
 
         shown = "".join(f"<h2>{escape(name)}</h2>{one.to_html()}" for name, one in found.items())
         typer.echo(html_page("ledger", table.to_html() + shown))
     else:
-        show_table(table.header(), table.lines())
-        show_notes(*table.notes())
-        show_signatures([table.signature])
+        ledgers = {name: one.to_dict() for name, one in found.items()}
+        show_result(table, format, content=table.to_dict() | {"ledgers": ledgers})
 
 
 def _show_entry(entry: LedgerEntry, heading: str) -> None:
@@ -167,5 +161,4 @@ def _show_entry(entry: LedgerEntry, heading: str) -> None:
     if on_terminal():
         show_marked(entry.caption, [(s.start, s.end, s.value) for s in entry.spans()])
         typer.echo()
-    show_table(entry.header(), entry.table_lines(), left=(0, 1, 2, 4))
-    show_notes(*entry.notes())
+    show_table(entry.table())

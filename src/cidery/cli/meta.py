@@ -12,11 +12,7 @@ from cidery.cli import parsing
 from cidery.cli.options import list_given, with_settings
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_notes,
     show_result,
-    show_signatures,
-    show_table,
-    show_title,
 )
 from cidery.meta.settings import Settings
 
@@ -129,7 +125,7 @@ def meta(
             progress=step.report,
         )
     notes = [f"drawn: {_draw(agreement, plot)}"] if plot else []
-    show_result(agreement, format, lambda: _show(agreement, notes))
+    show_result(agreement, format, notes=notes)
 
 
 def _draw(agreement: Agreement, plot: str) -> str:
@@ -139,11 +135,3 @@ def _draw(agreement: Agreement, plot: str) -> str:
     draw = {"references": plot_references, "wins": plot_wins}
     figure = draw.get(agreement.protocol, plot_correlations)(agreement)
     return ", ".join(map(str, save_figures(figure, plot)))
-
-
-def _show(agreement: Agreement, notes: list[str]) -> None:
-    show_title(f"{agreement.dataset}, {agreement.protocol}, in percent")
-    show_table(agreement.header(), agreement.lines())
-    if notes := [*agreement.notes(), *notes]:
-        show_notes(*notes)
-    show_signatures(agreement.signatures.values())

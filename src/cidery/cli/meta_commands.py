@@ -13,16 +13,12 @@ from cidery.cli import parsing
 from cidery.cli.options import list_given, with_settings
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_notes,
     show_result,
-    show_signatures,
-    show_table,
-    show_title,
 )
 from cidery.meta.settings import Settings
 
 if TYPE_CHECKING:
-    from cidery.meta import Estimates, Overview, Plan, Sweep
+    pass
 
 commands = parsing.new_app()
 
@@ -128,7 +124,7 @@ def estimate(
             progress=step.report,
             **list_given(settings),
         )
-    _show(found, format, f"{found.dataset}: what people would say", found.signatures.values())
+    show_result(found, format)
 
 
 @commands.command(
@@ -199,7 +195,7 @@ def plan(
             progress=step.report,
             **list_given(settings),
         )
-    _show(found, format, f"{found.dataset}: judgments needed")
+    show_result(found, format)
 
 
 @commands.command(
@@ -318,7 +314,7 @@ def show_all(
         from cidery.plots import plot_overview, save_figures
 
         save_figures(plot_overview(found), plot)
-    _show(found, format, "Metrics by sets of judgments", left=(0,))
+    show_result(found, format)
 
 
 @commands.command(
@@ -372,7 +368,7 @@ def show_sweep(
             progress=step.report,
             **list_given(settings),
         )
-    _show(found, format, f"{found.dataset}: {found.metric} by {found.setting}, in percent", left=())
+    show_result(found, format)
 
 
 def _read_numbers(text: str | None) -> list[float] | None:
@@ -384,23 +380,6 @@ def _read_numbers(text: str | None) -> list[float] | None:
         raise typer.BadParameter(
             f"expected numbers with commas between them, not {text!r}", param_hint="--values"
         ) from None
-
-
-def _show(
-    found: Estimates | Plan | Overview | Sweep,
-    format: str,
-    title: str,
-    signatures: Any = (),
-    left: tuple[int, ...] = (0, 1),
-) -> None:
-    def show() -> None:
-        show_title(title)
-        show_table(found.header(), found.lines(), left=left)
-        show_notes(*found.notes())
-        if signatures:
-            show_signatures(signatures)
-
-    show_result(found, format, show)
 
 
 @commands.command(
@@ -442,11 +421,4 @@ def show_reproduction(
             threads=threads,
             progress=step.report,
         )
-
-    def show() -> None:
-        show_table(found.header(), found.cells(), left=(0, 1, 2, 6))
-        show_notes(found.summary())
-        show_notes(*(f"{number}. {note}" for number, note in enumerate(found.notes(), start=1)))
-        show_notes(*(f"not computed: {source}: {reason}" for source, reason in found.absent))
-
-    show_result(found, format, show)
+    show_result(found, format)

@@ -17,6 +17,7 @@ from cidery.cli.rendering import (
     show_table,
     show_title,
 )
+from cidery.tables import Table
 
 if TYPE_CHECKING:
     from cidery.metrics import Metric
@@ -77,7 +78,7 @@ def metrics(
             for label, metric in chosen.items()
         ]
         header = ["metric", "range", "needs", "faithful to", "paper", "package"]
-        show_table(header, rows, left=range(len(header)))
+        show_table(Table.of(header, rows))
         families = (f"{family} means {', '.join(members)}" for family, members in FAMILIES.items())
         show_notes(f"default: {', '.join(DEFAULT)}", *families)
     else:
@@ -96,7 +97,7 @@ def _show_presets(format: str) -> None:
         show_json(listed)
         return
     rows = [[name, ", ".join(one.metrics), one.note] for name, one in PRESETS.items()]
-    show_table(["preset", "metrics", "for"], rows, left=range(3))
+    show_table(Table.of(["preset", "metrics", "for"], rows))
     show_notes("--preset NAME asks for one, --preset FILE.toml for one of your own")
 
 

@@ -8,7 +8,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_notes, show_result, show_table, show_title
+from cidery.cli.rendering import show_result
 
 app = parsing.new_app()
 
@@ -77,13 +77,4 @@ def objects(
         )
     chosen = [one for one in found.captions if one.not_there] if wrong else found.captions
     shown = replace(found, captions=chosen)
-
-    def show() -> None:
-        show_title(f"{results}: objects named, against {references}")
-        show_table(shown.header(), shown.lines(), left=range(5))
-        show_notes(
-            f"chair-i {found.chair_i:.4f}, chair-s {found.chair_s:.4f} (lower is better), "
-            f"recall {found.recall:.4f}"
-        )
-
-    show_result(shown, format, show)
+    show_result(shown, format, title=f"{results}: objects named, against {references}")

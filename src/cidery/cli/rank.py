@@ -9,7 +9,7 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_result, show_signatures, show_table, show_title
+from cidery.cli.rendering import show_result
 
 if TYPE_CHECKING:
     from cidery.diversity import RankedReferences
@@ -88,13 +88,8 @@ def rank(
             threads=threads,
         )
     found = _choose(found, image, top)
-
-    def show() -> None:
-        show_title(f"{references}: references by agreement with the others of their image")
-        show_table(found.header(), found.lines(), left=(0, 3))
-        show_signatures([found.signature])
-
-    show_result(found, format, show)
+    title = f"{references}: references by agreement with the others of their image"
+    show_result(found, format, title=title)
 
 
 def _take_one(metrics: list[str] | None) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,12 +11,9 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_notes,
     show_result,
-    show_signatures,
-    show_table,
-    show_title,
 )
+from cidery.tables import Column, Table
 
 if TYPE_CHECKING:
     from cidery.rewards import RedTeam
@@ -176,22 +174,21 @@ def redteam(
         from cidery.plots import plot_hackability, save_figures
 
         notes += [
-            f"drawn: {file}" for file in save_figures(plot_hackability(found.records()), plot)
+            f"drawn: {file}" for file in save_figures(plot_hackability(found.to_records()), plot)
         ]
-    show_result(found, format, lambda: _show(references, found, notes))
+    table = found.table()
+    if format == "table":
+        table = replace(table, below=[_find_examples(found)])
+    title = f"{references}: {len(found.images)} attacked images"
+    show_result(table, format, title=title, notes=notes, content=found.to_dict())
     if found.interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
-def _show(references: str, found: RedTeam, notes: list[str]) -> None:
-    show_title(f"{references}: {len(found.images)} attacked images")
-    show_table(found.header(), found.lines(), left=(0, 1))
-    typer.echo()
-    examples = [
-        [attack.reward, attack.name, *example[:2]]
+def _find_examples(found: RedTeam) -> Table:
+    """Return the caption of each attack that earned most beyond people's."""
+    rows = [
+        (attack.reward, attack.name, *found.examples(attack, 1).cells[0][:2])
         for attack in found.attacks
-        for example in found.examples(attack, 1)
     ]
-    show_table(["reward", "attack", "caption found", "score"], examples, left=(0, 1, 2))
-    show_notes(*found.notes(), *notes)
-    show_signatures(found.signatures.values())
+    return Table.of(["reward", "attack", "caption found", Column("score", align="right")], rows)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, Protocol
+from dataclasses import replace
+from typing import Any, Literal
 
 import typer
 
-from cidery.tables import GAP, guard_cell, show_controls
-from cidery.text_tables import text_table
+from cidery.tables import GAP, Column, Table, Tabular, one_line, show_controls, to_json
 
 BAR_WIDTH = 40
 
@@ -41,39 +39,56 @@ def on_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def show_table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
-) -> None:
-    """Print a table; the columns in `left` hold words, the others numbers."""
-    rows = [[show_controls(cell) for cell in row] for row in rows]
+def show_table(table: Table) -> None:
+    """Print a table with its title, notes and signatures."""
     if on_terminal():
-        _print(_rich_table(header, rows, left))
-        return
-    typer.echo(text_table(header, rows, left=left))
+        if table.title:
+            show_title(table.title)
+        _print(_rich_table(table))
+        if table.all_notes:
+            show_notes(*table.all_notes)
+        for other in table.below:
+            typer.echo()
+            show_table(other)
+    else:
+        typer.echo(table.to_text())
+    if table.signatures:
+        show_signatures(table.signatures)
 
 
-def _rich_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int]) -> Any:
+def _rich_table(table: Table) -> Any:
     from rich import box
-    from rich.table import Table
+    from rich.table import Table as RichTable
     from rich.text import Text
 
-    table = Table(
+    grid = RichTable(
         box=box.SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
         header_style="bold",
     )
-    for place, name in enumerate(header):
-        table.add_column(
+    for place, (name, left) in enumerate(zip(table.header, table.aligned_left, strict=True)):
+        grid.add_column(
             Text(name),
-            justify="left" if place in left else "right",
+            justify="left" if left else "right",
             style="cyan" if place == 0 else "",
             overflow="fold",  # a narrow terminal must not swallow digits
         )
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+    for row in table.cells:
+        grid.add_row(*(Text(show_controls(one_line(cell))) for cell in row))
+    return grid
+
+
+def show_cells(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
+) -> None:
+    """Print cells of text; the columns in `left` are left-aligned."""
+    columns = [
+        Column(name, align="left" if place in left else "right")
+        for place, name in enumerate(header)
+    ]
+    show_table(Table.of(columns, rows))
 
 
 def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str = "") -> None:
@@ -190,49 +205,34 @@ def show_advice(sentences: Iterable[str]) -> None:
             typer.echo(f"→ {sentence}")
 
 
-class Printable(Protocol):
-    """A result that has all forms for other programs."""
+def show_result(
+    result: Table | Tabular,
+    format: str,
+    *,
+    title: str = "",
+    notes: Sequence[str] = (),
+    content: Any = None,
+) -> None:
+    """Print a result as JSON, CSV, Markdown, LaTeX, or as a table with a title and more notes.
 
-    def to_json(self) -> str:
-        """Return everything as JSON."""
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per result with all digits, for CSV."""
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table."""
-
-    def to_latex(self) -> str:
-        """Return a LaTeX tabular."""
-
-
-def show_result(found: Printable, format: str, show: Callable[[], None]) -> None:
-    """Print a result as JSON, CSV, Markdown or LaTeX; `show` prints it for people."""
+    `content` is what JSON has, where it is not the result's `to_dict`.
+    """
+    table = result if isinstance(result, Table) else result.table()
     if format == "json":
-        typer.echo(found.to_json())
+        show_json(result.to_dict() if content is None else content)
     elif format == "csv":
-        show_csv(found.records())
+        typer.echo(table.to_csv(), nl=False)
     elif format == "markdown":
-        typer.echo(found.to_markdown())
+        typer.echo(table.to_markdown())
     elif format == "latex":
-        typer.echo(found.to_latex())
+        typer.echo(table.to_latex())
     else:
-        show()
+        show_table(replace(table, title=title or table.title, notes=[*table.notes, *notes]))
 
 
 def show_json(content: Any) -> None:
     """Print JSON."""
-    typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
-
-
-def show_csv(records: Sequence[Mapping[str, Any]]) -> None:
-    """Print records that have the same keys as CSV, with all digits."""
-    writer = csv.DictWriter(sys.stdout, list(records[0]), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(
-        {key: guard_cell(value) if isinstance(value, str) else value for key, value in row.items()}
-        for row in records
-    )
+    typer.echo(to_json(content))
 
 
 def _print(content: Any, *, soft_wrap: bool = False) -> None:

@@ -12,12 +12,12 @@ from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     goes_on,
-    show_csv,
+    show_cells,
     show_notes,
     show_signatures,
-    show_table,
     show_title,
 )
+from cidery.tables import Table
 
 if TYPE_CHECKING:
     from cidery.scoring.tables import ScoreTable
@@ -247,14 +247,14 @@ class _Shown:
         if format == "json":
             typer.echo(table.to_json(intervals=self.intervals, slice_intervals=self.by_slice))
         elif format == "csv":
-            show_csv(rows.records(intervals))
+            typer.echo(Table((), rows.records(intervals)).to_csv(), nl=False)
         elif format == "markdown":
             typer.echo(rows.to_markdown(intervals=intervals))
         elif format == "latex":
             typer.echo(rows.to_latex(intervals=intervals))
         else:
             left = (0, 1) if sliced else (0,)
-            show_table(rows.header(intervals), rows.lines(intervals=intervals), left=left)
+            show_cells(rows.header(intervals), rows.lines(intervals=intervals), left=left)
             notes = [*table.notes, *([] if table.slices is None else [table.slices.note])]
             if notes:
                 show_notes(*notes)

@@ -19,6 +19,7 @@ from cidery.cli.rendering import (
     show_table,
     show_title,
 )
+from cidery.tables import Column, Table
 
 if TYPE_CHECKING:
     from cidery.corpus import Bin, Description
@@ -160,23 +161,23 @@ def _show_several(found: Mapping[str, Description]) -> None:
     """Print a line per file, then lengths side by side, then advice."""
     from cidery.corpus import find_length_mismatch, share_bins
 
-    show_table(
-        ["file", "images", "captions", "per image", "words", "sd", "vocabulary", "script"],
-        [
-            [
-                file,
-                f"{d.images:,}",
-                f"{d.captions:,}",
-                f"{d.references.mean:.2f}",
-                f"{d.length.mean:.1f}",
-                f"{d.length.deviation:.1f}",
-                f"{d.vocabulary:,}",
-                d.scripts[0].script if d.scripts else "",
-            ]
-            for file, d in found.items()
-        ],
-        left=(0, 7),
-    )
+    columns = [
+        *(
+            Column("file"),
+            Column("images", ","),
+            Column("captions", ","),
+            Column("per image", ".2f"),
+        ),
+        *(Column("words", ".1f"), Column("sd", ".1f"), Column("vocabulary", ","), Column("script")),
+    ]
+    rows = [
+        (
+            *(file, d.images, d.captions, d.references.mean, d.length.mean, d.length.deviation),
+            *(d.vocabulary, d.scripts[0].script if d.scripts else ""),
+        )
+        for file, d in found.items()
+    ]
+    show_table(Table.of(columns, rows))
     show_notes("Captions by their number of words:")
     binned = share_bins(list(found.values()))
     shares = [
@@ -184,16 +185,16 @@ def _show_several(found: Mapping[str, Description]) -> None:
         for bins, d in zip(binned, found.values(), strict=True)
     ]
     most = max(map(max, shares))
-    rows = []
-    for place, bin in enumerate(binned[0]):
-        cells = [name_bin(bin)]
-        for column in shares:
-            cells += [f"{column[place]:.1%}", draw_bar(column[place] / most, 16)]
-        rows.append(cells)
-    header = ["words"]
-    for file in found:
-        header += ["", file]
-    show_table(header, rows, left=tuple(range(2, len(header), 2)))
+    bars = [
+        (
+            name_bin(bin),
+            *(cell for s in shares for cell in (s[place], draw_bar(s[place] / most, 16))),
+        )
+        for place, bin in enumerate(binned[0])
+    ]
+    share = Column("", ".1%")
+    header = [Column("words", align="right"), *(c for file in found for c in (share, file))]
+    show_table(Table.of(header, bars))
     show_advice(
         [
             *find_length_mismatch(found),

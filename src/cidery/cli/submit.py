@@ -11,8 +11,9 @@ import typer
 
 from cidery.cli import parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import show_json, show_table, show_title
+from cidery.cli.rendering import show_json, show_table
 from cidery.errors import InputError
+from cidery.tables import Column, Table
 
 app = parsing.new_app()
 
@@ -70,20 +71,13 @@ def submit(
     elif page["hides_scores"]:
         typer.echo(f"{file}: scored by {challenge}, but its scores are hidden now; see {address}")
     else:
-        show_title(f"{file}: scored by {challenge}, {address}")
-        show_table(
-            ["references", "metric", "score", "95 % interval"],
-            [
-                [
-                    s["reference_set"],
-                    s["metric"],
-                    f"{s['value']:.{s['decimals']}f}",
-                    f"[{s['low']:.{s['decimals']}f}, {s['high']:.{s['decimals']}f}]",
-                ]
-                for s in page["scores"]
-            ],
-            left=(0, 1),
-        )
+        columns = [
+            *(Column("references", key="reference_set"), Column("metric")),
+            Column("score", "{value:.{decimals}f}"),
+            Column("95 % interval", "[{low:.{decimals}f}, {high:.{decimals}f}]"),
+        ]
+        title = f"{file}: scored by {challenge}, {address}"
+        show_table(Table(columns, page["scores"], title))
     with suppress(InputError):  # what matters is done
         _show_quota(client.find_quota(challenge))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,10 +19,9 @@ from cidery.diversity.table import measure_diversity
 from cidery.diversity.words import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
-from cidery.markup import html_table
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.tables import ScoreTable
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -49,7 +47,7 @@ class DiversityDetails:
 
 
 @dataclass(frozen=True, eq=False)
-class DiversityComparison:
+class DiversityComparison(Tabular):
     """Diversity of several systems, the first one first, and of humans.
 
     ```python
@@ -68,26 +66,16 @@ class DiversityComparison:
         """The table of the first system."""
         return next(iter(self.tables.values()))
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["measure", *self.tables]
-
-    def lines(self) -> list[list[str]]:
-        """Return the corpus values as text, a row per measure."""
-        return [
-            [measure, *(_format(measure, table.corpus[measure]) for table in self.tables.values())]
+    def table(self) -> Table:
+        """Return a row per measure and a column per system."""
+        rows = [
+            {"measure": measure}
+            | {name: _count(measure, table) for name, table in self.tables.items()}
             for measure in self.first.corpus
         ]
-
-    def _repr_html_(self) -> str:
-        return html_table(self.header(), self.lines(), notes=self.notes)
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per measure with all digits, for CSV."""
-        return [
-            {"measure": measure} | {name: t.corpus[measure] for name, t in self.tables.items()}
-            for measure in self.first.corpus
-        ]
+        columns = [Column("measure"), *(Column(name, ".4f") for name in self.tables)]
+        signatures = list(self.first.signatures.values())
+        return Table(columns, rows, notes=self.notes, signatures=signatures)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the first system's table, ready for JSON, with the others in `"systems"`."""
@@ -97,24 +85,11 @@ class DiversityComparison:
             content["systems"] = {other: self.tables[other].to_dict() for other in others}
         return content
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
-    def to_markdown(self) -> str:
-        """Return the values as a Markdown table."""
-        return markdown_table(self.header(), self.lines())
-
-    def to_latex(self) -> str:
-        """Return the values as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines())
-
-    def __str__(self) -> str:
-        return self.to_markdown()
-
-
-def _format(measure: str, value: float) -> str:
-    return f"{value:.0f}" if measure == "vocabulary" else f"{value:.4f}"
+def _count(measure: str, table: ScoreTable) -> float:
+    """Return a corpus value; the size of a vocabulary is a whole number."""
+    value = table.corpus[measure]
+    return int(value) if measure == "vocabulary" and value == value else value
 
 
 def compare_diversity(

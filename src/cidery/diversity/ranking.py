@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,7 @@ from cidery.diversity.references import score_references
 from cidery.diversity.sets import CaptionSets
 from cidery.errors import SettingError
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -30,7 +29,7 @@ class RankedCaption:
 
 
 @dataclass(frozen=True, eq=False)
-class RankedReferences(Mapping[ImageId, list[RankedCaption]]):
+class RankedReferences(Tabular, Mapping[ImageId, list[RankedCaption]]):
     """image -> its references, the best first."""
 
     images: Mapping[ImageId, list[RankedCaption]]
@@ -48,42 +47,25 @@ class RankedReferences(Mapping[ImageId, list[RankedCaption]]):
     def __len__(self) -> int:
         return len(self.images)
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["image", "rank", self.metric, "caption"]
-
-    def lines(self) -> list[list[str]]:
-        """Return text cells, a row per reference; an image is named in its first row."""
-        return [
-            [str(image) if rank == 1 else "", str(rank), f"{found.score:.4f}", found.caption]
-            for image, group in self.items()
-            for rank, found in enumerate(group, start=1)
+    def table(self) -> Table:
+        """Return a row per reference."""
+        columns = [
+            Column("image", merge=True, align="left"),
+            Column("rank"),
+            Column(self.metric, ".4f", key="score"),
+            Column("caption"),
         ]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per reference with all digits, for CSV."""
-        return [
+        rows = [
             {"image": image, "rank": rank, **asdict(found), "signature": self.signature}
             for image, group in self.items()
             for rank, found in enumerate(group, start=1)
         ]
+        return Table(columns, rows, signatures=[self.signature])
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"metric", "signature", "images": {id: [{"score", "caption", "position"}]}}`."""
         ranked = {str(image): [asdict(found) for found in group] for image, group in self.items()}
         return {"metric": self.metric, "signature": self.signature, "images": ranked}
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table."""
-        return markdown_table(self.header(), self.lines(), left=(0, 3))
-
-    def to_latex(self) -> str:
-        """Return a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines(), left=(0, 3))
 
 
 def rank_references(

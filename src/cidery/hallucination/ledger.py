@@ -14,7 +14,7 @@ import numpy as np
 
 from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.errors import InputError, MismatchError
-from cidery.markup import escape, fold_lines, html_table, mark_text
+from cidery.markup import escape, fold_lines, mark_text
 from cidery.metrics.claims.explanation import quote_evidence
 from cidery.metrics.claims.metric import Claims, PreparedClaims
 from cidery.metrics.claims.verdicts import COLUMNS, SUPPORTED, JudgedCaption, Verdict
@@ -22,7 +22,7 @@ from cidery.metrics.explanations import Span, make_spans
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.pipeline import Pipeline
 from cidery.statistics import RESAMPLES, Floats, Interval, LengthControl
-from cidery.text_tables import text_table
+from cidery.tables import Column, Table, Tabular
 
 VALUES: Mapping[Verdict, float] = {
     "supported": 1.0,
@@ -85,7 +85,7 @@ class MissingClaim:
 
 
 @dataclass(frozen=True, eq=False)
-class LedgerEntry:
+class LedgerEntry(Tabular):
     """All claims of one caption."""
 
     image: ImageId
@@ -111,24 +111,22 @@ class LedgerEntry:
             (p, value, "; ".join(notes)) for p, (value, notes) in sorted(worst.items())
         )
 
-    def header(self) -> list[str]:
-        """Return the columns of `table_lines`."""
-        return ["claim", "kind", "", "support", "why"]
-
-    def table_lines(self) -> list[list[str]]:
-        """Return the claims as text cells, a row each, then what is missing."""
+    def table(self) -> Table:
+        """Return a row per claim, then a row per missing claim."""
         rows = [
-            [line.claim, line.kind, line.verdict, f"{line.support:.2f}", _explain(line)]
+            (line.claim, line.kind, line.verdict, line.support, _explain(line))
             for line in self.lines
         ]
-        return rows + [
-            [found.claim, found.kind, "missing", "", _name_references(found.references)]
+        missing = [
+            (found.claim, found.kind, "missing", None, _name_references(found.references))
             for found in self.missing
         ]
-
-    def notes(self) -> list[str]:
-        """Return the scores in one line."""
-        return [", ".join(f"{name} {value:.4g}" for name, value in self.scores.items())]
+        columns = [
+            *map(Column, ("claim", "kind", "verdict")),
+            *(Column("support", ".2f"), Column("reason")),
+        ]
+        note = ", ".join(f"{name} {value:.4g}" for name, value in self.scores.items())
+        return Table.of(columns, [*rows, *missing], notes=[note])
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -146,25 +144,22 @@ class LedgerEntry:
 
         Green is supported, grey unsupported, red contradicted; text is escaped.
         """
-        table = html_table(self.header(), self.table_lines(), left=(0, 1, 2, 4), notes=self.notes())
         listed = "".join(f'<li dir="auto">{escape(text)}</li>' for text in self.references)
         return (
             f'<div><div dir="auto" style="margin:.3em 0">'
             f"{mark_text(self.caption, self.spans(), 1.0)}</div>"
             f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
-            f"<details><summary>{len(self.lines)} claims</summary>{table}</details></div>"
+            f"<details><summary>{len(self.lines)} claims</summary>"
+            f"{self.table().to_html()}</details></div>"
         )
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def __str__(self) -> str:
-        table = text_table(self.header(), self.table_lines(), left=(0, 1, 2, 4))
-        return "\n".join([self.caption, "", table, "", *self.notes()])
+    def to_text(self) -> str:
+        """Return the caption and its claims as aligned text."""
+        return f"{self.caption}\n\n{self.table()}"
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
+class Ledger(Tabular):
     """The claims of all captions of one system.
 
     ```python
@@ -200,11 +195,9 @@ class Ledger:
         shown = "".join(entry.to_html() for entry in self.entries)
         return f"<div>{shown}{fold_lines('signatures', [self.signature])}</div>"
 
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def __str__(self) -> str:
-        return str(compare_ledgers({"captions": self}))
+    def table(self) -> Table:
+        """Return the means of all captions."""
+        return compare_ledgers({"captions": self}).table()
 
 
 def judge_claims(
@@ -337,7 +330,7 @@ def _name_references(numbers: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class LedgerTable:
+class LedgerTable(Tabular):
     """What the ledgers of some systems come to, side by side."""
 
     systems: Mapping[str, Mapping[str, float]]
@@ -349,35 +342,31 @@ class LedgerTable:
     """What e times as many words earn."""
     signature: str
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        shown = ("precision", "recall", "claims-f", "length-controlled", "contradictions")
-        return ["system", *shown, "repetition", "fluency", "claims", "words"]
-
-    def lines(self) -> list[list[str]]:
-        """Return a row of text cells for each system."""
-        return [
-            [
-                name,
-                f"{means['precision']:.4f}",
-                f"{means['recall']:.4f}",
-                str(self.f[name]),
-                str(self.controlled[name]),
-                f"{means['contradictions']:.3f}",
-                f"{means['repetition']:.3f}",
-                f"{means['fluency']:.3f}",
-                f"{means['claims']:.1f}",
-                f"{means['words']:.1f}",
-            ]
+    def table(self) -> Table:
+        """Return a row per system with means per caption."""
+        rows = [
+            {
+                "system": name,
+                **means,
+                "f_interval": str(self.f[name]),
+                "length_controlled": str(self.controlled[name]),
+            }
             for name, means in self.systems.items()
         ]
-
-    def notes(self) -> list[str]:
-        """Say what the columns are."""
-        return [
-            f"means per caption; a caption twice as long has {self.slope * math.log(2):+.4f} of "
-            "claims-f by its length alone; length-controlled: at the references' length",
+        records = [{"system": name} | found for name, found in self.to_dict()["systems"].items()]
+        columns = [
+            Column("system"),
+            *(Column(name, ".4f") for name in ("precision", "recall")),
+            Column("claims-f", key="f_interval", align="right"),
+            Column("length-controlled", key="length_controlled", align="right"),
+            *(Column(name, ".3f") for name in ("contradictions", "repetition", "fluency")),
+            *(Column(name, ".1f") for name in ("claims", "words")),
         ]
+        note = (
+            f"means per caption; doubling a caption's length changes its claims-f by "
+            f"{self.slope * math.log(2):+.4f}; length-controlled: at the references' length"
+        )
+        return Table(columns, rows, notes=[note], signatures=[self.signature], records=records)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -397,16 +386,6 @@ class LedgerTable:
             "slope": self.slope,
             "signature": self.signature,
         }
-
-    def to_html(self) -> str:
-        """Return the table in HTML."""
-        return html_table(self.header(), self.lines(), notes=self.notes(), details=[self.signature])
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def __str__(self) -> str:
-        return "\n".join([text_table(self.header(), self.lines()), "", *self.notes()])
 
 
 def compare_ledgers(

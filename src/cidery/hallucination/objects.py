@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -14,7 +13,7 @@ from cidery.corpus import Candidates, Corpus, ImageId, Missing, References
 from cidery.metrics.chair.metric import Chair
 from cidery.metrics.chair.objects import find_mentions
 from cidery.scoring.pipeline import Pipeline
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Table, Tabular
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,7 @@ class NamedObjects:
 
 
 @dataclass(frozen=True)
-class ObjectList:
+class ObjectList(Tabular):
     """The objects of all captions, and the three ratios of CHAIR."""
 
     captions: Sequence[NamedObjects]
@@ -40,24 +39,21 @@ class ObjectList:
     chair_s: float
     recall: float
 
-    def header(self) -> list[str]:
-        """Return the names of the columns."""
-        return ["image", "not there", "there", "missing", "caption"]
-
-    def lines(self) -> list[list[str]]:
-        """Return a row of text cells for each caption."""
-        return [
-            [
+    def table(self) -> Table:
+        """Return a row per caption."""
+        rows = [
+            (
                 str(one.image),
                 *(", ".join(kinds) for kinds in (one.not_there, one.there, one.missing)),
                 one.caption,
-            ]
+            )
             for one in self.captions
         ]
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row for each caption."""
-        return [dict(zip(self.header(), line, strict=True)) for line in self.lines()]
+        note = (
+            f"chair-i {self.chair_i:.4f}, chair-s {self.chair_s:.4f} (lower is better), "
+            f"recall {self.recall:.4f}"
+        )
+        return Table.of(["image", "not there", "there", "missing", "caption"], rows, notes=[note])
 
     def to_dict(self) -> dict[str, Any]:
         """Return all, ready for JSON."""
@@ -67,18 +63,6 @@ class ObjectList:
             "chair-recall": self.recall,
             "captions": [asdict(one) for one in self.captions],
         }
-
-    def to_json(self) -> str:
-        """Return all as JSON."""
-        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table."""
-        return markdown_table(self.header(), self.lines())
-
-    def to_latex(self) -> str:
-        """Return a LaTeX table."""
-        return latex_table(self.header(), self.lines())
 
 
 def find_objects(

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from cidery.scoring.comparison import format_p
 from cidery.statistics import Floats
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular, format_p, format_percent
 
 
 @dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(Tabular):
     """How well metrics agree with people on one data set.
 
     ```python
@@ -48,72 +46,41 @@ class Agreement:
             **tested,
         }
 
-    def notes(self) -> list[str]:
-        """Return what a reader of the table must know."""
-        return [f"p-values compare metrics by {self.tested}"] if self.tested else []
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
-        content = self.to_dict()
-        for found in content["results"].values():
-            for name, value in found.items():
-                found[name] = value if math.isfinite(value) else None
-        return json.dumps(content, indent=indent, ensure_ascii=False)
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per metric with all digits and the signature, for CSV."""
-        names = self._statistics()
-        return [
-            {"metric": label}
-            | {name: found.get(name, "") for name in names}
-            | {"signature": self.signatures.get(label, "")}
-            for label, found in self.results.items()
-        ]
-
-    def _statistics(self) -> list[str]:
+    @property
+    def statistics(self) -> list[str]:
+        """Names of all statistics; bounds of an interval follow theirs."""
         return list(dict.fromkeys(name for found in self.results.values() for name in found))
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`; an interval is in the column of its statistic."""
-        names = self._statistics()
+    def table(self) -> Table:
+        """Return a row per metric; shares and coefficients are in percent, with intervals."""
+        names = self.statistics
         bounds = {f"{name}_{side}" for name in names for side in ("low", "high")}
-        return ["metric", *(name for name in names if name not in bounds)]
-
-    def lines(self) -> list[list[str]]:
-        """Return the results as text cells, a row per metric, in percent."""
-        columns = self.header()[1:]
-        return [
-            [label, *(_format(found, name) for name in columns)]
+        shown = [name for name in names if name not in bounds]
+        rows = [
+            {
+                "metric": label,
+                **{name: found.get(name) for name in names},
+                "signature": self.signatures.get(label),
+            }
             for label, found in self.results.items()
         ]
-
-    def to_markdown(self) -> str:
-        """Return the results as a Markdown table."""
-        return "\n\n".join([markdown_table(self.header(), self.lines()), *self.notes()])
-
-    def to_latex(self) -> str:
-        """Return the results as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines())
-
-    def __str__(self) -> str:
-        return self.to_markdown()
+        return Table(
+            [Column("metric"), *(Column(name, partial(_format, name)) for name in shown)],
+            rows,
+            f"{self.dataset}, {self.protocol}, in percent",
+            [f"p-values compare metrics by {self.tested}"] if self.tested else [],
+            list(self.signatures.values()),
+        )
 
 
-def _format(found: Mapping[str, float], name: str) -> str:
-    if name not in found:
-        return ""
-    value = found[name]
-    if isinstance(value, int):
-        return str(value)
-    if not math.isfinite(value):
-        return "–"
+def _format(name: str, row: Mapping[str, Any]) -> str:
+    value = row[name]
+    if value is None or isinstance(value, int):
+        return Column(name).write(row)
     if name.endswith("_p") or name.startswith("p_"):
         return format_p(value)
     if name == "tie_threshold":  # on the metric's scale
-        return f"{value:.3g}"
+        return Column(name, ".3g").write(row)
     if name == "correct":  # a count, of halves too
-        return f"{value:g}"
-    text = f"{100 * value:.1f}"
-    if f"{name}_low" in found:
-        text += f" [{100 * found[f'{name}_low']:.1f}, {100 * found[f'{name}_high']:.1f}]"
-    return text
+        return Column(name, "g").write(row)
+    return format_percent(value, row.get(f"{name}_low"), row.get(f"{name}_high"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,31 +25,31 @@ from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
 from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.statistics import rank_metrics
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular, format_percent
 
 
 @dataclass(frozen=True)
-class Column:
+class DatasetColumn:
     """How a set is judged in the table: as most papers report it."""
 
     statistic: str
     settings: Settings = field(default_factory=Settings)
 
 
-COLUMNS: Mapping[str, Column] = MappingProxyType(
+COLUMNS: Mapping[str, DatasetColumn] = MappingProxyType(
     {
-        "flickr8k-expert": Column("tau_c"),
-        "flickr8k-cf": Column("tau_b"),
-        "composite": Column("tau_c"),
-        "pascal-50s": Column("accuracy", Settings(references=5)),
-        "abstract-50s": Column("accuracy"),
-        "thumb": Column("pearson"),
-        "polaris": Column("tau_c"),
-        "nebula": Column("tau_c"),
-        "vatex-eval": Column("tau_b"),
-        "audiocaps-eval": Column("accuracy"),
-        "clotho-eval": Column("accuracy"),
-        "foil": Column("accuracy"),
+        "flickr8k-expert": DatasetColumn("tau_c"),
+        "flickr8k-cf": DatasetColumn("tau_b"),
+        "composite": DatasetColumn("tau_c"),
+        "pascal-50s": DatasetColumn("accuracy", Settings(references=5)),
+        "abstract-50s": DatasetColumn("accuracy"),
+        "thumb": DatasetColumn("pearson"),
+        "polaris": DatasetColumn("tau_c"),
+        "nebula": DatasetColumn("tau_c"),
+        "vatex-eval": DatasetColumn("tau_b"),
+        "audiocaps-eval": DatasetColumn("accuracy"),
+        "clotho-eval": DatasetColumn("accuracy"),
+        "foil": DatasetColumn("accuracy"),
     }
 )
 """set -> its statistic and settings, in the order of the table."""
@@ -67,7 +67,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class Overview:
+class Overview(Tabular):
     """Metrics by sets of judgments.
 
     ```python
@@ -92,10 +92,10 @@ class Overview:
         return sorted(names, key=lambda label: label != HUMAN)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, ready for JSON; a value that is not a number becomes None."""
+        """Return everything, ready for JSON."""
         return {
             "results": {
-                name: {label: _to_dict(cell) for label, cell in found.items()}
+                name: {label: asdict(cell) for label, cell in found.items()}
                 for name, found in self.results.items()
             },
             "statistics": dict(self.statistics),
@@ -103,30 +103,27 @@ class Overview:
             "absent": dict(self.absent),
         }
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per set and metric with all digits, for CSV."""
-        return [
-            {"set": name, "statistic": self.statistics[name], "metric": label}
-            | {"value": cell.value, "low": cell.low, "high": cell.high, "place": cell.place or ""}
-            | {"signature": self.signatures[name].get(label, "")}
+    def table(self) -> Table:
+        """Return a row per metric and a column per set, in percent; CSV has a row for each cell."""
+        records = [
+            {
+                **{"set": name, "statistic": self.statistics[name], "metric": label},
+                **asdict(cell),
+                "signature": self.signatures[name].get(label),
+            }
             for name, found in self.results.items()
             for label, cell in found.items()
         ]
-
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["metric", *(f"{name} {self.statistics[name]}" for name in self.results)]
-
-    def lines(self) -> list[list[str]]:
-        """Return the table as text cells, in percent, each with the metric's place."""
-        return [
-            [label, *(_format(found.get(label)) for found in self.results.values())]
+        rows = [
+            (label, *(found.get(label) for found in self.results.values()))
             for label in self.metrics
         ]
+        columns = [
+            Column(f"{name} {statistic}", partial(_format, str(place)))
+            for place, (name, statistic) in enumerate(self.statistics.items(), start=1)
+        ]
+        details = {"title": "Agreement by data set", "notes": self.notes(), "records": records}
+        return Table.of([Column("metric"), *columns], rows, **details)
 
     def notes(self) -> list[str]:
         """Return what a reader of the table must know."""
@@ -137,28 +134,12 @@ class Overview:
         lines += [f"not here: {name}: {reason}" for name, reason in self.absent.items()]
         return lines
 
-    def to_markdown(self) -> str:
-        """Return the table as Markdown."""
-        return "\n\n".join([markdown_table(self.header(), self.lines()), *self.notes()])
 
-    def to_latex(self) -> str:
-        """Return the table as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines())
-
-    def __str__(self) -> str:
-        return self.to_markdown()
-
-
-def _to_dict(cell: Cell) -> dict[str, float | int | None]:
-    numbers = {"value": cell.value, "low": cell.low, "high": cell.high}
-    known = {name: x if math.isfinite(x) else None for name, x in numbers.items()}
-    return {**known, "place": cell.place}
-
-
-def _format(cell: Cell | None) -> str:
-    if cell is None or not math.isfinite(cell.value):
-        return "–" if cell else ""
-    return f"{100 * cell.value:.1f}" + (f" ({cell.place})" if cell.place else "")
+def _format(place: str, row: Mapping[str, Any]) -> str:
+    cell: Cell | None = row[place]
+    if cell is None:
+        return ""
+    return format_percent(cell.value) + (f" ({cell.place})" if cell.place else "")
 
 
 def evaluate_all(

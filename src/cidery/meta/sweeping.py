@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from cidery.meta.judgments import Dataset
 from cidery.meta.settings import Settings
 from cidery.metrics import Metric, MetricLike, get_metrics
 from cidery.runtime.progress import ProgressCallback, ignore_progress
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular, format_percent
 
 SETTING = "repetition"
 """CIDEr-R's k_r."""
@@ -27,7 +27,7 @@ _MAIN = ("accuracy", "tau_c", "tau_b", "pearson")
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Tabular):
     """How well a metric agrees with people at each value of a setting, the smallest value first.
 
     ```py
@@ -64,16 +64,20 @@ class Sweep:
         kinds = [name for name in first if name.startswith(f"{self.statistic}_")]
         return [self.statistic, *(k for k in kinds if not k.endswith(("_low", "_high")))]
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return [self.setting, *self._columns()]
-
-    def lines(self) -> list[list[str]]:
-        """Return the results as text cells, a row per value, in percent."""
-        return [
-            [f"{value:.3g}", *(_format(found, name) for name in self._columns())]
+    def table(self) -> Table:
+        """Return a row per value of the setting; agreement is in percent."""
+        rows = [
+            {self.setting: value, **found, "signature": self.signatures[value]}
             for value, found in self.results.items()
         ]
+        columns = [Column(name, partial(_format, name)) for name in self._columns()]
+        return Table(
+            [Column(self.setting, ".3g"), *columns],
+            rows,
+            f"{self.dataset}: {self.metric} by {self.setting}, in percent",
+            self.notes(),
+            list(self.signatures.values()),
+        )
 
     def notes(self) -> list[str]:
         """Return what a reader of the table must know."""
@@ -89,13 +93,6 @@ class Sweep:
         )
         return found
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per value with all digits and the signature, for CSV."""
-        return [
-            {self.setting: value, **found, "signature": self.signatures[value]}
-            for value, found in self.results.items()
-        ]
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return {
@@ -105,28 +102,8 @@ class Sweep:
             "statistic": self.statistic,
             "best": self.best,
             "as_good": list(self.as_good),
-            "values": self.records(),
+            "values": self.to_records(),
         }
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
-        content = self.to_dict()
-        for row in content["values"]:
-            for name, value in row.items():
-                if isinstance(value, float) and not math.isfinite(value):
-                    row[name] = None
-        return json.dumps(content, indent=indent, ensure_ascii=False)
-
-    def to_markdown(self) -> str:
-        """Return the results as a Markdown table."""
-        return "\n\n".join([markdown_table(self.header(), self.lines()), *self.notes()])
-
-    def to_latex(self) -> str:
-        """Return the results as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines())
-
-    def __str__(self) -> str:
-        return self.to_markdown()
 
 
 def sweep(
@@ -205,11 +182,5 @@ def _choose_values(values: Sequence[float] | None, draws: int, seed: int) -> lis
     return sorted(np.random.default_rng(seed).uniform(0, 1, draws).tolist())
 
 
-def _format(found: Mapping[str, float], name: str) -> str:
-    value = found[name]
-    if not math.isfinite(value):
-        return "–"
-    text = f"{100 * value:.1f}"
-    if f"{name}_low" in found:
-        text += f" [{100 * found[f'{name}_low']:.1f}, {100 * found[f'{name}_high']:.1f}]"
-    return text
+def _format(name: str, row: Mapping[str, Any]) -> str:
+    return format_percent(row[name], row.get(f"{name}_low"), row.get(f"{name}_high"))

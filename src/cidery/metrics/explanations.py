@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cidery.markup import escape, mark_text
-from cidery.text_tables import text_table
+from cidery.tables import Column, Table, Tabular
 
 if TYPE_CHECKING:
     from cidery.text import TokenSpan
@@ -56,7 +56,7 @@ class Shares:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(Tabular):
     """A caption's score, split over the caption's words.
 
     `math.fsum([*(span.value for span in spans), rest])` is the score, bit for bit.
@@ -112,19 +112,16 @@ class Explanation:
             "rest": self.rest,
         }
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["word", "value", "why"]
-
-    def lines(self, digits: int = 4) -> list[list[str]]:
-        """Return the caption's words as text cells, a row each, and what belongs to no word."""
-        lines = [
-            [self.candidate[span.start : span.end], f"{span.value:+.{digits}f}", span.note]
-            for span in self.spans
+    def table(self, digits: int = 4) -> Table:
+        """Return a row per word of the caption, and one for what belongs to no word."""
+        rows: list[tuple[str, float, str]] = [
+            (self.candidate[span.start : span.end], span.value, span.note) for span in self.spans
         ]
         if round(self.rest, digits):
-            lines.append(["(rest)", f"{self.rest:+.{digits}f}", "belongs to no word"])
-        return lines
+            rows.append(("(rest)", self.rest, "belongs to no word"))
+        columns = [Column("word"), Column("value", f"+.{digits}f"), Column("reason")]
+        title = f"{self.metric} {self.score:.{digits}f}"
+        return Table.of(columns, rows, title=title, notes=self.notes(digits))
 
     def notes(self, digits: int = 4) -> list[str]:
         """Return what references have beyond the caption, and what the score is computed from."""
@@ -160,13 +157,6 @@ class Explanation:
             f'<ol style="margin:.3em 0;opacity:.85">{listed}</ol>'
             f'<div style="opacity:.7">{small}</div></div>'
         )
-
-    def _repr_html_(self) -> str:
-        return self.to_html()
-
-    def __str__(self) -> str:
-        table = text_table(self.header(), self.lines(), left=(0, 2))
-        return "\n".join([f"{self.metric} {self.score:.4f}", "", table, "", *self.notes()]).rstrip()
 
 
 def settle(

@@ -40,6 +40,7 @@ from cidery.storage.meteor_table import (
     open_language_table,
     open_own_table,
 )
+from cidery.tables import Table, Tabular
 from cidery.text import (
     TOKENS,
     WITHOUT_BARS,
@@ -50,7 +51,6 @@ from cidery.text import (
     choose_tokenizer,
     locate_words,
 )
-from cidery.text_tables import text_table
 
 if TYPE_CHECKING:
     pass
@@ -444,7 +444,7 @@ class MeteorMatch:
 
 
 @dataclass(frozen=True)
-class MeteorAlignment:
+class MeteorAlignment(Tabular):
     """What METEOR makes of one candidate and one reference."""
 
     candidate: tuple[str, ...]
@@ -510,30 +510,19 @@ class MeteorAlignment:
             self.reference, [(m.reference_start, len(m.reference)) for m in self.matches]
         )
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["chunk", "candidate", "reference", "stage"]
-
-    def lines(self) -> list[list[str]]:
-        """Return the matches as text cells, a row each."""
-        return [
-            [str(number), " ".join(match.candidate), " ".join(match.reference), match.stage]
+    def table(self) -> Table:
+        """Return a row per match, in order of chunks."""
+        rows = [
+            (str(number), " ".join(match.candidate), " ".join(match.reference), match.stage)
             for number, chunk in enumerate(self.chunks, 1)
             for match in chunk
         ]
-
-    def notes(self) -> list[str]:
-        """Return what the matches do not say."""
         notes = [f"score {self.score:.4f}, chunks {len(self.chunks)}"]
         if self.unmatched_candidate:
             notes.append(f"only in the candidate: {' '.join(self.unmatched_candidate)}")
         if self.unmatched_reference:
             notes.append(f"only in the reference: {' '.join(self.unmatched_reference)}")
-        return notes
-
-    def __str__(self) -> str:
-        table = text_table(self.header(), self.lines(), left=range(4))
-        return "\n".join([table, "", *self.notes()])
+        return Table.of(["chunk", "candidate", "reference", "stage"], rows, notes=notes)
 
 
 def _leave_out(words: tuple[str, ...], spans: list[tuple[int, int]]) -> tuple[str, ...]:

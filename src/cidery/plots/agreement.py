@@ -87,7 +87,7 @@ def plot_wins(agreement: Agreement, *, balanced: bool = False) -> Figure:
     """
     people = agreement.results.get(HUMAN, {})
     start = "balanced_" if balanced else "wins_"
-    named = [name for name in agreement.header() if name.startswith(start)]
+    named = [name for name in agreement.statistics if name.startswith(start)]
     shares = {name[len(start) :]: people[name] for name in named if name in people}
     if not shares:
         raise SettingError('there are no wins of systems to draw; evaluate with protocol="wins"')

@@ -15,7 +15,7 @@ def plot_hackability(records: Sequence[Mapping[str, Any]]) -> Figure:
     """Draw the hackability of rewards with its intervals: a line per reward, a mark per attack.
 
     ```py
-    plot_hackability(red_team(references, ["cider-d", "cider-r"]).records())
+    plot_hackability(red_team(references, ["cider-d", "cider-r"]).to_records())
     ```
     """
     shown = [record for record in records if record["attack"] != "free"]

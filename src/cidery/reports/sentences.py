@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from cidery.scoring.comparison import Tests, format_p
+from cidery.scoring.comparison import Tests
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Interval, PairedTest
+from cidery.tables import format_p
 
 UNLIKELY = 0.05
 """A corrected p below this is called unlikely to be chance."""

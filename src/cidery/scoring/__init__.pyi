@@ -1,5 +1,4 @@
 from .comparison import compare_rows as compare_rows
-from .comparison import format_p as format_p
 from .pipeline import Pipeline as Pipeline
 from .scorer import Scorer as Scorer
 from .scorer import pool_counted as pool_counted

@@ -20,6 +20,7 @@ from cidery.scoring.segmentation import SegmentersLike, find_flips
 from cidery.scoring.slices import LEFT, SliceMode, SliceTables
 from cidery.scoring.tables import Resampling, ScoreTable, without_nan
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
+from cidery.tables import format_p
 from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
@@ -241,11 +242,6 @@ def _count(tables: Mapping[str, ScoreTable]) -> int:
 
 def _count_tests(tests: Tests) -> int:
     return sum(map(len, tests.values()))
-
-
-def format_p(p: float) -> str:
-    """Spell a p-value for people."""
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def compare(

@@ -42,8 +42,8 @@ def run(lab: Lab) -> Findings:
             )
         if found.interrupted:
             raise KeyboardInterrupt
-        records.append(found.records())
-        for record in found.records():
+        records.append(found.to_records())
+        for record in found.to_records():
             figures = {name: record[name] for name in FIGURES if np.isfinite(record[name])}
             system = f"{record['reward']}: {record['attack']}"
             findings.rows.append({"system": system, "seed": seed, **figures})

@@ -27,13 +27,13 @@ def find_challenge(slug: str) -> Challenge:
     return found
 
 
-def list_challenges() -> list[list[str]]:
+def list_challenges() -> list[list[Any]]:
     """Return the cells of a table, a row per challenge, the newest first."""
     lines = []
     for challenge in Challenge.objects.order_by("-created"):
         teams = challenge.submissions.values("team").distinct().count()
         opened = "yes" if challenge.is_open else "no"
-        counts = [str(teams), str(challenge.submissions.count())]
+        counts = [teams, challenge.submissions.count()]
         lines.append([challenge.slug, challenge.full_title, opened, challenge.visibility, *counts])
     return lines
 
@@ -44,12 +44,12 @@ def open_image_scores(challenge: Challenge) -> None:
     challenge.save(update_fields=["image_scores_open"])
 
 
-def list_teams(challenge: Challenge) -> list[list[str]]:
+def list_teams(challenge: Challenge) -> list[list[Any]]:
     """Return the cells of a table, a row per team that takes part or wants to."""
     found = challenge.main.teams.select_related("team")
     made = Submission.objects.filter(challenge__in=challenge.family)
     counts = dict(made.values_list("team").annotate(count=Count("pk")))
-    return [[one.team.name, one.state, str(counts.get(one.team_id, 0))] for one in found]
+    return [[one.team.name, one.state, counts.get(one.team_id, 0)] for one in found]
 
 
 def decide_on_team(challenge: Challenge, name: str, *, approve: bool) -> None:

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, TypeAlias
 
 import typer
 
-from cidery.cli import examples, new_app, show_csv, show_json, show_table
-from cidery.tables import show_controls
+from cidery.cli import examples, new_app, show_json, show_table
+from cidery.tables import Table, show_controls
 from cidery_server.commands.installation import Data, Database, make_installation, open_installation
 
 app = new_app(
@@ -122,7 +122,7 @@ def list_(data: Data = None, database: Database = None) -> None:
     from cidery_server.challenges.management import list_challenges
 
     header = ("slug", "title", "open", "visibility", "teams", "submissions")
-    show_table(header, list_challenges(), left=(0, 1, 2, 3))
+    show_table(Table.of(header, list_challenges()))
 
 
 @app.command(epilog=examples("cidery challenge close captions-2026"))
@@ -141,7 +141,8 @@ def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
     open_installation(data, database)
     from cidery_server.challenges.management import find_challenge, list_teams
 
-    show_table(("team", "state", "submissions"), list_teams(find_challenge(slug)), left=(0, 1))
+    columns = ("team", "state", "submissions")
+    show_table(Table.of(columns, list_teams(find_challenge(slug))))
 
 
 @app.command(epilog=examples('cidery challenge approve captions-2026 "Cider makers"'))
@@ -199,6 +200,6 @@ def export(
 
     records = export_leaderboard(find_challenge(slug), slice)
     if format == "csv" and records:
-        show_csv(records)
+        typer.echo(Table((), records).to_csv(), nl=False)
     elif format == "json":
         show_json(records)

@@ -19,7 +19,7 @@ from cidery.cli import (
     show_table,
     show_title,
 )
-from cidery.tables import show_controls
+from cidery.tables import Column, Table, show_controls
 from cidery_server.commands.installation import Data, Database, make_installation, open_installation
 
 if TYPE_CHECKING:
@@ -89,14 +89,12 @@ def list_studies(
     elif not found:
         typer.echo("there are no studies; make one with: cidery study create FILE")
     else:
-        show_table(
-            ("study", "design", "state", "items", "judges each", "answered"),
-            [
-                (s.name, s.design, s.state, *map(str, (s.items, s.judges_each)), s.progress)
-                for s in found
-            ],
-            left=(0, 1, 2),
-        )
+        columns = [
+            *map(Column, ("study", "design", "state", "items", "judges each")),
+            Column("answered", align="right"),
+        ]
+        rows = [(s.name, s.design, s.state, s.items, s.judges_each, s.progress) for s in found]
+        show_table(Table.of(columns, rows))
 
 
 @app.command(epilog=examples("cidery study status which-is-closer --format json"))
@@ -127,20 +125,18 @@ def status(
         facts[f"alpha, {one.question}"] = _show(one.alpha)
     show_pairs(facts)
     if found.judges:
-        show_table(
-            ("judge", "answers", "checks right", "codes", "counts"),
-            [
-                (
-                    one.worker,
-                    str(one.answers),
-                    f"{one.checks_right} of {one.checks}",
-                    ", ".join(one.codes),
-                    "no" if one.excluded else "yes",
-                )
-                for one in found.judges
-            ],
-            left=(0, 3, 4),
-        )
+        checks = Column("checks right", align="right")
+        rows = [
+            (
+                one.worker,
+                one.answers,
+                f"{one.checks_right} of {one.checks}",
+                ", ".join(one.codes),
+                "no" if one.excluded else "yes",
+            )
+            for one in found.judges
+        ]
+        show_table(Table.of(["judge", "answers", checks, "codes", "counts"], rows))
 
 
 def _show(interval: Interval | None) -> str:
@@ -181,8 +177,7 @@ def results(
         )
         return
     for standings in found.standings:
-        show_title(standings.title)
-        show_table(standings.header(), standings.lines())
+        show_table(standings.table())
         for sentence in standings.verdict():
             typer.echo(sentence)
     if found.problem:

@@ -29,8 +29,8 @@ from cidery.meta import (
     predict,
 )
 from cidery.runtime import ignore_progress
-from cidery.scoring import format_p
 from cidery.statistics import FEWEST_GROUPS, FEWEST_TO_DECIDE, Estimate, Floats, forecast_answers
+from cidery.tables import Column, Table, format_p
 from cidery_server.studies.counting import Count, build_dataset
 from cidery_server.studies.items import Content
 from cidery_server.studies.models import Study
@@ -143,20 +143,25 @@ class Standings:
         asked = f"{self.question}: " if self.question else ""
         return f"{asked}{what}, {self.judged} of {self.items} judged{helped}"
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["system", "estimate", f"{100 * self.confidence:g} % interval", "p", "judged"]
-
-    def lines(self) -> list[list[str]]:
-        """Return systems, then comparisons, as text cells."""
-        rows: list[tuple[Standing | Contest, str, str]]
-        rows = [(one, one.system, "") for one in self.systems]
+    def table(self) -> Table:
+        """Return a row per system, then a row per comparison."""
         sign = "over" if self.kind == "wins" else "-"
-        rows += [(c, f"{c.first} {sign} {c.second}", format_p(c.p)) for c in self.contests]
-        return [
-            [name, f"{one.value:.3f}", f"[{one.low:.3f}, {one.high:.3f}]", p, str(one.judged)]
-            for one, name, p in rows
+        rows: list[tuple[str, Standing | Contest, float | None]] = [
+            *((one.system, one, None) for one in self.systems),
+            *((f"{one.first} {sign} {one.second}", one, one.p) for one in self.contests),
         ]
+        columns = [
+            *(Column("system"), Column("estimate", ".3f")),
+            Column(f"{100 * self.confidence:g} % interval", "[{low:.3f}, {high:.3f}]"),
+            Column("p", lambda row: "" if row["p"] is None else format_p(row["p"])),
+            Column("judged"),
+        ]
+        records = [
+            {"system": name, "estimate": one.value, "low": one.low, "high": one.high, "p": p}
+            | {"judged": one.judged}
+            for name, one, p in rows
+        ]
+        return Table(columns, records, self.title)
 
     def verdict(self) -> list[str]:
         """Return in sentences who leads, how sure that is, and what more answers would bring."""

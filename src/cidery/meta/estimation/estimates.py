@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,14 +23,13 @@ from cidery.meta.judgments import Dataset
 from cidery.meta.labels import AnyMetrics
 from cidery.meta.settings import Settings
 from cidery.runtime.progress import ProgressCallback, ignore_progress
-from cidery.scoring.comparison import format_p
 from cidery.statistics import Estimate, Floats, adjust_together, estimate_contrast
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, FEWEST_TO_DECIDE
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import UNDEFINED, Column, Table, Tabular, format_p
 
 
 @dataclass(frozen=True, eq=False)
-class Estimates:
+class Estimates(Tabular):
     """What people would say of captions of images like these: means, differences, shares of wins.
 
     ```python
@@ -87,33 +85,26 @@ class Estimates:
             "signatures": dict(self.signatures),
         }
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per quantity and metric with all digits, for CSV."""
-        names = ("value", "low", "high", "error", "weight", "judged", "images", "p", "adjusted_p")
-        return [
+    def table(self) -> Table:
+        """Return a row per quantity and metric; p-values of comparisons are Holm-corrected."""
+        rows = [
             {"quantity": name, "with": label}
-            | {n: "" if known is None else getattr(known, n) for n in (*names, "saved")}
-            for name in next(iter(self.results.values()))
-            for label, found in self.results.items()
-            for known in (found[name],)
-        ]
-
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        interval = f"{100 * self.confidence:g} % interval"
-        return ["quantity", "with", "estimate", interval, "p", "judged", "saved"]
-
-    def lines(self) -> list[list[str]]:
-        """Return the estimates as text cells; p-values of comparisons are Holm's."""
-        return [
-            _cells(name, label, found[name], name in self.comparisons)
+            | {key: getattr(found[name], key, None) for key in _RECORDED}
             for name in next(iter(self.results.values()))
             for label, found in self.results.items()
         ]
+        columns = [
+            *(Column("quantity"), Column("with"), Column("estimate", _format_value)),
+            Column(f"{100 * self.confidence:g} % interval", _format_interval),
+            Column("p", self._format_p),
+            *(Column("judged"), Column("saved", _format_saved)),
+        ]
+        title = f"{self.dataset}: estimates of judgments"
+        return Table(columns, rows, title, self.notes(), list(self.signatures.values()))
+
+    def _format_p(self, row: Mapping[str, Any]) -> str:
+        compared = row["value"] is not None and row["quantity"] in self.comparisons
+        return format_p(row["adjusted_p"]) if compared else ""
 
     def notes(self) -> list[str]:
         """Return what a reader of the table must know."""
@@ -149,31 +140,22 @@ class Estimates:
             if images < FEWEST_TO_DECIDE
         }
 
-    def to_markdown(self) -> str:
-        """Return the estimates as a Markdown table."""
-        table = markdown_table(self.header(), self.lines(), left=(0, 1))
-        return "\n\n".join([table, *self.notes()])
 
-    def to_latex(self) -> str:
-        """Return the estimates as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines(), left=(0, 1))
-
-    def __str__(self) -> str:
-        return self.to_markdown()
+_RECORDED = (
+    *("value", "low", "high", "error", "weight", "judged", "images", "p", "adjusted_p", "saved"),
+)
 
 
-def _cells(name: str, label: str, known: Estimate | None, compared: bool) -> list[str]:
-    if known is None:
-        return [name, label, "–", "too few judged", "", "", ""]
-    return [
-        name,
-        label,
-        f"{known.value:.3f}",
-        f"[{known.low:.3f}, {known.high:.3f}]",
-        format_p(known.adjusted_p) if compared else "",
-        str(known.judged),
-        "" if label == PEOPLE else f"{100 * known.saved:.0f} %",
-    ]
+def _format_value(row: Mapping[str, Any]) -> str:
+    return UNDEFINED if row["value"] is None else f"{row['value']:.3f}"
+
+
+def _format_interval(row: Mapping[str, Any]) -> str:
+    return "too few judged" if row["value"] is None else "[{low:.3f}, {high:.3f}]".format_map(row)
+
+
+def _format_saved(row: Mapping[str, Any]) -> str:
+    return "" if row["with"] == PEOPLE or row["value"] is None else f"{100 * row['saved']:.0f} %"
 
 
 def estimate(

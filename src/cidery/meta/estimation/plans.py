@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -29,7 +28,7 @@ from cidery.meta.settings import Settings
 from cidery.runtime.progress import ProgressCallback, ignore_progress
 from cidery.statistics import Floats, plan_images
 from cidery.statistics.prediction_powered import FEWEST_GROUPS, find_reach
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular, without_nan
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Need:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Tabular):
     """How many judgments are needed to find a difference, with a metric and without.
 
     ```python
@@ -76,40 +75,23 @@ class Plan:
             "confidence": self.confidence,
             "answers": self.answers,
             "images": self.images,
-            "needs": self.records(),
+            "needs": without_nan(self.to_records()),
         }
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
-
-    def records(self) -> list[dict[str, Any]]:
+    def table(self) -> Table:
         """Return a row per comparison and metric."""
-        return [
-            {
-                name: value if isinstance(value, str) or math.isfinite(value) else None
-                for name, value in asdict(need).items()
-            }
-            for need in self.needs
-        ]
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["comparison", "with", "spread", "correlation", "images", "judgments"]
+        def format_images(row: Mapping[str, Any]) -> str:
+            images = row["images"]
+            return f"{images:.0f}" if math.isfinite(images) else f"> {self.images}"
 
-    def lines(self) -> list[list[str]]:
-        """Return the needs as text cells."""
-        return [
-            [
-                need.comparison,
-                need.metric,
-                f"{need.spread:.3f}",
-                "" if need.metric == PEOPLE else f"{need.correlation:.3f}",
-                f"{need.images:.0f}" if math.isfinite(need.images) else f"> {self.images}",
-                f"{need.judgments:.0f}" if math.isfinite(need.judgments) else "–",
-            ]
-            for need in self.needs
+        columns = [
+            *(Column("comparison"), Column("with", key="metric"), Column("spread", ".3f")),
+            Column("correlation", _format_correlation),
+            *(Column("images", format_images), Column("judgments", ".0f")),
         ]
+        rows = [asdict(need) for need in self.needs]
+        return Table(columns, rows, f"{self.dataset}: judgments needed", self.notes())
 
     def notes(self) -> list[str]:
         """Return what a reader of the table must know."""
@@ -119,17 +101,9 @@ class Plan:
             f"images: {self.images}"
         ]
 
-    def to_markdown(self) -> str:
-        """Return the plan as a Markdown table."""
-        table = markdown_table(self.header(), self.lines(), left=(0, 1))
-        return "\n\n".join([table, *self.notes()])
 
-    def to_latex(self) -> str:
-        """Return the plan as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.lines(), left=(0, 1))
-
-    def __str__(self) -> str:
-        return self.to_markdown()
+def _format_correlation(row: Mapping[str, Any]) -> str:
+    return "" if row["metric"] == PEOPLE else f"{row['correlation']:.3f}"
 
 
 def plan(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,48 +26,36 @@ from cidery.meta.reproduction.comparisons import (
 from cidery.meta.reproduction.published import ABSENT, CLOSE, EXPERIMENTS, SAME, Experiment, Line
 from cidery.metrics import METRICS
 from cidery.runtime.progress import ProgressCallback, ignore_progress
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import UNDEFINED, Column, Table, Tabular
 
 
 @dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Tabular):
     """All lines, and what the data do not allow."""
 
     lines: tuple[Line, ...]
     absent: tuple[tuple[str, str], ...] = ABSENT
 
-    def header(self) -> list[str]:
-        """Return the columns of `cells`."""
-        return ["source", "what", "metric", "published", "ours", "difference", "verdict", "note"]
-
-    def cells(self) -> list[list[str]]:
-        """Return text cells; a note is told once for the lines that share it, by its number."""
-        numbers = {note: place for place, note in enumerate(self.notes(), start=1)}
-        return [
-            [
-                line.source,
-                line.what,
-                line.metric,
-                "" if line.published is None else f"{line.published:.1f}",
-                "–" if line.ours is None else f"{line.ours:.1f}",
-                "" if line.difference is None else f"{line.difference:+.1f}",
-                line.verdict,
-                str(numbers.get(line.note, "")),
-            ]
-            for line in self.lines
+    def table(self) -> Table:
+        """Return a row per published score; notes have numbers."""
+        notes = list(dict.fromkeys(line.note for line in self.lines if line.note))
+        columns = [
+            *(Column("source"), Column("what"), Column("metric")),
+            *(Column("published", ".1f"), Column("ours", _format_ours)),
+            *(Column("difference", "+.1f"), Column("verdict")),
+            Column("note", lambda row: str(notes.index(row["note"]) + 1) if row["note"] else ""),
         ]
-
-    def notes(self) -> list[str]:
-        """Return the notes, each once."""
-        return list(dict.fromkeys(line.note for line in self.lines if line.note))
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per number with all digits, for CSV."""
-        return [
+        rows = [
             {name: value for name, value in vars(line).items() if name != "finding"}
             | {"difference": line.difference, "verdict": line.verdict}
             for line in self.lines
         ]
+        listed = [
+            self.summary(),
+            *(f"{number}. {note}" for number, note in enumerate(notes, start=1)),
+            *(f"not computed: {source}: {reason}" for source, reason in self.absent),
+        ]
+        return Table(columns, rows, notes=listed)
 
     def count_verdicts(self) -> dict[str, int]:
         """Return how many lines have each verdict, the commonest first."""
@@ -85,28 +72,14 @@ class Reproduction:
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
         return {
-            "lines": self.records(),
+            "lines": self.to_records(),
             "verdicts": self.count_verdicts(),
             "absent": [{"source": source, "reason": reason} for source, reason in self.absent],
         }
 
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return `to_dict` as JSON."""
-        return json.dumps(self.to_dict(), indent=indent, ensure_ascii=False)
 
-    def to_markdown(self) -> str:
-        """Return a Markdown table, the notes and what is absent."""
-        table = markdown_table(self.header(), self.cells(), left=range(3))
-        notes = [f"{number}. {note}." for number, note in enumerate(self.notes(), start=1)]
-        absent = [f"- {source}: {reason}." for source, reason in self.absent]
-        counts = f"{self.summary()}."
-        return "\n".join(
-            [table, "", counts, "", "Notes:", "", *notes, "", "Not here:", "", *absent]
-        )
-
-    def to_latex(self) -> str:
-        """Return a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(), self.cells(), left=range(3))
+def _format_ours(row: Mapping[str, Any]) -> str:
+    return UNDEFINED if row["ours"] is None else f"{row['ours']:.1f}"
 
 
 def reproduce(

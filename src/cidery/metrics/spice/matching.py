@@ -21,6 +21,7 @@ from cidery.metrics.spice.graph import (
     categories_of,
     format_tuple,
 )
+from cidery.tables import UNDEFINED, Table, Tabular
 
 Synsets: TypeAlias = Callable[[str], frozenset[int]]
 """From a word to the numbers of its synonym sets."""
@@ -130,7 +131,7 @@ def _unite_synonyms(graph: SceneGraph, synsets: Synsets) -> list[SceneTuple]:
 
 
 @dataclass(frozen=True)
-class SceneComparison:
+class SceneComparison(Tabular):
     """What a caption and its references both state, and what only one side does."""
 
     matched: dict[SceneTuple, SceneTuple]
@@ -151,26 +152,20 @@ class SceneComparison:
         matched, extra, covered, missing = counted
         return SceneCounts(matched, matched + extra, covered, covered + missing)
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        return ["", "caption", "references"]
-
-    def lines(self) -> list[list[str]]:
-        """Return all tuples as text cells, a row each: matched, extra, missing."""
-        return [
-            *(["matched", format_tuple(t), format_tuple(r)] for t, r in self.matched.items()),
-            *(["extra", format_tuple(t), ""] for t in self.extra),
-            *(["missing", "", format_tuple(t)] for t in self.missing),
+    def table(self) -> Table:
+        """Return a row per tuple: matched, extra, missing; notes have the scores by category."""
+        rows = [
+            *(("matched", format_tuple(t), format_tuple(r)) for t, r in self.matched.items()),
+            *(("extra", format_tuple(t), "") for t in self.extra),
+            *(("missing", "", format_tuple(t)) for t in self.missing),
         ]
-
-    def notes(self) -> list[str]:
-        """Return the scores of each category that occurs."""
         counted = {category: self.count(category) for category in CATEGORIES}
-        return [
+        notes = [
             f"{category}: precision {_spell(c.precision)}, recall {_spell(c.recall)}, F {c.f:.4f}"
             for category, c in counted.items()
             if c.candidate or c.reference
         ]
+        return Table.of(["", "caption", "references"], rows, notes=notes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON; null where there is no score."""
@@ -221,4 +216,4 @@ class SceneCounts:
 
 
 def _spell(score: float) -> str:
-    return "-" if math.isnan(score) else f"{score:.4f}"
+    return UNDEFINED if math.isnan(score) else f"{score:.4f}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +11,10 @@ import numpy as np
 
 from cidery._version import __version__
 from cidery.corpus import ImageId
-from cidery.markup import escape, html_page, html_table
+from cidery.markup import escape, html_page
 from cidery.statistics import Floats, Interval, bootstrap_interval
 from cidery.storage import write_atomically
-from cidery.text_tables import latex_table, markdown_table, text_table
+from cidery.tables import Column, Table, Tabular
 
 AttackName: TypeAlias = Literal["free", "broken", "repeated", "scrambled", "blind"]
 ATTACKS: tuple[AttackName, ...] = get_args(AttackName)
@@ -101,7 +100,7 @@ class Attack:
 
 
 @dataclass(frozen=True, eq=False)
-class RedTeam:
+class RedTeam(Tabular):
     """Results of all searches: a table, JSON or an HTML page."""
 
     attacks: tuple[Attack, ...]
@@ -114,29 +113,19 @@ class RedTeam:
     interrupted: bool = False
     """True after Ctrl-C; the last attack is then incomplete."""
 
-    def header(self) -> list[str]:
-        """Return the names of the table's columns."""
-        return [
-            *("reward", "attack", "score", "human", "hackability", "95 %"),
-            *("human ratio", "wins", "held-out", "broken", "repeated", "unseen"),
+    def table(self) -> Table:
+        """Return a row per attack."""
+        shares = ("wins", "held-out", "broken", "repeated", "unseen")
+        columns = [
+            *(Column("reward"), Column("attack")),
+            *(Column(name, ".3f") for name in ("score", "human", "hackability")),
+            Column("95 %", "{low:.2f} to {high:.2f}"),
+            Column("human ratio", ".3g"),
+            *(Column(name, ".2f") for name in shares),
         ]
-
-    def lines(self) -> list[list[str]]:
-        """Return the table's rows as text."""
-        rows = []
-        for attack in self.attacks:
-            found = attack.record()
-            shares = [found[name] for name in ("wins", "held-out", "broken", "repeated", "unseen")]
-            rows.append(
-                [
-                    *(attack.reward, attack.name),
-                    *(f"{found[name]:.3f}" for name in ("score", "human", "hackability")),
-                    f"{found['low']:.2f} to {found['high']:.2f}",
-                    f"{found['human ratio']:.3g}",
-                    *(f"{share:.2f}" for share in shares),
-                ]
-            )
-        return rows
+        rows = [attack.record() for attack in self.attacks]
+        signatures = list(self.signatures.values())
+        return Table(columns, rows, notes=self.notes(), signatures=signatures)
 
     def notes(self) -> list[str]:
         """Return the notes below the table."""
@@ -157,24 +146,9 @@ class RedTeam:
             notes.append("interrupted: the last attack is incomplete")
         return notes
 
-    def __str__(self) -> str:
-        return "\n".join([text_table(self.header(), self.lines(), left=(0, 1)), "", *self.notes()])
-
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per attack with all digits."""
-        return [attack.record() for attack in self.attacks]
-
-    def to_markdown(self) -> str:
-        """Return a Markdown table."""
-        return markdown_table(self.header(), self.lines(), left=(0, 1))
-
-    def to_latex(self) -> str:
-        """Return a LaTeX tabular."""
-        return latex_table(self.header(), self.lines(), left=(0, 1))
-
-    def to_json(self) -> str:
-        """Return all statistics and captions as JSON."""
-        content = {
+    def to_dict(self) -> dict[str, Any]:
+        """Return all scores and captions, ready for JSON."""
+        return {
             "cidery": __version__,
             "settings": dict(self.settings),
             "signatures": dict(self.signatures),
@@ -182,7 +156,7 @@ class RedTeam:
             "human_faults": dict(self.human_faults),
             "attacks": [
                 {
-                    **_without_nan(attack.record()),
+                    **attack.record(),
                     "captions": [
                         {"image": image, "caption": caption, "score": score, "human": human}
                         for image, caption, score, human in zip(
@@ -198,42 +172,31 @@ class RedTeam:
             ],
             "human": dict(zip(map(str, self.images), self.human, strict=True)),
         }
-        return json.dumps(content, indent=1, ensure_ascii=False)
 
-    def examples(self, attack: Attack, count: int = EXAMPLES) -> list[list[str]]:
+    def examples(self, attack: Attack, count: int = EXAMPLES) -> Table:
         """Return the worst captions of an attack, with rewards and human captions."""
-        return [
-            [
+        rows = [
+            (
                 attack.captions[place],
-                f"{attack.scores[place]:.2f}",
+                float(attack.scores[place]),
                 self.human[place],
-                f"{attack.human[place]:.2f}",
-            ]
+                float(attack.human[place]),
+            )
             for place in attack.find_examples(count)
         ]
+        reward = Column("reward", ".2f")
+        return Table.of(["caption found", reward, "human caption", reward], rows)
 
     def to_html(self) -> str:
         """Return a self-contained page: the table, and examples of each attack."""
-        parts = [
-            "<h1>Nonsense with a high reward</h1>",
-            html_table(
-                self.header(),
-                self.lines(),
-                left=(0, 1),
-                notes=self.notes(),
-                details=tuple(self.signatures.values()),
-            ),
-        ]
+        parts = ["<h1>Nonsense with a high reward</h1>", self.table().to_html()]
         for attack in self.attacks:
             parts.append(f"<h2>{escape(attack.reward)}: {escape(attack.name)}</h2>")
-            parts.append(
-                html_table(
-                    ["caption found", "reward", "human caption", "reward"],
-                    self.examples(attack, 2 * EXAMPLES),
-                    left=(0, 2),
-                )
-            )
+            parts.append(self.examples(attack, 2 * EXAMPLES).to_html())
         return html_page("Red team", "".join(parts))
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
     def write_page(self, path: str | os.PathLike[str]) -> None:
         """Write the page to a file, atomically."""
@@ -249,10 +212,3 @@ def _ratio(found: Floats, other: Floats, seed: int) -> Interval:
         return ratio
 
     return bootstrap_interval(np.stack([found, other], axis=1), pool, seed=seed)
-
-
-def _without_nan(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record in which NaN is None."""
-    return {
-        k: None if isinstance(v, float) and not np.isfinite(v) else v for k, v in record.items()
-    }

@@ -134,10 +134,11 @@ class Accuracy(StudyOwnerPage):
             results = count.evaluate([one for one in query.get("metric", []) if one] or None)
         except CideryError as error:
             return shown | {"problem": str(error)}
+        table = results.table()
         return shown | {
             "protocol": results.protocol,
-            "header": results.header(),
-            "lines": results.lines(),
+            "header": table.header,
+            "lines": table.cells,
             "signatures": results.signatures,
         }
 

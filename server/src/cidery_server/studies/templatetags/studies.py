@@ -7,7 +7,7 @@ from math import ceil
 
 from django import template
 
-from cidery.scoring import format_p
+from cidery.tables import format_p
 from cidery_server.web.templatetags.words import written
 
 register = template.Library()
