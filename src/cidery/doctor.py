@@ -209,10 +209,12 @@ def _import(name: str, version: str) -> str:
 
 def probe_extras() -> Iterator[Finding]:
     """Yield the extras, and which of their packages are installed."""
+    from cidery.plugins import install_command
+
     for extra, packages in _list_requirements().items():
         if not extra or extra in DEVELOPMENT:
             continue
-        topic, install = "extras", f"pip install 'cidery[{extra}]'"
+        topic, install = "extras", install_command(extra)
         found = [_find_package(topic, name, specifier) for name, specifier in packages.items()]
         detail = ", ".join(
             f"{each.name} {each.detail if each.state == 'ok' else f'({each.detail})'}"

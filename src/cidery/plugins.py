@@ -18,6 +18,8 @@ when a name is not one of cidery's, or when all names are listed.
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -164,3 +166,33 @@ def _find_package(top: str, path: tuple[str, ...]) -> str | None:  # noqa: ARG00
     if file is None or root not in Path(file).resolve().parents:
         return None
     return f"{found.name}-{found.version}"
+
+
+COMPANIONS = MappingProxyType(
+    {"serve": "server", "study": "server", "challenge": "server", "lab": "lab"}
+)
+"""Commands of the other distributions of this repository -> the extra that installs them."""
+
+
+def install_command(extra: str) -> str:
+    """Return the command that installs an extra.
+
+    cidery-server and cidery-lab are installed from the checkout that cidery was installed from,
+    where there is one.
+    """
+    checkout = _find_checkout()
+    if extra in COMPANIONS.values() and checkout is not None:
+        return f"pip install {shlex.quote(str(checkout / extra))}"
+    return f"pip install 'cidery[{extra}]'"
+
+
+def _find_checkout() -> Path | None:
+    """Return the folder that cidery was installed from, if it is a checkout of the repository."""
+    from importlib.metadata import distribution
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    recorded = distribution("cidery").read_text("direct_url.json") or "{}"
+    url = urlsplit(json.loads(recorded).get("url", ""))
+    folder = Path(url2pathname(url.path)) if url.scheme == "file" else Path(__file__).parents[2]
+    return folder if (folder / "server" / "pyproject.toml").is_file() else None

@@ -31,7 +31,7 @@ from cidery.cli.rendering import (
     show_title,
 )
 from cidery.errors import CideryError, DataWarning, SliceWarning, UnreliableWarning
-from cidery.plugins import list_names, load_plugin
+from cidery.plugins import COMPANIONS, install_command, list_names, load_plugin
 
 __all__ = [
     "Address",
@@ -72,8 +72,6 @@ COMMANDS = (
     "demo",
 )
 """In the order of `cidery --help`; each is a module here."""
-COMPANIONS = {"serve": "server", "study": "server", "challenge": "server", "lab": "lab"}
-"""Commands of the other distributions of this repository, by the extra that installs them."""
 
 OUR_WARNINGS = (UnreliableWarning, SliceWarning, DataWarning)
 """Told in one line, at every run."""
@@ -124,8 +122,8 @@ def _fail_unknown(ctx: Any, name: str) -> None:
     if name in COMPANIONS:
         extra = COMPANIONS[name]
         ctx.fail(
-            f"{name!r} is a command of cidery-{extra}, which is not installed; install it with "
-            f"pip install 'cidery[{extra}]', or, in a checkout, pip install ./{extra}"
+            f"{name!r} is a command of cidery-{extra}, which is not installed; install it with: "
+            f"{install_command(extra)}"
         )
     similar = get_close_matches(name, list_names("command", COMMANDS), n=1)
     if similar:
