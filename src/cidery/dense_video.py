@@ -125,7 +125,7 @@ def score_dense_video(
     """
     if metrics is None and preset is None:
         preset = "dense-video"
-    chosen = get_metrics(metrics, preset=preset)
+    chosen = Pipeline.choose(metrics, preset=preset, threads=threads).metrics
     sets = [references] if isinstance(references, Mapping) else list(references)
     for threshold in tious:
         if not 0 < threshold <= 1:

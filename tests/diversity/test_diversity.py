@@ -778,3 +778,28 @@ def test_real_size(shared: Path) -> None:
     alone = cidery.measure_diversity(some, ["self-cider", "mbleu-4"])
     assert alone.each["self-cider"] == pytest.approx(table.each["self-cider"][100:110], abs=1e-12)
     assert alone.each["mbleu-4"] == pytest.approx(table.each["mbleu-4"][100:110], abs=1e-12)
+
+
+SETS = {"a": ["a dog runs fast", "the dog is running"], "b": ["two cats sit", "a cat on a mat"]}
+ABOUT = {"a": ["a dog runs", "dogs running"], "b": ["two cats", "cats sitting on a mat"]}
+
+
+def test_f_is_computed_for_every_kernel() -> None:
+    named = cidery.measure_diversity(SETS, "self-cider:kernel=cider-d", references=ABOUT)
+    chosen = cidery.measure_diversity(SETS, "self-cider", kernel="cider-d", references=ABOUT)
+    assert named.corpus["f"] == chosen.corpus["f"]
+    assert "div:self-cider:kernel=cider-d" in named.signatures["f"]
+    both = cidery.measure_diversity(
+        SETS, ["self-cider", "self-cider:kernel=cider-d"], references=ABOUT
+    )
+    assert both.corpus["f:kernel=cider-d"] == named.corpus["f"]
+    assert both.corpus["f"] == cidery.measure_diversity(SETS, references=ABOUT).corpus["f"]
+
+
+@pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")
+def test_kernels_with_different_stems_and_orders_count_references() -> None:
+    kernels = [SelfCider(Cider()), SelfCider(CiderD(n=2)), SelfCider("cider-r")]
+    together = cidery.measure_diversity(SETS, kernels, references=ABOUT, frequencies="references")
+    for kernel, value in zip(kernels, together.corpus.values(), strict=False):
+        alone = cidery.measure_diversity(SETS, kernel, references=ABOUT, frequencies="references")
+        assert alone.corpus["self-cider"] == value

@@ -576,9 +576,14 @@ def test_tables_are_refused_for_good_reason(tmp_path: Path) -> None:
         write_rows(tmp_path / "a.xls", {"id": [1]})
     with pytest.raises(InputError, match=r"equally long, not {'id': 1, 'caption': 2}"):
         write_rows(tmp_path / "a.csv", {"id": [1], "caption": ["a", "b"]})
-    with pytest.raises(InputError, match=r"JSON cannot hold {'id': 1, 'score': nan}"):
-        write_rows(tmp_path / "a.jsonl", {"id": [1], "score": [math.nan]})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_json_lines_have_null_for_nan(tmp_path: Path) -> None:
+    write_rows(tmp_path / "a.jsonl", {"id": [1, 2], "score": [math.nan, 0.5]})
+    assert (tmp_path / "a.jsonl").read_text() == (
+        '{"id": 1, "score": null}\n{"id": 2, "score": 0.5}\n'
+    )
 
 
 # Document frequencies in pickles

@@ -15,6 +15,7 @@ import cidery
 from cidery.compat import verl
 from cidery.errors import CideryError, InputError, MissingExtraError, SettingError
 from cidery.rewards import CompletionReward, count_ended_frequencies
+from cidery.rewards.completions import read_completion
 
 REFERENCES = {
     "dogs": ["a dog runs on the grass", "the dog is running"],
@@ -246,3 +247,8 @@ def test_ms_swift_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "swift.rewards", None)
     with pytest.raises(MissingExtraError, match="pip install ms-swift"):
         make_orm("bleu-4")
+
+
+def test_texts_beside_messages_are_read() -> None:
+    assert read_completion(["hi", {"role": "assistant", "content": "a"}], 0) == "a"
+    assert read_completion(["hi", {"role": "tool", "content": "a"}], 0) == "hi"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery.corpus.corpus import FEW_IMAGES, Corpus, References
+from cidery.runtime.workspace import check_threads
 from cidery.text import SPLIT, ScriptCount, TokenizerLike, choose_tokenizer, find_script_problems
 
 if TYPE_CHECKING:
@@ -182,7 +183,7 @@ def describe(
     """
     corpus = Corpus.from_references(references, references_name=references_name)
     chosen = choose_tokenizer(tokenizer, language)
-    tokenized = chosen(corpus.references, threads).form(SPLIT)
+    tokenized = chosen(corpus.references, check_threads(threads)).form(SPLIT)
     words, ends = tokenized.words(), tokenized.offsets()
     bounds = ends.astype(np.int64)
     lengths = bounds[1:] - bounds[:-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -57,11 +58,8 @@ def _write_csv(file: IO[bytes], table: dict[str, list[Any]]) -> None:
 def _write_jsonl(file: IO[bytes], table: dict[str, list[Any]]) -> None:
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     for row in zip(*table.values(), strict=True):
-        record = dict(zip(table, row, strict=True))
-        try:
-            file.write(encode(record).encode() + b"\n")
-        except ValueError as error:
-            raise InputError(f"JSON cannot hold {record}: {error}") from None
+        values = (None if isinstance(v, float) and not math.isfinite(v) else v for v in row)
+        file.write(encode(dict(zip(table, values, strict=True))).encode() + b"\n")
 
 
 def _write_parquet(file: IO[bytes], table: dict[str, list[Any]]) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from operator import index
+from typing import Any, Concatenate, ParamSpec, SupportsIndex, TypeVar
+
+from cidery.errors import SettingError
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -60,3 +63,10 @@ class Workspace:
         made: T = function(self, *arguments, **settings)
         self._results[key] = made
         return made
+
+
+def check_threads(threads: int) -> int:
+    """Return the number of threads; raise a SettingError unless it is an integer >= 0."""
+    if isinstance(threads, bool) or not isinstance(threads, SupportsIndex) or threads < 0:
+        raise SettingError(f"threads must be an integer >= 0 (0: one per core), not {threads!r}")
+    return index(threads)

@@ -72,11 +72,23 @@ class Comparison:
         if self.flips is not None:
             holm_note += f". {self._describe_flips()}"
         marks = "".join(f"{note}. " for note in next(iter(self.tables.values())).notes)
+        marks += "".join(f"{note}. " for note in self._describe_unpaired())
         return marks + (
             f"paired permutation test and paired bootstrap, {self.resamples} samples, seed "
             f"{self.seed}; {holm_note}. A large p means that no difference was found, not that "
             "there is none."
         )
+
+    def _describe_unpaired(self) -> list[str]:
+        """Return the comparisons in which images lack a score of either system."""
+        count = next(iter(self.tables.values())).image_count
+        return [
+            f"effect and wins by {metric} of {one} and {other} are of the {test.paired_images} "
+            f"images, out of {count}, that both have a score for"
+            for metric, pairs in self.tests.items()
+            for (one, other), test in pairs.items()
+            if test.paired_images < count
+        ]
 
     def _describe_flips(self) -> str:
         """Say which differences depend on the segmenter."""

@@ -243,14 +243,17 @@ def _compare_pieces(
 def _compare_images(
     label: str, corpora: tuple[Corpus, Corpus], tables: tuple[ScoreTable, ScoreTable]
 ) -> tuple[ImageDifference, ...]:
-    """Return the images on which the captions' mean scores differ most."""
+    """Return the images on which the captions' mean scores differ most.
+
+    Images without a score of both systems (NaN) are left out.
+    """
     first, second = (
         _mean_scores(table.each[label], corpus)
         for corpus, table in zip(corpora, tables, strict=True)
     )
     # Systems list images in the references' order, the same for both.
     differences = first - second
-    largest = np.argsort(-np.abs(differences), kind="stable")[:IMAGES]
+    largest = np.argsort(-np.abs(np.nan_to_num(differences)), kind="stable")[:IMAGES]
     said = [_list_captions(corpus, set(largest.tolist())) for corpus in corpora]
     return tuple(
         ImageDifference(
@@ -260,14 +263,15 @@ def _compare_images(
             tuple(said[1][image]),
         )
         for image in largest.tolist()
-        if differences[image]
+        if np.nan_to_num(differences[image])
     )
 
 
 def _mean_scores(each: Floats, corpus: Corpus) -> Floats:
-    rows = np.stack([np.nan_to_num(each), np.ones(len(each))], axis=1)
+    rows = np.stack([np.nan_to_num(each), ~np.isnan(each)], axis=1)
     sums = sum_by_group(rows, corpus.candidate_images, len(corpus.images))
-    means: Floats = sums[:, 0] / sums[:, 1]
+    with np.errstate(invalid="ignore"):
+        means: Floats = sums[:, 0] / sums[:, 1]
     return means
 
 

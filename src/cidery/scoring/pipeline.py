@@ -29,7 +29,7 @@ from cidery.metrics.base import (
     find_frequencies,
 )
 from cidery.plugins import find_package
-from cidery.runtime.workspace import Workspace
+from cidery.runtime.workspace import Workspace, check_threads
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import Signature
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, warn_script_problems
@@ -271,14 +271,6 @@ def read_frequencies(frequencies: FrequenciesLike) -> str | DocumentFrequencies:
             f"({', '.join(SHIPPED)}) nor an existing file"
         )
     return DocumentFrequencies.load(path)
-
-
-def check_threads(threads: int) -> int:
-    """Return the number of threads; raise a SettingError unless it is an integer >= 0."""
-    is_integer = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
-    if not is_integer or threads < 0:
-        raise SettingError(f"threads must be an integer >= 0 (0: one per core), not {threads!r}")
-    return int(threads)
 
 
 def describe_origin(metric: Metric) -> dict[str, str]:

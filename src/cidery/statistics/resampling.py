@@ -58,6 +58,8 @@ class PairedTest:
     """Mean over standard deviation of the images' differences (Cohen's d_z); 0.2 is small."""
     wins: float
     """Share of images on which the first is better, ties counted half."""
+    paired_images: int
+    """Number of images on which both have a score (not NaN); `effect` and `wins` are of these."""
     confidence: float
     adjusted_p: float
     """p_permutation after Holm's correction for all comparisons made together."""
@@ -185,6 +187,7 @@ def paired_test(
     # the slack keeps equal sums that were added in another order equal.
     extreme = np.count_nonzero(permuted >= abs(difference) * (1 - 1e-9))
     deltas = values[0] - values[1]
+    deltas = deltas[~np.isnan(deltas)]
     spread = float(deltas.std(ddof=1)) if len(deltas) > 1 else 0.0
     p_permutation = float(extreme + 1) / (resamples + 1)
     return PairedTest(
@@ -194,7 +197,8 @@ def paired_test(
         p_bootstrap=min(1.0, 2.0 * float(turned + 1) / (len(samples) + 1)),
         p_permutation=p_permutation,
         effect=float(deltas.mean()) / spread if spread > 0 else 0.0,
-        wins=float(np.mean((deltas > 0) + 0.5 * (deltas == 0))),
+        wins=float(np.mean((deltas > 0) + 0.5 * (deltas == 0))) if len(deltas) else float("nan"),
+        paired_images=len(deltas),
         confidence=confidence,
         adjusted_p=p_permutation,
     )
