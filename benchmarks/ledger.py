@@ -227,7 +227,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     if options.part == "thumb":
-        usable = [n for n, m in METRICS.items() if not (m.lacks or m.describes_corpus)]
+        usable = [n for n, m in METRICS.items() if not (m.needs.settings or m.needs.all_candidates)]
         judge_thumb(options.path, usable if options.metrics == ["all"] else options.metrics)
     elif options.part == "held-out":
         cross_validate(options.path)

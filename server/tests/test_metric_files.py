@@ -69,7 +69,7 @@ def test_no_setting_is_forgotten() -> None:
                 continue
             with suppress(CideryError):  # one of a few words
                 changed = dataclasses.replace(metric, **{field.name: "/srv/secrets"})
-                assert changed.named_files == {field.name: "/srv/secrets"}, metric.name
+                assert changed.needs.files == {field.name: "/srv/secrets"}, metric.name
 
 
 @pytest.mark.parametrize(

@@ -214,7 +214,7 @@ class _Pairs:
         """Return the mean of all videos' scores."""
         report = current_progress()
         values = []
-        rows = None if metric.uses_frequencies else self.measure(metric, threads)
+        rows = None if metric.needs.frequencies else self.measure(metric, threads)
         for done, video in enumerate(self.videos):
             if done % 256 == 0:
                 report(f"{metric.name} at tIoU {tiou:g}", done / len(self.videos))

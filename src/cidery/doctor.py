@@ -273,7 +273,7 @@ def probe_core() -> Iterator[Finding]:
         return f"{score(candidates, TINY, [name], threads=1).corpus[name]:.4f} on a test"
 
     for name, metric in METRICS.items():
-        if metric.extra is None:
+        if metric.needs.extra is None:
             yield run_probe(CORE, name, partial(measure, name))
 
 
@@ -282,8 +282,8 @@ def probe_metrics() -> Iterator[Finding]:
     from cidery.metrics import METRICS
 
     for name, metric in METRICS.items():
-        if metric.extra is not None:
-            check = EXTRA_CHECKS[metric.extra]
+        if metric.needs.extra is not None:
+            check = EXTRA_CHECKS[metric.needs.extra]
             yield run_probe("other metrics", name, partial(check, metric))
 
 
@@ -329,7 +329,7 @@ def _check_claims(metric: Any) -> str:
 
 
 def _check_clip(metric: Any) -> str:
-    return f"with {metric.lacks}; nothing else is needed for features"
+    return f"with {metric.needs.settings}; nothing else is needed for features"
 
 
 EXTRA_CHECKS: Mapping[str, Callable[[Any], str]] = MappingProxyType(

@@ -62,7 +62,7 @@ def test_this_environment(here: Diagnosis) -> None:
 
 
 def test_every_extra_of_a_metric_is_checked() -> None:
-    assert {metric.extra for metric in METRICS.values()} - {None} == set(EXTRA_CHECKS)
+    assert {metric.needs.extra for metric in METRICS.values()} - {None} == set(EXTRA_CHECKS)
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:

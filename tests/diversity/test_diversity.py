@@ -622,7 +622,8 @@ class TestConsensus:
             {
                 type(metric): n
                 for n, metric in METRICS.items()
-                if not (getattr(metric, "idf", False) or metric.lacks or metric.describes_corpus)
+                if not getattr(metric, "idf", False)
+                if not (metric.needs.settings or metric.needs.all_candidates)
             }.values()
         ),
     )

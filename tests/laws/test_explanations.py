@@ -83,7 +83,7 @@ def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
         st.tuples(captions, st.lists(captions, min_size=1, max_size=3)), min_size=2, max_size=4
     )
 
-    @at_most(30 if METRICS[name].extra is None else 3)
+    @at_most(30 if METRICS[name].needs.extra is None else 3)
     @given(groups=groups)
     def run(groups: list[tuple[str, list[str]]]) -> None:
         explain_all(name, [said for said, _ in groups], [told for _, told in groups])
@@ -93,7 +93,7 @@ def test_spans_lie_in_captions_and_sum_to_the_score(name: str) -> None:
 
 @pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_odd_captions(name: str) -> None:
-    length = 300 if METRICS[name].extra is None else 30
+    length = 300 if METRICS[name].needs.extra is None else 30
     said = [*ODD, *ODD, "dog " * length]
     told = [[caption, "a dog"] for caption in [*ODD, *ODD[1:], ODD[0], "a dog " * (length // 3)]]
     explain_all(name, said, told)

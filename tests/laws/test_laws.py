@@ -62,8 +62,8 @@ SAME_ROWS = {
     *("claims-precision", "claims-recall"),
 }
 """Metrics that are columns of another one's rows."""
-NAMES = [name for name in METRICS if name not in SAME_ROWS and METRICS[name].lacks is None]
-JUDGING = [name for name in NAMES if not METRICS[name].describes_corpus]
+NAMES = [name for name in METRICS if name not in SAME_ROWS and METRICS[name].needs.settings is None]
+JUDGING = [name for name in NAMES if not METRICS[name].needs.all_candidates]
 """Metrics of which a caption's score does not depend on other captions."""
 TIES_BY_ORDER = {"meteor"}
 """Of references with the same score it takes the first, whose statistics go into the corpus score;
@@ -95,7 +95,7 @@ def law(
     def decorate(check: Callable[..., None]) -> Callable[[str], None]:
         @pytest.mark.parametrize("name", mark_metrics(names))
         def test(name: str) -> None:
-            @at_most(most if METRICS[name].extra in (None, "meteor") else 8)
+            @at_most(most if METRICS[name].needs.extra in (None, "meteor") else 8)
             @given(**strategies)
             def run(**drawn: Any) -> None:
                 check(name, **drawn)
@@ -118,9 +118,10 @@ def stemmed_frequencies(references: Any) -> Any:
 
 def fixed(name: Any, references: Any) -> Any:
     """Settings that do not depend on which images are scored together."""
-    if not METRICS[name].uses_frequencies:
+    needed = METRICS[name].needs.frequencies
+    if needed is None:
         return {}
-    stems = METRICS[name].stems is not None
+    stems = needed.stemmer is not None
     return {"frequencies": (stemmed_frequencies if stems else frequencies)(references)}
 
 
@@ -178,9 +179,9 @@ def test_identity_scores_highest(name: Any, corpus: Any, other: Any) -> None:
 
 @pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_threads_do_not_change_the_bits(name: Any, example: Example) -> None:
-    candidates, references = example.many(FEWER.get(METRICS[name].extra, 3000))
+    candidates, references = example.many(FEWER.get(METRICS[name].needs.extra, 3000))
     one = cidery.score(candidates, references, metrics=[name], threads=1)
-    for threads in (2, 7) if METRICS[name].extra in MODEL_EXTRAS else (2, 3, 7):
+    for threads in (2, 7) if METRICS[name].needs.extra in MODEL_EXTRAS else (2, 3, 7):
         more = cidery.score(candidates, references, metrics=[name], threads=threads)
         assert more.each[name].tobytes() == one.each[name].tobytes()
         assert more.corpus == one.corpus
@@ -188,7 +189,7 @@ def test_threads_do_not_change_the_bits(name: Any, example: Example) -> None:
 
 @pytest.mark.parametrize("name", mark_metrics(JUDGING))
 def test_several_candidates_of_one_image_are_rows(name: Any, example: Example) -> None:
-    candidates, references = example.many(FEWER.get(METRICS[name].extra, 150))
+    candidates, references = example.many(FEWER.get(METRICS[name].needs.extra, 150))
     twice = {image: [caption, caption] for image, caption in candidates.items()}
     once = cidery.score(candidates, references, metrics=[name])
     table = cidery.score(twice, references, metrics=[name])
@@ -199,10 +200,12 @@ def test_several_candidates_of_one_image_are_rows(name: Any, example: Example) -
 
 @pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_very_long_captions(name: Any, example: Example) -> None:
-    candidates, references = example.many(3 if METRICS[name].extra in MODEL_EXTRAS else 120)
+    candidates, references = example.many(3 if METRICS[name].needs.extra in MODEL_EXTRAS else 120)
     rng = np.random.default_rng(0)
     first, second = list(candidates)[:2]
-    length = LONG.get(name, SEVERAL_WINDOWS if METRICS[name].extra in MODEL_EXTRAS else 10_000)
+    length = LONG.get(
+        name, SEVERAL_WINDOWS if METRICS[name].needs.extra in MODEL_EXTRAS else 10_000
+    )
     varied = " ".join(rng.choice(WORDS, length))
     candidates |= {first: varied, second: "dog " * length}
     references[first] = [*references[first], " ".join(rng.choice(WORDS, length))]

@@ -42,7 +42,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning
 TOKENIZERS = ("ptb", "ptb-coco", "whitespace", "words")
 IMAGES = 12
 VARIANTS: tuple[Metric, ...] = (
-    *(metric for metric in METRICS.values() if metric.extra is None),
+    *(metric for metric in METRICS.values() if metric.needs.extra is None),
     cidery.Cider(stemmer=None),
     cidery.Cider(over="max"),
     cidery.Cider(idf=False),
@@ -94,10 +94,11 @@ class Job:
         if self.frequencies != "own":
             return self.frequencies
         more = {f"more{n}": [f"a dog number {n}", "the cat"] for n in range(20)}
+        needed = self.metric.needs.frequencies
         return cidery.DocumentFrequencies.from_references(
             references | more,
             tokenizer="ptb" if self.tokenizer == "ptb-coco" else self.tokenizer,
-            stemmer=self.metric.stems,
+            stemmer=needed.stemmer if needed else None,
         )
 
 

@@ -23,10 +23,10 @@ pytestmark = pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning
 
 @pytest.mark.parametrize("name", mark_metrics(NAMES))
 def test_every_metric(name: str, example: Example, tmp_path: Path) -> None:
-    count = 6 if METRICS[name].extra in ("contextual", "spice") else 40
+    count = 6 if METRICS[name].needs.extra in ("contextual", "spice") else 40
     candidates, references = example.many(count)
     sides = write_streams(tmp_path, candidates, references)
-    if METRICS[name].needs_all_references or METRICS[name].describes_corpus:
+    if METRICS[name].needs.all_references or METRICS[name].needs.all_candidates:
         with pytest.raises(SettingError, match=r"(by all references|of all captions) together"):
             score_here(tmp_path, sides, [name])
         return

@@ -18,6 +18,7 @@ from cidery import METRICS, Bleu, Cider, meta
 from cidery.cli import main
 from cidery.errors import CideryError, DataWarning, FormatError, InputError, SettingError
 from cidery.meta.protocols.base import count_hits
+from cidery.meta.protocols.references import find_pooling
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Undecided
 from support import judged as made
@@ -238,11 +239,11 @@ def test_curve_ends_at_all_references(pairs: meta.Pairs) -> None:
     "metric",
     # Metrics with the same rows are columns of them.
     [
-        pytest.param(metric, id=str(metric.settings()), marks=mark_extra(metric.extra))
+        pytest.param(metric, id=str(metric.settings()), marks=mark_extra(metric.needs.extra))
         for metric in {
-            (type(m), m.over_references): m
+            (type(m), find_pooling(m)): m
             for m in (*METRICS.values(), Cider(over="max"))
-            if m.over_references
+            if find_pooling(m)
         }.values()
     ],
 )
@@ -250,13 +251,13 @@ def test_metrics_over_references(metric: cidery.metrics.Metric, pairs: meta.Pair
     """A metric that says so is the mean or the maximum of its scores by single references."""
     judged = (
         pairs.judged
-        if metric.extra not in MODEL_EXTRAS
+        if metric.needs.extra not in MODEL_EXTRAS
         else pairs.judged.take(np.arange(0, 144, 6))
     )
     scorer = CaptionScorer(cidery.Pipeline.choose(frequencies="coco-val2014"))
     each = scorer.score_by_reference(judged, metric).each
     assert each.shape == (len(judged.captions), 4)
-    combined = each.mean(axis=1) if metric.over_references == "mean" else each.max(axis=1)
+    combined = each.mean(axis=1) if find_pooling(metric) == "mean" else each.max(axis=1)
     np.testing.assert_allclose(combined, scorer.score(judged, {"": metric}).each[""], atol=1e-12)
 
 

@@ -259,12 +259,7 @@ def test_metrics_of_other_packages_are_not_kept(pairs_file: Path, tmp_path: Path
 
 @dataclasses.dataclass(frozen=True)
 class WholeCiderD(CiderD):
-    """CIDEr-D that does not say how it follows from scores against single references."""
-
-    @property
-    def over_references(self) -> None:
-        """Nothing is known."""
-        return None
+    """CIDEr-D of another package: it is not known to be a mean over references."""
 
 
 @pytest.mark.filterwarnings("ignore::cidery.errors.UnreliableWarning")

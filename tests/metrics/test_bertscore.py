@@ -14,6 +14,7 @@ import cidery
 from cidery import BertScore, storage
 from cidery.corpus import Corpus
 from cidery.errors import DataError, SettingError
+from cidery.meta.protocols.references import find_pooling
 from cidery.metrics import METRICS
 from cidery.scoring.pipeline import Pipeline
 from support.example import Example
@@ -121,8 +122,8 @@ def test_mean_and_max_over_references(corpus: Any) -> None:
         by_hand["mean"].append(values.mean(axis=0))
     for over, expected in by_hand.items():
         np.testing.assert_allclose(ours(corpus, over=over), expected, rtol=1e-12)
-    assert BertScore(over="mean").over_references == "mean"
-    assert BertScore(idf=True).over_references is None
+    assert find_pooling(BertScore(over="mean")) == "mean"
+    assert find_pooling(BertScore(idf=True)) is None
 
 
 def test_the_three_share_their_rows(corpus: Any) -> None:

@@ -23,7 +23,7 @@ REFERENCES = {
     "b.jpg": ["cats on a sofa", "two cats sit"],
     "c.jpg": ["a bus"],
 }
-NAMES = [name for name, metric in METRICS.items() if metric.extra == "clip"]
+NAMES = [name for name, metric in METRICS.items() if metric.needs.extra == "clip"]
 
 
 @pytest.fixture(scope="module")

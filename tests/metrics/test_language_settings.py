@@ -92,6 +92,8 @@ def test_penalties_that_know_english_are_off_elsewhere() -> None:
 
 
 def test_consensus_is_made_for_english_unless_its_encoder_is_not() -> None:
-    assert get_metrics(["consensus"], language="de")["consensus"].made_for == "en"  # minilm is
+    assert (
+        get_metrics(["consensus"], language="de")["consensus"].needs.language == "en"
+    )  # minilm is
     folder = Consensus(encoder="xlm-r", rarity=0, dangling=0, oddity=0)
-    assert folder.made_for is None and Consensus(encoder="xlm-r").made_for == "en"
+    assert folder.needs.language is None and Consensus(encoder="xlm-r").needs.language == "en"

@@ -48,12 +48,13 @@ def list_metrics() -> Iterator[Any]:
     """
     seen = set()
     for name, metric in METRICS.items():
-        if metric.lacks is not None or (metric.extra in MODEL_EXTRAS and type(metric) in seen):
+        needs = metric.needs
+        if needs.settings is not None or (needs.extra in MODEL_EXTRAS and type(metric) in seen):
             continue
         seen.add(type(metric))
-        marks = mark_extra(metric.extra)
+        marks = mark_extra(needs.extra)
         yield pytest.param(name, "references", marks=marks)
-        if metric.uses_frequencies:
+        if needs.frequencies:
             yield pytest.param(name, "own", marks=marks)
 
 
@@ -61,13 +62,13 @@ def list_metrics() -> Iterator[Any]:
 def test_equals_score_for_strings_tokens_and_ids(
     example: Example, metric: str, counted: str
 ) -> None:
-    is_contextual = METRICS[metric].extra in ("contextual", "claims")
+    is_contextual = METRICS[metric].needs.extra in ("contextual", "claims")
     candidates, references = example.many(24 if is_contextual else 150)
-    stemmer = METRICS[metric].stems
+    needed = METRICS[metric].needs.frequencies
     frequencies: Any = "references"
     if counted == "own":
         frequencies = cidery.DocumentFrequencies.from_references(
-            example.references, stemmer=stemmer
+            example.references, stemmer=needed.stemmer if needed else None
         )
     expected = cidery.score(candidates, references, [metric], frequencies=frequencies)
     tokens = cidery.tokenize(candidates.values())

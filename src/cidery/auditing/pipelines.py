@@ -424,7 +424,7 @@ class Group:
     def _measure(self, pipeline: AuditPipeline, variant: Variant) -> Floats:
         """Return the rows of a metric, one per scored caption."""
         metric = variant.metric
-        weights = pipeline.weights if metric.uses_frequencies else "references"
+        weights = pipeline.weights if metric.needs.frequencies else "references"
         side = self._find_candidates(pipeline)
         key: tuple[object, ...] = (
             metric,
@@ -442,7 +442,7 @@ class Group:
     def _measure_new(
         self, side: _Candidates, metric: Metric, weights: str, variant: Variant
     ) -> Floats:
-        if metric.stems and weights not in ("references", *SHIPPED):
+        if _stems(metric) and weights not in ("references", *SHIPPED):
             raise NotApplicableError
         if variant.references != "together" or self._pipeline.references.use == "separate":
             rows, owners = self._measure_separately(side, metric)
@@ -517,8 +517,8 @@ class Group:
         """Return the mean of the scores of batches, in the order of the file."""
         side, size = self._find_candidates(pipeline), pipeline.batch
         metric = variant.metric
-        own = metric.uses_frequencies and pipeline.weights == "references"
-        if metric.uses_frequencies and not own and pipeline.weights not in SHIPPED:
+        own = metric.needs.frequencies and pipeline.weights == "references"
+        if metric.needs.frequencies and not own and pipeline.weights not in SHIPPED:
             raise NotApplicableError
         if variant.references != "together" or self._pipeline.references.use == "separate":
             raise NotApplicableError
@@ -556,7 +556,7 @@ class Group:
     def _measure_equal_batches(
         self, side: _Candidates, metric: Metric, rows: Places, size: int
     ) -> Floats:
-        if metric.stems or metric.name == "cider-r":
+        if _stems(metric) or metric.name == "cider-r":
             raise NotApplicableError  # these read the letters of words
         if size == 1:
             return np.zeros((len(rows), 1))  # the only image has every n-gram: all weights are 0
@@ -588,6 +588,11 @@ class Group:
         work = Workspace(1)
         ready = _Candidates(candidates, np.arange(len(rows)))
         return metric.prepare(counted, work).measure(ready.tokenized, work)
+
+
+def _stems(metric: Metric) -> bool:
+    needed = metric.needs.frequencies
+    return needed is not None and needed.stemmer is not None
 
 
 _SMALL_TABLE = 1 << 23

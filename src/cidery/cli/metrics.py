@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 app = parsing.new_app()
 
+COCO_ONLY = ("meteor",)
+"""Metrics that follow coco-caption and have no setting `faithful`."""
+
 
 @app.command(
     epilog=parsing.examples(
@@ -107,8 +110,8 @@ def _describe(metric: Metric) -> dict[str, Any]:
     return {
         "range": [bound if math.isfinite(bound) else None for bound in metric.range],
         "lower_is_better": metric.lower_is_better,
-        "uses_frequencies": metric.uses_frequencies,
-        "extra": metric.extra,
+        "uses_frequencies": metric.needs.frequencies is not None,
+        "extra": metric.needs.extra,
         "faithful": _modes(metric),
         "settings": metric.settings(),
         "paper": metric.paper,
@@ -133,11 +136,12 @@ def _modes(metric: Metric) -> list[str]:
     """Return what it can be faithful to, the default first."""
     default = metric.settings().get("faithful")
     if default is None:
-        return [metric.follows] if metric.paper else []
+        follows = "coco" if metric.name in COCO_ONLY else "paper"
+        return [follows] if metric.paper else []
     return sorted(("coco", "paper"), key=lambda mode: mode != default)
 
 
 def _needs(metric: Metric) -> str:
-    if metric.extra:
-        return f"cidery[{metric.extra}]"
-    return "frequencies" if metric.uses_frequencies else ""
+    if metric.needs.extra:
+        return f"cidery[{metric.needs.extra}]"
+    return "frequencies" if metric.needs.frequencies else ""

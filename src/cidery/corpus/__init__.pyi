@@ -19,6 +19,7 @@ from .inputs import check_captions as check_captions
 from .inputs import group_references as group_references
 from .inputs import list_candidates as list_candidates
 from .length_mismatch import LENGTH_ROBUST_METRICS as LENGTH_ROBUST_METRICS
+from .length_mismatch import LENGTH_SENSITIVE_METRICS as LENGTH_SENSITIVE_METRICS
 from .length_mismatch import LengthGap as LengthGap
 from .length_mismatch import find_length_mismatch as find_length_mismatch
 from .length_mismatch import may_have_length_gap as may_have_length_gap

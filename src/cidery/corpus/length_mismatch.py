@@ -12,6 +12,8 @@ from cidery.corpus.description import FAR_APART, Description
 
 LENGTH_ROBUST_METRICS = "consensus, bertscore-recall or meteor"
 """Metrics that rank paragraphs reliably; figures are in docs/long-captions.md."""
+LENGTH_SENSITIVE_METRICS = ("cider-d", "spider", "spider-fl")
+"""Metrics that are near 0 for captions much longer or shorter than the references."""
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,9 @@ def score_references(
     sets = CaptionSets.build(references, missing=missing, name="references")
     pipeline = Pipeline.choose(metrics, **settings)
     chosen = pipeline.metrics
-    weighed = [m for m in chosen.values() if m.uses_frequencies]
     counted = None
-    if pipeline.frequencies == "references" and weighed:
-        counted = count_references(sets, pipeline.tokenizer, weighed)
+    if pipeline.frequencies == "references" and pipeline.uses_frequencies:
+        counted = count_references(sets, pipeline.tokenizer, chosen.values())
     batches = [
         scorer.measure(texts, np.arange(len(texts)))
         for scorer, texts in _leave_one_out(sets, pipeline, counted)
@@ -59,8 +58,9 @@ def score_references(
     signatures: dict[str, str] = {}
     for label, metric in chosen.items():
         one = replace(pipeline, metrics={label: metric})
-        if counted is not None and metric.uses_frequencies:
-            one = replace(one, frequencies=counted.find(metric.stems))
+        needed = metric.needs.frequencies
+        if counted is not None and needed is not None:
+            one = replace(one, frequencies=counted.find(needed.stemmer))
         signatures |= one.sign(len(sets.images), (int(sizes.min()), int(sizes.max())))
     owners = np.repeat(np.arange(len(sets.images)), sets.sizes)
     return ScoreTable(
@@ -85,9 +85,9 @@ def count_references(
 ) -> CountedFrequencies:
     """Count, for metrics that use them, document frequencies on the captions themselves."""
     longest: dict[str | None, int] = {}
-    for metric in metrics:
-        order: int = getattr(metric, "n", 4)
-        longest[metric.stems] = max(order, longest.get(metric.stems, 1))
+    for needed in (metric.needs.frequencies for metric in metrics):
+        if needed is not None:
+            longest[needed.stemmer] = max(needed.order, longest.get(needed.stemmer, 1))
     groups = dict(zip(sets.images, sets.groups(), strict=True))
     counted = {
         stemmer: DocumentFrequencies.from_references(

@@ -151,8 +151,9 @@ def _sign(measure: Measure, sets: TokenizedSets) -> Signature:
         settings["language"] = sets.captions.tokenizer.language
     settings["tokenizer"] = sets.captions.tokenizer.id
     metric = measure.kernel_metric
-    if metric is not None and metric.uses_frequencies:
-        found = find_frequencies(sets.captions.frequencies, metric.stems)
+    needed = None if metric is None else metric.needs.frequencies
+    if needed is not None:
+        found = find_frequencies(sets.captions.frequencies, needed.stemmer)
         settings["frequencies"] = f"{found.name}-{found.fingerprint}"
     settings["version"] = _version.__version__
     return Signature(measure.name, tuple(settings.items()))

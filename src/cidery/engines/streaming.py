@@ -295,11 +295,11 @@ def _check_output(folder: Path) -> None:
 
 def _check_metrics(metrics: Mapping[str, Metric]) -> None:
     for label, metric in metrics.items():
-        if metric.describes_corpus:
+        if metric.needs.all_candidates:
             raise SettingError(
                 f"{label} is of all captions together, of which a stream sees parts; leave it out"
             )
-        if metric.needs_all_references:
+        if metric.needs.all_references:
             raise SettingError(
                 f"{label} weighs words by all references together, of which a stream sees parts; "
                 "leave it out, or turn its idf off (-m NAME:idf=no)"
@@ -318,9 +318,9 @@ def _run(
     orders: dict[str | None, int] = {}
     if pipeline.frequencies == "references":
         for metric in pipeline.metrics.values():
-            if metric.uses_frequencies:
-                order: int = getattr(metric, "n", 1)
-                orders[metric.stems] = max(order, orders.get(metric.stems, 1))
+            needed = metric.needs.frequencies
+            if needed is not None:
+                orders[needed.stemmer] = max(needed.order, orders.get(needed.stemmer, 1))
     shards = max(1, -(-sides["references"].captions // SHARD_CAPTIONS))
     looked, counts = look(plan, engine, orders, pipeline.tokenizer, missing, shards)
     # Captions are checked by those of one partition.

@@ -165,12 +165,13 @@ class CaptionScorer:
 
     def fix_frequencies(self, judged: JudgedCaptions, metric: Metric) -> CaptionScorer:
         """Return a scorer whose frequencies stay those of all references, however few are used."""
-        if self.pipeline.frequencies != "references" or not metric.uses_frequencies:
+        needed = metric.needs.frequencies
+        if self.pipeline.frequencies != "references" or needed is None:
             return self
         counted = DocumentFrequencies.from_references(
             [list(group) for group in judged.references],
             tokenizer=self.pipeline.tokenizer,
-            stemmer=metric.stems,
+            stemmer=needed.stemmer,
             name=f"all-{len(judged.references)}",
         )
         return replace(self, pipeline=replace(self.pipeline, frequencies=counted))

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -152,22 +152,54 @@ def _index(work: Workspace, captions: Captions, groups: GroupedCaptions, order: 
     return NgramIndex(captions, groups.offsets, order, work.threads)
 
 
+@dataclass(frozen=True)
+class FrequencyNeeds:
+    """Document frequencies that a metric weights n-grams with."""
+
+    order: int
+    """Length of the longest n-grams."""
+    stemmer: str | None = None
+    """Language of the stemmer; None: words are not stemmed."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Requirements of a metric beyond captions and references; by default none."""
+
+    extra: str | None = None
+    """Extra of cidery that installs its packages and data."""
+    settings: str | None = None
+    """Settings without a default that are not set, such as features of images."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """Settings that name files or folders, with their values."""
+    language: str | None = None
+    """Language of the captions, where only one is supported."""
+    frequencies: FrequencyNeeds | None = None
+    """Document frequencies."""
+    all_references: bool = False
+    """True if scores depend on other images' references beyond document frequencies.
+
+    Such a metric cannot score images in parts, as streams do.
+    """
+    all_candidates: bool = False
+    """True if a caption's score depends on other candidates: the metric describes a corpus."""
+
+
 def find_weights(
-    references: TokenizedReferences, metric: Metric
+    references: TokenizedReferences, needs: FrequencyNeeds | None
 ) -> tuple[FrequencyTrie | None, float]:
-    """Return the frequencies that a metric weighs with (None: the references' own) and log |I|."""
-    if references.frequencies == "references" or not metric.uses_frequencies:
+    """Return document frequencies (None: those of the references) and log |I|."""
+    if references.frequencies == "references" or needs is None:
         return None, math.log(max(1, references.image_count))
-    chosen = find_frequencies(references.frequencies, metric.stems)
-    order: int = getattr(metric, "n", 1)
-    check_frequencies(chosen, order, metric.stems, references.tokenizer)
+    chosen = find_frequencies(references.frequencies, needs.stemmer)
+    check_frequencies(chosen, needs, references.tokenizer)
     return chosen.trie, chosen.log_image_count
 
 
 def find_frequencies(
     frequencies: str | DocumentFrequencies | CountedFrequencies, stemmer: str | None
 ) -> DocumentFrequencies:
-    """Return the set: a shipped one by name (stemmed as the metric wants), or as given."""
+    """Return document frequencies; of shipped ones, those with that stemmer."""
     if isinstance(frequencies, CountedFrequencies):
         return frequencies.find(stemmer)
     if isinstance(frequencies, DocumentFrequencies):
@@ -176,27 +208,28 @@ def find_frequencies(
 
 
 def check_frequencies(
-    frequencies: DocumentFrequencies, order: int, stemmer: str | None, tokenizer: Tokenizer
+    frequencies: DocumentFrequencies, needs: FrequencyNeeds, tokenizer: Tokenizer
 ) -> None:
-    """Refuse a set that counts other words than the metric does."""
-    if frequencies.order < order:
+    """Raise a FrequenciesError if the frequencies are not of the metric's n-grams."""
+    if frequencies.order < needs.order:
         raise FrequenciesError(
-            f"{frequencies.name} holds n-grams up to {frequencies.order}; {order} are needed"
+            f"{frequencies.name} holds n-grams up to {frequencies.order}; {needs.order} are needed"
         )
     if frequencies.tokenizer not in ("unknown", tokenizer.family):
         raise FrequenciesError(
             f"{frequencies.name} was counted with the tokenizer {frequencies.tokenizer!r}, but "
-            f"the captions are cut by {tokenizer.id!r}; use the same tokenizer for both"
+            f"the captions are tokenized with {tokenizer.id!r}; use the same tokenizer for both"
         )
-    if frequencies.stemmer != stemmer:
+    if frequencies.stemmer != needs.stemmer:
         raise FrequenciesError(
-            f"{frequencies.name} was counted with {_stems(frequencies.stemmer)}, the metric uses "
-            f"{_stems(stemmer)}; count it again with stemmer={stemmer!r}, or pass the name of a "
-            f"shipped set ({', '.join(SHIPPED)}), which has both"
+            f"{frequencies.name} was counted with {_describe_stemmer(frequencies.stemmer)}, the "
+            f"metric uses {_describe_stemmer(needs.stemmer)}; count it again with "
+            f"stemmer={needs.stemmer!r}, or pass the name of a shipped set "
+            f"({', '.join(SHIPPED)}), which has both"
         )
 
 
-def _stems(stemmer: str | None) -> str:
+def _describe_stemmer(stemmer: str | None) -> str:
     return f"{stemmer} stems" if stemmer else "unstemmed words"
 
 
@@ -209,14 +242,6 @@ class Metric(ABC):
 
     paper: ClassVar[str] = ""
     """Where it is defined."""
-    follows: ClassVar[Faithful] = "paper"
-    """What it is faithful to, where it has no setting for it."""
-    extra: ClassVar[str | None] = None
-    """The extra that brings the data it needs."""
-    punishes_length: ClassVar[bool] = False
-    """Whether captions much longer or shorter than the references score next to nothing."""
-    data_language: ClassVar[str | None] = None
-    """The language of the data it rests on, where it knows one only."""
 
     @classmethod
     def variants(cls) -> Sequence[Metric]:
@@ -224,8 +249,8 @@ class Metric(ABC):
         return (cls(),)
 
     @classmethod
-    def fit_language(cls, language: Language) -> dict[str, Any]:  # noqa: ARG003
-        """Return settings that go with a language, for metrics that are asked for by name."""
+    def language_settings(cls, language: Language) -> dict[str, Any]:  # noqa: ARG003
+        """Return settings for captions in a language, for metrics that are given by name."""
         return {}
 
     @property
@@ -244,35 +269,9 @@ class Metric(ABC):
         return False
 
     @property
-    def lacks(self) -> str | None:
-        """What a user has to set before it can score, such as features of images; None: nothing."""
-        return None
-
-    @property
-    def named_files(self) -> dict[str, str]:
-        """Settings that name files or folders of this machine, which a server opens for nobody."""
-        return {}
-
-    @property
-    def uses_frequencies(self) -> bool:
-        """Whether scores depend on document frequencies."""
-        return False
-
-    @property
-    def needs_all_references(self) -> bool:
-        """Whether scores depend on other images' references beyond document frequencies.
-
-        Such a metric cannot score a part of the images by itself, as streams do.
-        """
-        return False
-
-    @property
-    def describes_corpus(self) -> bool:
-        """Whether it describes all candidates together; a caption's score depends on the others.
-
-        Such a metric judges no caption, and it cannot score a part of them by itself.
-        """
-        return False
+    def needs(self) -> Needs:
+        """Requirements beyond captions and references."""
+        return Needs()
 
     @property
     def explanation_unit(self) -> str | None:
@@ -299,29 +298,9 @@ class Metric(ABC):
         """Return the corpus score; it does not depend on the order of the rows."""
         return float(self.pool(sum_exactly(rows), np.asarray(float(len(rows)))))
 
-    @property
-    def made_for(self) -> str | None:
-        """The language whose captions it can judge, where it is one only."""
-        return self.data_language
-
-    @property
-    def stems(self) -> str | None:
-        """The language of the stemmer, if it stems."""
-        return None
-
-    @property
-    def over_references(self) -> Literal["mean", "max"] | None:
-        """How the score follows from scores against single references; None: not from those."""
-        return None
-
     def settings(self) -> dict[str, str]:
         """Return what the signature says, in order."""
         return {f.name: format_setting(getattr(self, f.name)) for f in fields(self)}
-
-    @property
-    def module(self) -> str:
-        """The Python module that defines it."""
-        return type(self).__module__
 
     def data_settings(self) -> dict[str, str]:
         """Return what the signature says about data that are read from outside the settings."""

@@ -50,11 +50,6 @@ class FunctionMetric(Metric):
         """A function may return any number."""
         return -math.inf, math.inf
 
-    @property
-    def module(self) -> str:
-        """The module of the function."""
-        return _find_module(self.function)
-
     def __hash__(self) -> int:
         # Not of the function: an object that can be called need not have a hash.
         return hash(_name_function(self.function))
@@ -62,7 +57,7 @@ class FunctionMetric(Metric):
     def settings(self) -> dict[str, str]:
         """Return which function it is."""
         qualname = getattr(self.function, "__qualname__", type(self.function).__qualname__)
-        return {"function": f"{self.module}.{qualname}"}
+        return {"function": f"{find_module(self.function)}.{qualname}"}
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
         """Make references ready."""
@@ -77,7 +72,8 @@ def _name_function(function: CaptionFunction) -> str:
     return name
 
 
-def _find_module(function: CaptionFunction) -> str:
+def find_module(function: CaptionFunction) -> str:
+    """Return the module that defines a function, or the class of a callable object."""
     return getattr(function, "__module__", None) or type(function).__module__
 
 

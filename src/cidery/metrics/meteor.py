@@ -15,8 +15,8 @@ import numpy as np
 from cidery import _native
 from cidery.errors import DataError, SettingError
 from cidery.metrics.base import (
-    Faithful,
     Metric,
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -90,8 +90,6 @@ class Meteor(Metric):
     its list for the language (`-s`). A table of your own has those it was compiled with."""
 
     paper: ClassVar[str] = "Denkowski and Lavie 2014"
-    follows: ClassVar[Faithful] = "coco"
-    extra: ClassVar[str | None] = "meteor"
 
     def __post_init__(self) -> None:
         if self.table is not None:
@@ -135,7 +133,7 @@ class Meteor(Metric):
         )
 
     @classmethod
-    def fit_language(cls, language: Language) -> dict[str, Any]:
+    def language_settings(cls, language: Language) -> dict[str, Any]:
         """Return the language, if METEOR knows it."""
         return {"language": language.code} if language.code in METEOR_LANGUAGES else {}
 
@@ -145,19 +143,13 @@ class Meteor(Metric):
         return "meteor"
 
     @property
-    def over_references(self) -> Literal["mean", "max"] | None:
-        """Each caption is compared with the reference that suits it best."""
-        return "max"
-
-    @property
-    def named_files(self) -> dict[str, str]:
-        """The table."""
-        return {} if self.table is None else {"table": os.fspath(self.table)}
-
-    @property
-    def made_for(self) -> str:
-        """The language whose words it matches."""
-        return self.language
+    def needs(self) -> Needs:
+        """The extra `meteor`, the table, and captions in its language."""
+        return Needs(
+            extra="meteor",
+            files={} if self.table is None else {"table": os.fspath(self.table)},
+            language=self.language,
+        )
 
     def settings(self) -> dict[str, str]:
         """Return what the signature says; of English, only what it always said."""

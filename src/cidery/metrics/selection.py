@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from cidery.errors import PluginError, SettingError
 from cidery.metrics.base import Faithful, Metric, format_setting
-from cidery.metrics.function import CaptionFunction, FunctionMetric
+from cidery.metrics.function import CaptionFunction, FunctionMetric, find_module
 from cidery.metrics.presets import get_preset
 from cidery.metrics.registry import FAMILIES, METRICS
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
@@ -89,7 +89,7 @@ class _Common:
         """Return the settings that a metric has."""
         settings: dict[str, Any] = {} if self.faithful is None else {"faithful": self.faithful}
         if self.language is not None:
-            settings |= {"stemmer": self.language.stemmer} | metric.fit_language(self.language)
+            settings |= metric.language_settings(self.language)
         known = {f.name for f in dataclasses.fields(metric) if f.init}
         return {key: value for key, value in settings.items() if key in known}
 
@@ -205,18 +205,18 @@ def _read_plugin(loaded: LoadedPlugin) -> Metric:
 
 
 def is_built_in(metric: object) -> bool:
-    """Tell whether a metric or measure is cidery's own, so that its version says what it computes.
+    """Return True for metrics and measures of cidery, whose version identifies their code.
 
     ```python
     is_built_in(Bleu(4)), is_built_in(FunctionMetric(my_function))   # (True, False)
     ```
     """
-    module: str = getattr(metric, "module", type(metric).__module__)
+    module = type(metric).__module__
     return module.partition(".")[0] == "cidery" and not isinstance(metric, FunctionMetric)
 
 
 def find_origin(metric: Metric) -> str:
-    """Return where a metric comes from: `cidery`, another package with its version, or a module.
+    """Return the origin of a metric: `cidery`, another package with its version, or a module.
 
     ```python
     find_origin(Bleu(4))   # "cidery"
@@ -224,7 +224,15 @@ def find_origin(metric: Metric) -> str:
     """
     if is_built_in(metric):
         return "cidery"
-    return find_package(metric.module) or metric.module
+    module = find_metric_module(metric)
+    return find_package(module) or module
+
+
+def find_metric_module(metric: Metric) -> str:
+    """Return the module of a metric's class, or of its function."""
+    if isinstance(metric, FunctionMetric):
+        return find_module(metric.function)
+    return type(metric).__module__
 
 
 def _vary(metric: Metric, changes: Mapping[str, Any]) -> Metric:

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
@@ -39,9 +39,9 @@ class Vocabulary(Metric):
         return 0.0, math.inf
 
     @property
-    def describes_corpus(self) -> bool:
-        """Yes: what one caption adds depends on all others."""
-        return True
+    def needs(self) -> Needs:
+        """All candidates together."""
+        return Needs(all_candidates=True)
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
         """Take nothing of the references: they are not looked at."""

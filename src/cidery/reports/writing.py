@@ -196,7 +196,7 @@ def find_explained(metrics: Mapping[str, Metric], wanted: str | None) -> str | N
                 f"{', '.join(able) or 'none of those chosen'}"
             )
         return wanted
-    quick = [label for label in able if metrics[label].extra not in SLOW]
+    quick = [label for label in able if metrics[label].needs.extra not in SLOW]
     return next((label for label in LEADS if label in quick), next(iter(quick), None))
 
 

@@ -67,7 +67,7 @@ class CompletionReward:
         self._settings = given | settings
         pipeline, self._weights = choose_mix(metric, **settings)
         self.__name__ = "+".join(self._weights)
-        weighed = [label for label, one in pipeline.metrics.items() if one.uses_frequencies]
+        weighed = [label for label, one in pipeline.metrics.items() if one.needs.frequencies]
         if weighed and pipeline.frequencies == "references":
             raise SettingError(
                 f"{weighed[0]} weighs n-grams by document frequencies, which cannot be counted on "

@@ -269,9 +269,10 @@ def end_captions(pipeline: Pipeline, end_word: str) -> Pipeline:
     Frequencies without the word are refused: it would weigh more than any other word.
     """
     for metric in pipeline.metrics.values():
-        if not metric.uses_frequencies or pipeline.frequencies == "references":
+        needed = metric.needs.frequencies
+        if needed is None or pipeline.frequencies == "references":
             continue
-        found = find_frequencies(pipeline.frequencies, metric.stems)
+        found = find_frequencies(pipeline.frequencies, needed.stemmer)
         if found.count([end_word]) == 0:
             raise FrequenciesError(
                 f"with count_eos=True the end of a caption counts as the word {end_word!r}, which "

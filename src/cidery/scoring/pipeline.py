@@ -15,6 +15,7 @@ from cidery import _version
 from cidery.corpus import (
     FEW_IMAGES,
     LENGTH_ROBUST_METRICS,
+    LENGTH_SENSITIVE_METRICS,
     Corpus,
     may_have_length_gap,
     measure_length_gap,
@@ -24,10 +25,12 @@ from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.metrics import FunctionMetric, Metric, MetricsLike, get_metrics, is_built_in
 from cidery.metrics.base import (
     Faithful,
+    FrequencyNeeds,
     GroupedCaptions,
     TokenizedReferences,
     find_frequencies,
 )
+from cidery.metrics.selection import find_metric_module
 from cidery.plugins import find_package
 from cidery.runtime.workspace import Workspace, check_threads
 from cidery.scoring.scorer import Scorer
@@ -138,7 +141,7 @@ class Pipeline:
     @property
     def uses_frequencies(self) -> bool:
         """True if a metric depends on document frequencies."""
-        return any(metric.uses_frequencies for metric in self.metrics.values())
+        return any(metric.needs.frequencies for metric in self.metrics.values())
 
     def with_shipped_frequencies(self, name: str) -> Pipeline:
         """Return the pipeline with a shipped set, which is of English, if it fits the tokenizer."""
@@ -162,11 +165,15 @@ class Pipeline:
         captions = {name: corpus.candidates for name, corpus in systems.items()}
         count = len(first.reference_offsets) - 1 if image_count is None else image_count
         self.check_captions({**captions, references_name: first.references}, count)
-        punishing = [label for label, metric in self.metrics.items() if metric.punishes_length]
-        for name, corpus in systems.items() if punishing else ():
+        sensitive = [
+            label
+            for label, metric in self.metrics.items()
+            if metric.name in LENGTH_SENSITIVE_METRICS
+        ]
+        for name, corpus in systems.items() if sensitive else ():
             if may_have_length_gap(corpus) and (gap := measure_length_gap(corpus)).is_wide:
                 warn_caller(
-                    f"{name}: {gap}; {' and '.join(punishing)} is unreliable at these lengths; "
+                    f"{name}: {gap}; {' and '.join(sensitive)} is unreliable at these lengths; "
                     f"use {LENGTH_ROBUST_METRICS}, or cider-r",
                     UnreliableWarning,
                 )
@@ -188,7 +195,7 @@ class Pipeline:
 
     def _list_english_only(self) -> list[str]:
         """Return the metrics, and the document frequencies used, that support English only."""
-        found = [label for label, metric in self.metrics.items() if metric.made_for == "en"]
+        found = [label for label, metric in self.metrics.items() if metric.needs.language == "en"]
         if self.uses_frequencies and self.frequencies in tuple(SHIPPED):
             found.append(f"the document frequencies {self.frequencies}")
         return found
@@ -223,16 +230,18 @@ class Pipeline:
             if self.language is not None:
                 settings["language"] = self.language
             settings["tokenizer"] = self.tokenizer.id
-            if metric.uses_frequencies:
-                settings["frequencies"] = self._name_frequencies(metric, image_count)
+            if metric.needs.frequencies is not None:
+                settings["frequencies"] = self._name_frequencies(
+                    metric.needs.frequencies, image_count
+                )
             settings |= describe_origin(metric) | others | {"version": _version.__version__}
             signatures[label] = str(Signature(metric.name, tuple(settings.items())))
         return signatures
 
-    def _name_frequencies(self, metric: Metric, image_count: int) -> str:
+    def _name_frequencies(self, needs: FrequencyNeeds, image_count: int) -> str:
         if self.frequencies == "references":
             return f"references-{image_count}"
-        found = find_frequencies(self.frequencies, metric.stems)
+        found = find_frequencies(self.frequencies, needs.stemmer)
         return f"{found.name}-{found.fingerprint}"
 
     def tokenize(self, corpus: Corpus) -> TokenizedReferences:
@@ -280,9 +289,10 @@ def describe_origin(metric: Metric) -> dict[str, str]:
     """
     if is_built_in(metric):
         return {}
-    package = find_package(metric.module)
+    module = find_metric_module(metric)
+    package = find_package(module)
     if package is not None:
         return {"package": package}
     if isinstance(metric, FunctionMetric):
         return {}  # its settings name the function
-    return {"class": f"{metric.module}.{type(metric).__qualname__}"}
+    return {"class": f"{module}.{type(metric).__qualname__}"}

@@ -22,7 +22,7 @@ def refuse_files(given: str | Sequence[str]) -> None:
     """
     names = [given] if isinstance(given, str) else given
     try:
-        found = [name for metric in get_metrics(names).values() for name in metric.named_files]
+        found = [name for metric in get_metrics(names).values() for name in metric.needs.files]
         asked = [pair for name in names for pair in split_settings(name)[1].items()]
     except CideryError:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +21,13 @@ from cidery.meta.protocols.base import (
 )
 from cidery.meta.scoring import CaptionScorer
 from cidery.meta.settings import Settings
-from cidery.metrics import Metric
+from cidery.metrics import Metric, is_built_in
 from cidery.statistics import Floats, sum_by_group
 
 REFERENCE_COUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 40, 48)
 """What is tried where the settings name no counts."""
+POOLING = {"cider-d": "mean", "cider-r": "mean", "meteor": "max"}
+"""Metrics whose score is the mean or maximum over references, and that have no setting for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +138,12 @@ def _list_preferences(
     for label, metric in metrics.items():
         if not isinstance(metric, Metric):
             together[label] = metric
-        elif metric.over_references:
+        elif pooling := find_pooling(metric):
             scorer.progress(f"{label} against each reference", 0.0)
             scored = scorer.score_by_reference(pairs.judged, metric, counts)
-            get = _accumulate(pairs, scored.each, orders, metric.over_references)
+            get = _accumulate(pairs, scored.each, orders, pooling)
             found[label] = _Preferences(get, scored.signature)
-        elif metric.uses_frequencies:
+        elif metric.needs.frequencies:
             fixed = scorer.fix_frequencies(pairs.judged, metric)
             found |= _score_draws(pairs, {label: metric}, orders, counts, fixed)
         else:
@@ -173,6 +176,21 @@ def _score_draws(
         return lambda draw, count: known[label][draw, count]
 
     return {label: _Preferences(make_lookup(label), signatures[label]) for label in metrics}
+
+
+def find_pooling(metric: Metric) -> Literal["mean", "max"] | None:
+    """Return how scores against single references combine to a metric's score.
+
+    None: they do not, or the metric is not one of cidery.
+
+    ```python
+    find_pooling(METRICS["cider-d"]), find_pooling(METRICS["bleu-4"])   # ("mean", None)
+    ```
+    """
+    if not is_built_in(metric) or metric.needs.all_references:
+        return None
+    pooling = POOLING.get(metric.name) or metric.settings().get("over")
+    return "mean" if pooling == "mean" else "max" if pooling == "max" else None
 
 
 def _accumulate(

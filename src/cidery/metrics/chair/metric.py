@@ -12,6 +12,7 @@ import numpy as np
 from cidery.errors import SettingError
 from cidery.metrics.base import (
     Metric,
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -81,7 +82,6 @@ class Chair(CountedObjects):
     """Whether what references name is there; the original unites it with the annotations."""
 
     paper: ClassVar[str] = "Rohrbach et al. 2018"
-    data_language: ClassVar[str | None] = "en"
 
     @classmethod
     def variants(cls) -> tuple[Chair, ...]:
@@ -101,9 +101,11 @@ class Chair(CountedObjects):
         return f"chair-{self.measure}"
 
     @property
-    def named_files(self) -> dict[str, str]:
-        """The file of annotations."""
-        return {} if self.instances is None else {"instances": self.instances}
+    def needs(self) -> Needs:
+        """The file of annotations, and captions in English."""
+        return Needs(
+            files={} if self.instances is None else {"instances": self.instances}, language="en"
+        )
 
     def data_settings(self) -> dict[str, str]:
         """Return the digest of the file of instances."""

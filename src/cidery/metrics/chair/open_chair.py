@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from cidery.metrics.base import (
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -38,8 +39,6 @@ class OpenChair(CountedObjects):
     """As SPICE's."""
 
     paper: ClassVar[str] = "none: cidery's own, after Rohrbach et al. 2018"
-    extra: ClassVar[str | None] = "spice"
-    data_language: ClassVar[str | None] = "en"
 
     @classmethod
     def variants(cls) -> tuple[OpenChair, ...]:
@@ -58,6 +57,11 @@ class OpenChair(CountedObjects):
     def name(self) -> str:
         """`chair-open-i`, `chair-open-s` or `chair-open-recall`."""
         return f"chair-open-{self.measure}"
+
+    @property
+    def needs(self) -> Needs:
+        """Those of SPICE."""
+        return self._spice.needs
 
     def data_settings(self) -> dict[str, str]:
         """Return the parser and the rules with their versions, and the checksum of the synonyms."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -14,6 +14,7 @@ import numpy as np
 from cidery.encoders import Encoder, find_lens
 from cidery.frequencies import load_shipped
 from cidery.metrics.base import (
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -83,8 +84,6 @@ class Claims(Contextual):
     """A spaCy pipeline's package, as SPICE's."""
 
     paper: ClassVar[str] = "none: cidery's own"
-    extra: ClassVar[str | None] = "claims"
-    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,6 +99,11 @@ class Claims(Contextual):
     def name(self) -> str:
         """`claims-f`, `claims-precision` or `claims-recall`."""
         return f"claims-{self.measure}"
+
+    @property
+    def needs(self) -> Needs:
+        """The extra `claims`, the encoder, and captions in English."""
+        return replace(super().needs, extra="claims", language="en")
 
     def data_settings(self) -> dict[str, str]:
         """Return what the encoder and the parser are, and the checksum of the synonyms."""

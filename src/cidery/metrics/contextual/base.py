@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cidery.encoders import (
     get_encoder,
     name_encoder,
 )
-from cidery.metrics.base import Images, Metric
+from cidery.metrics.base import Images, Metric, Needs
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
@@ -37,8 +37,6 @@ class Contextual(Metric):
     keep: bool = False
     """Whether to keep vectors in the user's cache directory for the next time."""
 
-    extra: ClassVar[str | None] = "contextual"
-
     def __post_init__(self) -> None:
         if isinstance(self.encoder, os.PathLike):
             object.__setattr__(self, "encoder", os.fspath(self.encoder))
@@ -48,11 +46,12 @@ class Contextual(Metric):
         return get_encoder(self.encoder, self.device, self.keep)
 
     @property
-    def named_files(self) -> dict[str, str]:
-        """The folder of a model; an encoder that is known by name is none."""
-        if isinstance(self.encoder, str) and name_encoder(self.encoder).startswith("folder:"):
-            return {"encoder": self.encoder}
-        return {}
+    def needs(self) -> Needs:
+        """The extra `contextual`, and the folder of the model if the encoder is one."""
+        is_folder = isinstance(self.encoder, str) and name_encoder(self.encoder).startswith(
+            "folder:"
+        )
+        return Needs("contextual", files={"encoder": str(self.encoder)} if is_folder else {})
 
     def settings(self) -> dict[str, str]:
         """Return what the signature says; a folder goes by its name, a function by its own."""

@@ -12,6 +12,7 @@ import numpy as np
 from cidery.encoders import Encoder, TokenStates
 from cidery.errors import DataError
 from cidery.metrics.base import (
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -69,11 +70,6 @@ class BertScore(ByToken):
         """Return F, precision and recall."""
         return cls(), cls(measure="precision"), cls(measure="recall")
 
-    @property
-    def needs_all_references(self) -> bool:
-        """With idf: tokens are weighed by the share of all references that they occur in."""
-        return self.idf
-
     def __post_init__(self) -> None:
         super().__post_init__()
         if isinstance(self.baseline, os.PathLike):
@@ -98,15 +94,11 @@ class BertScore(ByToken):
         return -1.0, 1.0
 
     @property
-    def named_files(self) -> dict[str, str]:
-        """The model's folder, and the file of baselines."""
+    def needs(self) -> Needs:
+        """Those of the encoder, the file of baselines, and with `idf` all references."""
+        needs = super().needs
         own = {"baseline": self.baseline} if isinstance(self.baseline, str) else {}
-        return super().named_files | own
-
-    @property
-    def over_references(self) -> Literal["mean", "max"] | None:
-        """As `over` says, where tokens weigh the same whatever the references."""
-        return None if self.idf else self.over
+        return replace(needs, files={**needs.files, **own}, all_references=self.idf)
 
     def data_settings(self) -> dict[str, str]:
         """Return the encoder's digest, the layer, and the baseline that a file gives."""

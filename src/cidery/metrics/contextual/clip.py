@@ -19,6 +19,7 @@ from cidery.errors import DataError, SettingError
 from cidery.files.image_files import list_images, match_files
 from cidery.metrics.base import (
     Metric,
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -127,8 +128,6 @@ class ClipScore(Metric):
     """Whether to keep vectors in the user's cache directory for the next time."""
 
     paper: ClassVar[str] = "Hessel et al. 2021"
-    extra: ClassVar[str | None] = "clip"
-    data_language: ClassVar[str | None] = None
 
     @classmethod
     def variants(cls) -> Sequence[Metric]:
@@ -158,25 +157,25 @@ class ClipScore(Metric):
         return 0.0, 2 * self.weight / (self.weight + 1) if self.references else self.weight
 
     @property
-    def lacks(self) -> str | None:
-        """Features or a model with images, which are the user's."""
-        if self.features is not None or (self.model is not None and self.images is not None):
-            return None
-        return "features= (a file of features), or model= and images= (two folders)"
-
-    @property
-    def named_files(self) -> dict[str, str]:
-        """Those of features, model and images."""
+    def needs(self) -> Needs:
+        """The extra `clip`, and features of the images or a model with a folder of images."""
         given = {name: getattr(self, name) for name in ("features", "model", "images")}
-        return {name: value for name, value in given.items() if isinstance(value, str)}
+        has_images = self.features is not None or None not in (self.model, self.images)
+        return Needs(
+            extra="clip",
+            settings=None
+            if has_images
+            else "features= (a file of features), or model= and images= (two folders)",
+            files={name: value for name, value in given.items() if isinstance(value, str)},
+        )
 
     @property
     def source(self) -> Source:
         """Where vectors come from."""
-        if self.lacks is not None:
+        if self.needs.settings is not None:
             raise SettingError(
-                f"{self.name} compares captions with images: it needs {self.lacks}, such as "
-                f"{self.name}:features=features.npz"
+                f"{self.name} compares captions with images: it needs {self.needs.settings}, such "
+                f"as {self.name}:features=features.npz"
             )
         return Source(self.features, self.model, self.images, self.prompt, self.device, self.keep)
 

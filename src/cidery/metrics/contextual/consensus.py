@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,6 +19,7 @@ from cidery.encoders import (
 )
 from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -109,7 +110,6 @@ class Consensus(ByToken):
     only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
-    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -118,16 +118,16 @@ class Consensus(ByToken):
             require_between(name, getattr(self, name), 0, 1)
 
     @classmethod
-    def fit_language(cls, language: Language) -> dict[str, Any]:
+    def language_settings(cls, language: Language) -> dict[str, Any]:
         """Return what knows English, turned off for other languages."""
         return {} if language.code == "en" else {"rarity": 0.0, "dangling": 0.0, "oddity": 0.0}
 
     @property
-    def made_for(self) -> str | None:
-        """English, where the encoder, the rarity of words or a penalty knows no other language."""
-        knows_english = self.rarity or self.dangling or self.oddity
-        is_english = knows_english or self.encoder in ("minilm", "mpnet")
-        return self.data_language if is_english else None
+    def needs(self) -> Needs:
+        """English, unless the encoder, the rarity of words and the penalties support others."""
+        uses_english = self.rarity or self.dangling or self.oddity
+        is_english = uses_english or self.encoder in ("minilm", "mpnet")
+        return replace(super().needs, language="en" if is_english else None)
 
     @property
     def name(self) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
 
 from cidery.encoders import Encoder, Lens, find_lens
-from cidery.metrics.base import Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.fluency import (
     RULES_VERSION,
@@ -47,7 +47,6 @@ class Fense(Contextual):
     """Whether vectors are changed by their encoder's lens; only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "Zhou et al. 2022"
-    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -57,6 +56,11 @@ class Fense(Contextual):
     def name(self) -> str:
         """`fense`."""
         return "fense"
+
+    @property
+    def needs(self) -> Needs:
+        """Captions in English."""
+        return replace(super().needs, language="en")
 
     @property
     def range(self) -> tuple[float, float]:

@@ -7,7 +7,7 @@ combined into one caption without repetition, and words without content are left
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
@@ -17,6 +17,7 @@ import numpy as np
 from cidery.encoders import TokenStates, choose_beta
 from cidery.metrics.base import (
     Metric,
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -145,9 +146,9 @@ class _Settings(Metric):
     paper: ClassVar[str] = "Yi, Deng and Hu 2020"
 
     @property
-    def needs_all_references(self) -> bool:
-        """With idf: tokens are weighed by the share of all references that they occur in."""
-        return self.idf
+    def needs(self) -> Needs:
+        """With `idf` all references."""
+        return replace(super().needs, all_references=self.idf)
 
     def __post_init__(self) -> None:
         require_choice("over", self.over, OVER)
@@ -155,7 +156,7 @@ class _Settings(Metric):
             require_choice("stop_words", self.stop_words, tuple(STOP_WORDS))
 
     @classmethod
-    def fit_language(cls, language: Language) -> dict[str, Any]:
+    def language_settings(cls, language: Language) -> dict[str, Any]:
         """Return the language's stop words, or none."""
         return {"stop_words": language.stop_words}
 
@@ -172,13 +173,6 @@ class _Settings(Metric):
         words = STOP_WORDS[self.stop_words] if self.stop_words else frozenset()
         others = frozenset() if self.stop_words == "english" else _OTHER_PUNCTUATION
         return _PUNCTUATION | others | words
-
-    @property
-    def over_references(self) -> Literal["mean", "max"] | None:
-        """Combined references are more than their number."""
-        if self.idf or self.over not in ("max", "mean"):
-            return None
-        return "max" if self.over == "max" else "mean"
 
     @property
     def explanation_unit(self) -> str:

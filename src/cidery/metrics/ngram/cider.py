@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from cidery import _native
 from cidery.metrics.base import (
     Faithful,
+    FrequencyNeeds,
     GroupedCaptions,
     Images,
     Metric,
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -29,6 +31,7 @@ from cidery.text import SPLIT, WORD_RUNS, TokenForm, TokenizedCaptions, name_ste
 
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
+    from cidery.text.languages import Language
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,19 +194,19 @@ class _CiderFamily(Metric):
         require_order(self.n)
 
     @property
-    def uses_frequencies(self) -> bool:
-        """Its n-grams are weighted by document frequencies."""
-        return True
+    def stems(self) -> str | None:
+        """Language of the stemmer; None: words are not stemmed."""
+        return None
+
+    @property
+    def needs(self) -> Needs:
+        """Document frequencies of n-grams."""
+        return Needs(frequencies=FrequencyNeeds(self.n, self.stems))
 
     @property
     def range(self) -> tuple[float, float]:
         """From 0 to 10."""
         return 0.0, 10.0
-
-    @property
-    def over_references(self) -> Literal["mean", "max"] | None:
-        """Equation (2) averages."""
-        return "mean"
 
     @property
     def explanation_unit(self) -> str:
@@ -226,7 +229,7 @@ class _CiderFamily(Metric):
         **settings: Any,
     ) -> Prepared:
         form = stem_form(self.stems)
-        trie, log_image_count = find_weights(references, self)
+        trie, log_image_count = find_weights(references, self.needs.frequencies)
         weighed = work.once(
             _weigh, references.groups, form, self.n, trie, log_image_count, uniform_idf
         )
@@ -291,19 +294,19 @@ class Cider(_CiderFamily):
         return "cider"
 
     @property
-    def over_references(self) -> Literal["mean", "max"] | None:
-        """As chosen."""
-        return self.over
-
-    @property
     def range(self) -> tuple[float, float]:
         """Up to the sum of the weights; ten times that in coco mode."""
         return 0.0, self._scale * sum(self.order_weights())
 
     @property
-    def uses_frequencies(self) -> bool:
-        """Not without idf."""
-        return self.idf
+    def needs(self) -> Needs:
+        """Document frequencies, unless `idf` is False."""
+        return super().needs if self.idf else Needs()
+
+    @classmethod
+    def language_settings(cls, language: Language) -> dict[str, Any]:
+        """Return the language's stemmer, or None."""
+        return {"stemmer": language.stemmer}
 
     @property
     def stems(self) -> str | None:
@@ -355,7 +358,6 @@ class CiderD(_CiderFamily):
     """The penalty's width, in words."""
     faithful: Faithful = "coco"
 
-    punishes_length: ClassVar[bool] = True
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (4)-(5)"
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from cidery.errors import MissingExtraError
 from cidery.metrics.base import (
     Faithful,
     Metric,
+    Needs,
     Prepared,
     TokenizedCandidates,
     TokenizedReferences,
@@ -72,8 +73,6 @@ class Spice(Metric):
     paper: they are read as they are meant."""
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
-    extra: ClassVar[str | None] = "spice"
-    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         require_choice("of", self.of, CATEGORIES)
@@ -113,6 +112,11 @@ class Spice(Metric):
         with np.errstate(invalid="ignore", divide="ignore"):
             mean: Floats = sums[..., column] / sums[..., column + _PRESENT]
         return mean
+
+    @property
+    def needs(self) -> Needs:
+        """The extra `spice`, and captions in English."""
+        return Needs("spice", language="en")
 
     @property
     def explanation_unit(self) -> str:
@@ -313,10 +317,7 @@ class Spider(Metric):
     sigma: float = 6.0
     """As CIDEr-D's."""
 
-    punishes_length: ClassVar[bool] = True
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
-    extra: ClassVar[str | None] = "spice"
-    data_language: ClassVar[str | None] = "en"
 
     def __post_init__(self) -> None:
         _ = self._parts  # their settings are checked
@@ -339,9 +340,10 @@ class Spider(Metric):
         return 0.0, sum(part.range[1] for part in self._parts) / 2
 
     @property
-    def uses_frequencies(self) -> bool:
-        """CIDEr-D does."""
-        return True
+    def needs(self) -> Needs:
+        """Those of SPICE and CIDEr-D."""
+        spice, cider = self._parts
+        return replace(spice.needs, frequencies=cider.needs.frequencies)
 
     def data_settings(self) -> dict[str, str]:
         """Return SPICE's."""
