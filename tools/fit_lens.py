@@ -13,7 +13,7 @@ Kendall's τ); of a pair the winner.
 
 To see how well it carries over, it is learned from judgments on two thirds of the images, of
 Flickr8k-CF also two thirds of the captions, and judged by those on the last thirds, three times. A
-judged caption may still have been seen as somebody's reference. `benchmarks/consensus_lenses.py`
+judged caption may still have been seen as somebody's reference. The benchmark `consensus_lenses`
 judges consensus itself in this way. Needs torch.
 """
 

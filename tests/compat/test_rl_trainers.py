@@ -26,10 +26,16 @@ CAPTIONS = ["a dog runs", "the cat sleeps", "a boat boat", "the dog"]
 
 @pytest.fixture(scope="module")
 def found(stacks: Path) -> dict[str, Any]:
-    """What benchmarks/stack_runs.py finds: one process, since importing takes longest."""
+    """What benchmarks/external/stack_runs.py finds: one process, since importing takes longest."""
     assert stacks
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / "stack_runs.py", "trl", "verl", "ms-swift"],
+        [
+            sys.executable,
+            ROOT / "benchmarks" / "external" / "stack_runs.py",
+            "trl",
+            "verl",
+            "ms-swift",
+        ],
         capture_output=True,
         text=True,
         check=False,

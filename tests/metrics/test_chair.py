@@ -88,7 +88,7 @@ def test_equal_to_lmms_eval(harnesses: Path, example: Example, tmp_path: Path) -
     content = tmp_path / "captions.json"
     content.write_text(json.dumps({"captions": captions, "objects": objects}))
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / "chair.py", content],
+        [sys.executable, ROOT / "benchmarks" / "validity" / "chair.py", content],
         capture_output=True,
         text=True,
         check=False,

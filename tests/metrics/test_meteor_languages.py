@@ -20,7 +20,7 @@ from support.meteor_phrases import PHRASES
 from support.meteor_runs import Run, compare, measure
 
 GOLDEN = Path(__file__).with_name("meteor_languages.jsonl")
-"""What the jar answers; `python benchmarks/meteor_languages.py --write FILE` makes it."""
+"""What the jar answers; `python benchmarks/run.py meteor_languages --write FILE` makes it."""
 
 CANDIDATES = {"beach": "Zwei Hunde laufen am Strand"}
 REFERENCES = {"beach": ["zwei Hunde rennen am Strand entlang", "ein Hund läuft"]}

@@ -21,7 +21,13 @@ def run_harness(harness: str, side: str, captions: Captions, *names: str) -> dic
     candidates, references = captions
     content = {"references": references, "candidates": candidates}
     done = subprocess.run(
-        [sys.executable, ROOT / "benchmarks" / "harness_runs.py", harness, side, *names],
+        [
+            sys.executable,
+            ROOT / "benchmarks" / "external" / "harness_runs.py",
+            harness,
+            side,
+            *names,
+        ],
         input=json.dumps(content),
         capture_output=True,
         text=True,

@@ -29,7 +29,7 @@ WIDE_DEVIATION = FLICKR30K_DEVIATION
 FAR_APART = 15
 """Words. Where a caption is so much longer or shorter than the only reference, CIDEr-R agrees with
 people more often than CIDEr-D: PASCAL-50S, 73.8 % to 71.9 %, difference 1.9 [0.3, 3.7]; below 10
-words CIDEr-D is ahead by 0.1 to 0.5 (`benchmarks/length_gaps.py`)."""
+words CIDEr-D is ahead by 0.1 to 0.5 (`benchmarks/run.py length_gaps`)."""
 VERY_WIDE_DEVIATION = FAR_APART / math.sqrt(2)
 """Of lengths: two captions are then so far apart as a rule."""
 

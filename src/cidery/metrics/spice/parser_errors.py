@@ -2,7 +2,7 @@
 
 F is a ratio of small numbers, so that a score tells how many tuples matched and, nearly always, how
 many there were. Each misreading brings these numbers closer to the original's: by how much, for two
-systems, is in docs/metrics/spice.md, and benchmarks/spice_original.py measures it. What
+systems, is in docs/metrics/spice.md, and benchmarks/run.py spice_original measures it. What
 `misparse_outdoors` does, and `drop_participle` without articles, rests on one score each.
 Much of it looks like one mistake: an -ing form after a noun is taken for a noun.
 Each misreading takes the tokens and changes them in place.
