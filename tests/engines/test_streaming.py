@@ -209,7 +209,7 @@ def test_changed_inputs_and_settings(tmp_path: Path, sides: tuple[str, str]) -> 
         score_here(tmp_path, sides, ["rouge-l"])
     file = Path(sides[0], "1.parquet")
     pq.write_table(pq.read_table(file).slice(1), file)
-    with pytest.raises(InputError, match=r"1\.parquet has changed since; remove that folder"):
+    with pytest.raises(InputError, match=r"1\.parquet changed after it started; remove"):
         score_here(tmp_path, sides, METRICS)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from cidery.corpus import Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
+from cidery.engines.content import describe_content
 from cidery.engines.plan import WORK, Input, Plan, Progress, locked
 from cidery.engines.spill import Split, gather
 from cidery.errors import InputError, MismatchError, SettingError
@@ -296,7 +297,8 @@ def count_frequencies(
     }
     folder = choose_folder(work, [given], settings)
     with locked(folder):
-        plan, counts = Plan.open([given], settings, folder, partitions).split(
+        content = describe_content({}, chosen)
+        plan, counts = Plan.open([given], settings, content, folder, partitions).split(
             runner, Progress("reading captions")
         )
         shards = max(1, -(-counts["references"].captions // SHARD_CAPTIONS))

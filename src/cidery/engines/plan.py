@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from cidery._version import __version__
 from cidery.engines.base import Engine
+from cidery.engines.content import find_unknown
 from cidery.engines.spill import GROUP_BITS, Split, split_piece
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.files.chunks import cut_file, describe_file, find_files, measure_file
@@ -27,7 +28,7 @@ R = TypeVar("R")
 
 PARTITION_BYTES = 4_000_000
 """Of the inputs' files; some twenty thousand captions with their references."""
-LAYOUT = 3
+LAYOUT = 4
 """Of the files in a plan's folder; raised when they change, so that no run goes on with others."""
 MANIFEST = "manifest.json"
 WORK = "cidery-work-"
@@ -94,29 +95,39 @@ class Plan:
         cls,
         inputs: Sequence[Input],
         settings: dict[str, Any],
+        content: Mapping[str, str],
         folder: Path,
         partitions: int | None = None,
     ) -> Plan:
-        """Begin in a new folder, or go on in one where the same was begun."""
+        """Start in a new folder, or resume the same run in its folder.
+
+        Args:
+            inputs: Both sides of a stream, or references.
+            settings: Settings of the run, ready for JSON.
+            content: `describe_content` of the run.
+            folder: Working directory.
+            partitions: Number of partitions. Default: by the size of the inputs.
+        """
         described = {
             "version": __version__,
             "layout": LAYOUT,
             "inputs": {each.side: each.describe() for each in inputs},
             "settings": settings,
+            "content": dict(content),
         }
         size = sum(measure_file(file) for each in inputs for file in each.files)
         partitions = choose_partitions(size, partitions)
-        content = {**described, "partitions": partitions}
+        description = {**described, "partitions": partitions}
         folder.mkdir(parents=True, exist_ok=True)
         manifest = folder / MANIFEST
         if manifest.exists():
-            _check_manifest(json.loads(manifest.read_text()), content, folder)
+            _check_manifest(json.loads(manifest.read_text()), description, folder)
         elif any(path.name != "lock" for path in folder.iterdir()):
             raise SettingError(
                 f"{folder} holds other files, but no {MANIFEST}; name an empty folder"
             )
         else:
-            write_atomically(manifest, json.dumps(content, indent=1).encode())
+            write_atomically(manifest, json.dumps(description, indent=1).encode())
         for name in ("split", "count", "score"):
             (folder / name).mkdir(exist_ok=True)
         return cls(tuple(inputs), settings, folder, partitions)
@@ -230,23 +241,34 @@ def choose_partitions(size: int, partitions: int | None) -> int:
 
 
 def _check_manifest(before: dict[str, Any], now: dict[str, Any], folder: Path) -> None:
+    """Refuse to resume a run with other inputs, settings, code or data."""
+    unfinished = f"{folder} contains an unfinished run"
+    remedy = "remove that folder to start again, or pass another with work= (--work)"
+    for name, reason in find_unknown(now["content"]):
+        raise InputError(
+            f"{unfinished}, which cannot be resumed: {name} uses {reason}, whose content cannot be "
+            f"compared with the first run's; {remedy}"
+        )
     if before == now:
         return
+    known = before.get("content", {})
+    other = [
+        name for name in {**known, **now["content"]} if known.get(name) != now["content"].get(name)
+    ]
     changed = [
         file
         for side, known in before.get("inputs", {}).items()
         for file, status in known["files"].items()
         if now["inputs"].get(side, {}).get("files", {}).get(file, status) != status
     ]
-    what = (
-        f"{changed[0]} has changed since"
+    if before["settings"] == now["settings"]:
+        changed += other
+    problem = (
+        f"{changed[0]} changed after it started"
         if changed
-        else "it was begun with other inputs, other settings or another version of cidery"
+        else "it has other inputs, other settings or another version of cidery"
     )
-    raise InputError(
-        f"{folder} holds a run that was not finished, and {what}; remove that folder to begin "
-        "anew, or name another with work= (--work)"
-    )
+    raise InputError(f"{unfinished}, but {problem}; {remedy}")
 
 
 @contextmanager

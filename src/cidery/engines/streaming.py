@@ -22,6 +22,7 @@ import numpy as np
 
 from cidery.corpus import Corpus, Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
+from cidery.engines.content import describe_content
 from cidery.engines.counting import (
     SHARD_CAPTIONS,
     Looked,
@@ -259,7 +260,7 @@ def score_stream(
         # In their order, which is that of the columns, and of what metrics with equal rows share.
         "metrics": [[label, _describe_metric(m)] for label, m in pipeline.metrics.items()],
         "tokenizer": [pipeline.tokenizer.id, pipeline.language],
-        "frequencies": frequencies if isinstance(frequencies, str) else frequencies.fingerprint,
+        "frequencies": frequencies if isinstance(frequencies, str) else frequencies.name,
         "missing": missing,
         "captions": None if output is None else str(output),
     }
@@ -267,7 +268,8 @@ def score_stream(
     with locked(folder):
         if output is not None and not (folder / MANIFEST).exists():
             _check_output(output)
-        plan = Plan.open(inputs, key, folder, partitions)
+        content = describe_content(pipeline.metrics, pipeline.tokenizer, pipeline.frequencies)
+        plan = Plan.open(inputs, key, content, folder, partitions)
         result = _run(plan, runner, pipeline, missing, output)
         forget_counted()
         plan.close()

@@ -77,6 +77,12 @@ class Pipeline:
     """Maximum number of threads; 0 means one per core."""
 
     def __post_init__(self) -> None:
+        for label in self.metrics:
+            if label in RESERVED_LABELS:
+                raise SettingError(
+                    f"a metric cannot be labeled {label!r}, the name of a column; pass another "
+                    f'label: metrics={{"my_{label}": …}}'
+                )
         object.__setattr__(self, "metrics", MappingProxyType(dict(self.metrics)))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -120,12 +126,6 @@ class Pipeline:
                 raise SettingError("a Pipeline has all settings; leave out the others")
             return metrics
         chosen = get_metrics(metrics, faithful, language, preset)
-        for label in chosen:
-            if label in RESERVED_LABELS:
-                raise SettingError(
-                    f"a metric cannot be labeled {label!r}, the name of a column; pass another "
-                    f'label: metrics={{"my_{label}": …}}'
-                )
         return cls(
             chosen,
             choose_tokenizer(tokenizer, language),

@@ -6,6 +6,7 @@ package's version, other code by its bytecode.
 
 from __future__ import annotations
 
+import copyreg
 import enum
 import hashlib
 import os
@@ -29,6 +30,7 @@ from typing import Any
 import numpy as np
 
 _CHUNK = 1 << 20
+_IMAGES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _DEVELOPMENT = re.compile(r"extra == .(check|coverage|docs|test|server|lab|plots|report)")
 """Requirements that no score depends on."""
 _PLAIN = (type(None), type(...), bool, int, float, complex, str, bytes)
@@ -58,13 +60,20 @@ def hash_content(value: object) -> str:
 
 
 def hash_path(path: str | os.PathLike[str]) -> str:
-    """Return the SHA-256 of a file, or of all files in a folder with their names."""
+    """Return the SHA-256 of a file, or of all files in a folder with their names.
+
+    Images count by size and time: reading a folder of them would take too long.
+    """
     path = Path(path)
     digest = hashlib.sha256()
     files = sorted(path.rglob("*")) if path.is_dir() else [path]
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts:
-            digest.update(f"{file.relative_to(path).as_posix()}:{file.stat().st_size}:".encode())
+            name, status = file.relative_to(path).as_posix(), file.stat()
+            digest.update(f"{name}:{status.st_size}:".encode("utf-8", "surrogateescape"))
+            if file.suffix.lower() in _IMAGES:
+                digest.update(f"{status.st_mtime_ns}:".encode())
+                continue
             with file.open("rb") as opened:
                 while chunk := opened.read(_CHUNK):
                     digest.update(chunk)
@@ -180,9 +189,6 @@ class _Hasher:
                 attribute, GetSetDescriptorType | MemberDescriptorType
             ):
                 continue
-            code = getattr(attribute, "__code__", None)
-            if code is not None and code.co_filename == "<string>":
-                continue  # written by dataclasses, from the fields
             yield name
             yield self.named(name, attribute)
 
@@ -275,7 +281,8 @@ class _Hasher:
                 yield self.named(field.name, getattr(value, field.name))
             return
         try:
-            reduced = value.__reduce_ex__(4)
+            reducer = copyreg.dispatch_table.get(type(value))
+            reduced = value.__reduce_ex__(4) if reducer is None else reducer(value)
         except Exception:
             raise UnknownContentError(f"an object of type {type(value).__qualname__}") from None
         parts = (reduced,) if isinstance(reduced, str) else reduced
