@@ -34,7 +34,7 @@ def describe_content(
     if isinstance(frequencies, DocumentFrequencies):
         content["the document frequencies"] = frequencies.fingerprint
     for label, metric in metrics.items():
-        files = {name: hash_path(path) for name, path in metric.named_files.items()}
+        files = {name: hash_path(path) for name, path in metric.needs.files.items()}
         content[f"the metric {label!r}"] = _hash(metric, metric.data_settings(), files)
     return content
 
