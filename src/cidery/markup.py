@@ -1,4 +1,4 @@
-"""HTML for notebooks and reports: tables, and captions whose words are colored by their values.
+"""HTML for notebooks and reports: pages, and captions whose words are colored by their values.
 
 Text is data: it is escaped everywhere. Colors are transparent, so that they suit light and dark
 pages alike, and every mark also has a line below it and its value as a tooltip.
@@ -6,7 +6,7 @@ pages alike, and every mark also has a line below it and its value as a tooltip.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -46,38 +46,6 @@ def escape(text: str) -> str:
     ```
     """
     return text.translate(_ESCAPES)
-
-
-def html_table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    left: Collection[int] = (0,),
-    notes: Sequence[str] = (),
-    details: Sequence[str] = (),
-) -> str:
-    """Return a table in HTML; the columns in `left` hold words, the others numbers.
-
-    `notes` stand below it, `details`, such as signatures, open with a click.
-
-    ```python
-    html_table(["metric", "score"], [["bleu-4", "0.31"]])
-    ```
-    """
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        sides = ["left" if place in left else "right" for place in range(len(cells))]
-        return "".join(
-            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>'
-            for cell, side in zip(cells, sides, strict=True)
-        )
-
-    body = "".join(f"<tr>{line(row, 'td')}</tr>" for row in rows)
-    small = "".join(f'<div style="opacity:.7">{escape(note)}</div>' for note in notes)
-    return (
-        f"<div><table><thead><tr>{line(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
-        f"{small}{fold_lines('signatures', details)}</div>"
-    )
 
 
 def fold_lines(summary: str, lines: Sequence[str]) -> str:

@@ -59,8 +59,7 @@ class Column:
         if "{" not in self.format:
             return _write_value(self.value(row), self.format)
         for _, name, _, _ in Formatter().parse(self.format):
-            value = row.get(name) if name else name
-            if name and (_is_undefined(value) or value in (None, "")):
+            if name and ((value := row.get(name)) is None or _is_undefined(value)):
                 return _write_value(value, "")
         return self.format.format_map(row)
 

@@ -99,8 +99,8 @@ class TestWhy:
     def test_table(self, run: Run) -> None:
         status, out, _ = run(*self.ARGUMENTS, "-m", "cider-d", "-m", "bleu-1")
         assert status == 0
-        assert "what makes the difference between system_a and system_b, cider-d\n" in out
-        assert "bleu-1\n\n" not in out
+        assert "cider-d: largest differences between system_a and system_b\n" in out
+        assert "bleu-1: largest" not in out
         lines = out.splitlines()
         header = next(line for line in lines if line.startswith("n-gram "))
         assert header.split() == ["n-gram", "diff", "95", "%", "interval", "system_a", "system_b"]
@@ -113,7 +113,7 @@ class TestWhy:
         read: dict[str, Callable[[str], Any]] = {
             "json": lambda text: json.loads(text)["why"]["cider-d"][0]["pieces"],
             "csv": lambda text: list(csv.DictReader(text.splitlines())),
-            "markdown": lambda text: text.split("\n\n")[1].splitlines()[2:],
+            "markdown": lambda text: text.split("| n-gram |")[1].split("\n\n")[0].splitlines()[2:],
         }
         found = read[format](out)
         assert len(found) == (15 if format == "csv" else 10)

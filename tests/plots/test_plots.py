@@ -268,7 +268,7 @@ def test_slices_are_drawn_with_their_intervals(example: Example) -> None:
     slices = comparison.tables["a"].slices
     assert slices is not None
     drawn = [float(line.get_xdata()[0]) for line in marks[:3]]  # type: ignore[index]
-    assert drawn == [table.corpus["rouge-l"] for table in slices.rows.values()]
+    assert drawn == [table.corpus["rouge-l"] for table in slices.parts.values()]
     assert len(plots.plot_slices(comparison.tables["a"], resamples=20).axes) == 2
     with pytest.raises(InputError, match="there are no slices to draw"):
         plots.plot_slices(cidery.score(example.system_a, example.references, ["bleu-4"]))

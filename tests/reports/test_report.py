@@ -54,7 +54,7 @@ def test_numbers_are_those_of_score_to_the_last_digit(page: ReportReader, exampl
         table = cidery.score(captions, example.references, frequencies=FREQUENCIES, by="length")
         assert content["comparison"]["scores"][name] == dict(table.corpus)
         assert content["comparison"]["signatures"] == dict(table.signatures)
-        intervals = json.loads(table.to_json(intervals=table.intervals()))["intervals"]
+        intervals = table.to_dict(table.intervals())["intervals"]
         assert content["intervals"][name] == intervals
         order = [table.ids.index(image) for image in content["images"]]
         for metric, values in table.each.items():

@@ -26,11 +26,14 @@ def test_a_table_has_the_scores_of_each_segmenter() -> None:
     assert table.by_segmenter["char"] == dict(alone.corpus)
     low, high = table.find_spread("rouge-l")
     assert (low, high) == (alone.corpus["rouge-l"], table.corpus["rouge-l"])
-    assert table.header() == ["metric", "score", "over segmenters"]
-    assert table.lines(digits=2) == [["rouge-l", f"{high:.2f}", f"[{low:.2f}, {high:.2f}]"]]
-    assert table.header(table.intervals())[2:] == ["95 % interval", "over segmenters"]
+    assert table.table().header == ["metric", "score", "over segmenters"]
+    assert table.table(digits=2).cells == [["rouge-l", f"{high:.2f}", f"[{low:.2f}, {high:.2f}]"]]
+    assert table.table(intervals=table.intervals()).header[2:] == [
+        "95 % interval",
+        "over segmenters",
+    ]
     assert table.to_dict()["segmenters"]["char"] == dict(alone.corpus)
-    assert table.records()[0]["segmenters_low"] == low
+    assert table.to_records()[0]["segmenters_low"] == low
 
 
 def test_a_ranking_that_flips_is_not_significant() -> None:

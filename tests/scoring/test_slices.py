@@ -142,12 +142,12 @@ def test_a_slice_of_one_image_has_no_interval(example: Example) -> None:
     assert intervals["one"] == {}
     with pytest.raises(SettingError, match="a slice of one image has no interval"):
         table.slices["one"].interval("cider-d")
-    line = table.slices.lines(intervals=intervals)[1]
+    line = table.slices.table(intervals=intervals).cells[1]
     assert line == ["", "one", "1", f"{table.slices['one'].corpus['cider-d']:.4f}", ""]
     systems = {"a": example.system_a, "b": example.system_b}
     with pytest.warns(SliceWarning):
         comparison = cidery.compare(systems, example.references, ["cider-d"], by=by)
-    assert comparison.lines()[1][6:8] == ["", "1.000"]
+    assert comparison.table().cells[1][6:8] == ["–", "1.000"]
     content = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
     assert content["slices"]["slices"]["one"]["tests"]["cider-d"][0]["low"] is None
 
@@ -185,19 +185,20 @@ def test_groupings_need_no_file(example: Example) -> None:
 
 def test_tables_and_files(sliced: Sliced) -> None:
     intervals = sliced.slices.intervals(resamples=50)
-    assert "|  | near | 43 | 1." in sliced.slices.to_markdown(intervals=intervals)
-    assert r"cider-d & (all) & 72 & 1.1376 & [" in sliced.slices.to_latex(intervals=intervals)
-    records = sliced.slices.records(intervals)
+    table = sliced.slices.table(intervals=intervals)
+    assert "|  | near | 43 | 1." in table.to_markdown()
+    assert r"cider-d & (all) & 72 & 1.1376 & [" in table.to_latex()
+    records = table.to_records()
     assert [(r["slice"], r["metric"]) for r in records[3:5]] == [
-        ("in", "cider-d"),
-        ("in", "bleu-4"),
+        ("out", "cider-d"),
+        ("(all)", "bleu-4"),
     ]
     assert len({tuple(record) for record in records}) == 1
-    content = json.loads(sliced.table.to_json(slice_intervals=intervals))["slices"]
+    content = sliced.table.to_dict(slice_intervals=intervals)["slices"]
     assert (content["by"], content["mode"]) == ("domain", "whole")
     assert set(content["slices"]["in"]) == {"images", "scores", "intervals"}
-    assert sliced.comparison.header()[:5] == ["metric", "slice", "images", "a", "b"]
-    assert len(sliced.comparison.records()) == 4 * len(METRICS)
+    assert sliced.comparison.table().header[:5] == ["metric", "slice", "images", "a", "b"]
+    assert len(sliced.comparison.to_records()) == 4 * len(METRICS)
 
 
 def test_too_few_images_for_weights_are_said_once(example: Example) -> None:

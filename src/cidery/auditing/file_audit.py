@@ -18,8 +18,8 @@ from cidery.auditing.audit_data import AuditData
 from cidery.auditing.pipelines import AuditPipeline, Engine, ImageSelection
 from cidery.corpus import LENGTH_ROBUST_METRICS, Candidates, References
 from cidery.runtime.progress import current_progress
-from cidery.scoring.tables import without_nan
 from cidery.statistics import Floats
+from cidery.tables import without_nan
 
 _EXAMPLES = 3
 _LONGEST_EXAMPLE = 120

@@ -9,16 +9,11 @@ import typer
 from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
-    show_cells,
-    show_json,
-    show_notes,
-    show_signatures,
-    show_title,
+    show_result,
 )
-from cidery.tables import Table
 
 if TYPE_CHECKING:
-    from cidery.scoring.differences import Differences
+    pass
 
 app = parsing.new_app()
 
@@ -135,33 +130,6 @@ def compare(
                 comparison.tables, confidence=confidence, seed=seed, resamples=resamples
             )
             save_figures(figure, plot)
-    if format == "json":
-        show_json(comparison.to_dict())
-    elif format == "csv":
-        records = [record for found in comparison.differences for record in found.records()]
-        typer.echo(Table((), records or comparison.records()).to_csv(), nl=False)
-    elif format == "markdown":
-        typer.echo(comparison.to_markdown())
-    elif format == "latex":
-        typer.echo(comparison.to_latex())
-    else:
-        first = next(iter(comparison.tables.values()))
-        show_title(f"{len(files)} systems, {first.image_count} images of {references}")
-        show_cells(comparison.header(), comparison.lines(), left=comparison.left)
-        notes = [] if first.slices is None else [first.slices.note]
-        show_notes(*notes, comparison.note)
-        for found in comparison.differences:
-            _show_differences(found)
-        show_signatures(first.signatures.values())
-
-
-def _show_differences(found: Differences) -> None:
-    from cidery.scoring.differences import NOTE
-
-    one, other = found.systems
-    typer.echo()
-    show_title(f"what makes the difference between {one} and {other}, {found.metric}")
-    show_cells(found.header(), found.lines())
-    typer.echo()
-    show_cells(found.image_header(), found.image_lines(), left=(0, 2, 3))
-    show_notes(NOTE)
+    first = next(iter(comparison.tables.values()))
+    title = f"{len(files)} systems, {first.image_count} images of {references}"
+    show_result(comparison, format, title=title)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import typer
 
-from cidery.tables import GAP, Column, Table, Tabular, one_line, show_controls, to_json
+from cidery.tables import GAP, Table, Tabular, one_line, show_controls, to_json
 
 BAR_WIDTH = 40
 
@@ -78,17 +78,6 @@ def _rich_table(table: Table) -> Any:
     for row in table.cells:
         grid.add_row(*(Text(show_controls(one_line(cell))) for cell in row))
     return grid
-
-
-def show_cells(
-    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
-) -> None:
-    """Print cells of text; the columns in `left` are left-aligned."""
-    columns = [
-        Column(name, align="left" if place in left else "right")
-        for place, name in enumerate(header)
-    ]
-    show_table(Table.of(columns, rows))
 
 
 def show_marked(text: str, marks: Iterable[tuple[int, int, float]], before: str = "") -> None:

@@ -12,12 +12,8 @@ from cidery.cli import parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     goes_on,
-    show_cells,
-    show_notes,
-    show_signatures,
-    show_title,
+    show_result,
 )
-from cidery.tables import Table
 
 if TYPE_CHECKING:
     from cidery.scoring.tables import ScoreTable
@@ -184,9 +180,7 @@ def score(
             save_figures(figure, plot)
     if captions:
         write_rows(captions, table.to_columns())
-    if format == "table":
-        show_title(f"{results}: {table.image_count} images scored against {references}")
-    shown.show(format)
+    shown.show(format, f"{results}: {table.image_count} images scored against {references}")
 
 
 def _is_stream(wanted: bool | None, engine: str, results: str, references: str) -> bool:
@@ -218,10 +212,8 @@ def _score_stream(
         step("reading captions")
         found = cidery.score_stream(results, references, **settings)
         shown = _Shown.draw(found.table, *drawing) if drawing else _Shown(found.table)
-    if format == "table":
-        images = f"{found.table.image_count:,} images"
-        show_title(f"{results}: {images} scored against {references}")
-    shown.show(format)
+    images = f"{found.table.image_count:,} images"
+    shown.show(format, f"{results}: {images} scored against {references}")
 
 
 @dataclass(frozen=True)
@@ -239,23 +231,11 @@ class _Shown:
         found = table.slices.intervals(confidence, seed, resamples)
         return cls(table, found[table.slices.whole_name], found)
 
-    def show(self, format: str) -> None:
-        table = self.table
-        sliced = table.slices is not None
-        rows: Any = table if table.slices is None else table.slices
-        intervals: Any = self.by_slice if sliced else self.intervals
-        if format == "json":
-            typer.echo(table.to_json(intervals=self.intervals, slice_intervals=self.by_slice))
-        elif format == "csv":
-            typer.echo(Table((), rows.records(intervals)).to_csv(), nl=False)
-        elif format == "markdown":
-            typer.echo(rows.to_markdown(intervals=intervals))
-        elif format == "latex":
-            typer.echo(rows.to_latex(intervals=intervals))
+    def show(self, format: str, title: str) -> None:
+        found = self.table
+        if found.slices is None:
+            table = found.table(intervals=self.intervals)
         else:
-            left = (0, 1) if sliced else (0,)
-            show_cells(rows.header(intervals), rows.lines(intervals=intervals), left=left)
-            notes = [*table.notes, *([] if table.slices is None else [table.slices.note])]
-            if notes:
-                show_notes(*notes)
-            show_signatures(table.signatures.values())
+            table = found.slices.table(intervals=self.by_slice)
+        content = found.to_dict(self.intervals, self.by_slice)
+        show_result(table, format, title=title, content=content)

@@ -49,7 +49,7 @@ def plot_slices(
         known = ", ".join(first.whole.corpus)
         raise InputError(f"{unknown[0]!r} was not scored; there are {known}")
     found = {name: s.intervals(confidence, seed, resamples) for name, s in sliced.items()}
-    names = list(first.rows)
+    names = list(first.parts)
     styles = point_styles(systems, humans=None)
     across = min(len(labels), _PANELS_PER_LINE)
     down = -(-len(labels) // across)
@@ -60,7 +60,7 @@ def plot_slices(
             axes.grid(True, axis="x")
             for number, ((system, s), style) in enumerate(zip(sliced.items(), styles, strict=True)):
                 shift = 0.6 * ((number + 0.5) / len(systems) - 0.5)
-                for place, (name, table) in enumerate(s.rows.items()):
+                for place, (name, table) in enumerate(s.parts.items()):
                     interval = found[system].get(name, {}).get(label)
                     if interval is not None:
                         ends = [interval.low, interval.high]

@@ -12,8 +12,9 @@ from cidery.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import name_kinds
 from cidery.reports.colors import Values, color, find_step, list_values
 from cidery.reports.words import contrast_words, gather_references
-from cidery.scoring.tables import ScoreTable, without_nan
+from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Interval
+from cidery.tables import without_nan
 from cidery.text import SPLIT
 
 if TYPE_CHECKING:

@@ -28,9 +28,10 @@ from cidery.scoring.comparison import Comparison, Sampling, compare_evaluation
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.slices import SliceMode
-from cidery.scoring.tables import ScoreTable, without_nan
+from cidery.scoring.tables import ScoreTable
 from cidery.statistics import RESAMPLES
 from cidery.storage import write_atomically
+from cidery.tables import without_nan
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,16 +12,14 @@ import numpy as np
 from cidery.corpus import Candidates, Missing, References
 from cidery.errors import SettingError
 from cidery.files.slices import ALL, SlicesLike
-from cidery.markup import html_table
 from cidery.scoring.differences import Differences, choose_explained, find_differences
 from cidery.scoring.evaluation import Evaluation
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.scoring.segmentation import SegmentersLike, find_flips
-from cidery.scoring.slices import LEFT, SliceMode, SliceTables
-from cidery.scoring.tables import Resampling, ScoreTable, without_nan
+from cidery.scoring.slices import SliceMode, SliceTables
+from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import RESAMPLES, PairedTest, holm, paired_test
-from cidery.tables import format_p
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import Column, Table, Tabular, format_p, without_nan
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,7 +29,7 @@ Tests: TypeAlias = Mapping[str, Mapping[tuple[str, str], PairedTest]]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Tabular):
     """Several systems on the same images, metric by metric."""
 
     tables: Mapping[str, ScoreTable]
@@ -140,8 +138,47 @@ class Comparison:
             }
         return without_nan(content | {"note": self.note})  # type: ignore[no-any-return]
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per metric and pair of systems with all digits, for CSV."""
+    def table(self, digits: int = 4) -> Table:
+        """Return a row per metric, slice and pair of systems; differences are below."""
+        first = next(iter(self.tables.values()))
+        by_slice = [] if self.slices is None else [Column("slice", align="left"), Column("images")]
+        columns = [
+            Column("metric", lambda row: first.mark(row["metric"]), align="left", merge=True),
+            *by_slice,
+            *(Column(name, f".{digits}f", key=f"score {name}") for name in self.tables),
+            Column("diff", f"{{pair}}{{difference:+.{digits}f}}"),
+            Column("interval", f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]"),
+            Column("p", lambda row: format_p(row["adjusted_p"])),
+            *(Column("effect", "+.2f"), Column("wins", "{percent:.0f} %")),
+        ]
+        differences = [record for found in self.differences for record in found.to_records()]
+        return Table(
+            columns,
+            [row for metric in self.tests for row in self._list_rows(metric)],
+            notes=[*([] if first.slices is None else [first.slices.note]), self.note],
+            signatures=list(first.signatures.values()),
+            records=differences or self._list_records(),
+            below=[found.table(digits) for found in self.differences],
+        )
+
+    def _list_rows(self, metric: str) -> Iterator[dict[str, Any]]:
+        """Yield a row per slice and pair; the first of a slice has its scores."""
+        for name, (tables, tests) in self._parts().items():
+            head: dict[str, Any] = {"slice": name, "images": _count(tables)}
+            head |= {f"score {system}": table.corpus[metric] for system, table in tables.items()}
+            for (one, other), test in tests[metric].items():
+                pair = f"{one} - {other}: " if len(tables) > 2 else ""
+                yield {
+                    "metric": metric,
+                    **head,
+                    **vars(test),
+                    "pair": pair,
+                    "percent": 100 * test.wins,
+                }
+                head = {}
+
+    def _list_records(self) -> list[dict[str, Any]]:
+        """Return a row per metric and pair of systems."""
         return [
             {
                 **({} if self.slices is None else {"slice": name, "images": _count(tables)}),
@@ -157,65 +194,6 @@ class Comparison:
             for metric, pairs in tests.items()
             for (one, other), test in pairs.items()
         ]
-
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
-        slices = ["slice", "images"] if self.slices is not None else []
-        return ["metric", *slices, *self.tables, "diff", "interval", "p", "effect", "wins"]
-
-    @property
-    def left(self) -> tuple[int, ...]:
-        """The columns of words."""
-        return LEFT if self.slices is not None else (0,)
-
-    def lines(self, digits: int = 4) -> list[list[str]]:
-        """Return the comparison as text cells, a row per metric, slice and pair of systems."""
-        several = len(self.tables) > 2
-        lines = []
-        for metric in self.tests:
-            for name, (tables, tests) in self._parts().items():
-                scores = [f"{table.corpus[metric]:.{digits}f}" for table in tables.values()]
-                slice_cells = [name, str(_count(tables))] if self.slices is not None else []
-                marked = next(iter(tables.values())).mark(metric)
-                head = [marked if name == ALL else "", *slice_cells, *scores]
-                for number, ((one, other), test) in enumerate(tests[metric].items()):
-                    verdict = f"{test.difference:+.{digits}f}"
-                    interval = f"[{test.low:+.{digits}f}, {test.high:+.{digits}f}]"
-                    lines.append(
-                        [
-                            *(head if number == 0 else [""] * len(head)),
-                            f"{one} - {other}: {verdict}" if several else verdict,
-                            interval if test.low == test.low else "",  # nan: one image
-                            format_p(test.adjusted_p),
-                            f"{test.effect:+.2f}",
-                            f"{100 * test.wins:.0f} %",
-                        ]
-                    )
-        return lines
-
-    def to_markdown(self, digits: int = 4) -> str:
-        """Return the comparison as a Markdown table, and what makes the differences as others."""
-        return self._write(markdown_table, digits)
-
-    def to_latex(self, digits: int = 4) -> str:
-        """Return the comparison as a LaTeX tabular (booktabs), the differences as others."""
-        return self._write(latex_table, digits)
-
-    def _write(self, write: Callable[..., str], digits: int) -> str:
-        tables = [write(self.header(), self.lines(digits), left=self.left)]
-        for found in self.differences:
-            tables.append(write(found.header(), found.lines(digits), left=(0,)))
-            tables.append(write(found.image_header(), found.image_lines(digits), left=(0, 2, 3)))
-        return "\n\n".join(tables)
-
-    def _repr_html_(self) -> str:
-        tables = [html_table(self.header(), self.lines(), left=self.left, notes=[self.note])]
-        for found in self.differences:
-            one, other = found.systems
-            title = f"{found.metric}: what makes the difference between {one} and {other}"
-            tables.append(html_table(found.header(), found.lines(), left=(0,), notes=[title]))
-            tables.append(html_table(found.image_header(), found.image_lines(), left=(0, 2, 3)))
-        return f"<div>{''.join(tables)}</div>"
 
     @property
     def _is_separate(self) -> bool:

@@ -17,6 +17,7 @@ from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Floats, draw_sums, sum_by_group
 from cidery.statistics.resampling import find_bounds
+from cidery.tables import Column, Table, Tabular
 
 PIECES = 10
 """How many pieces are shown."""
@@ -50,7 +51,7 @@ class ImageDifference:
 
 
 @dataclass(frozen=True)
-class Differences:
+class Differences(Tabular):
     """What makes the difference between two systems by one metric, the largest parts first."""
 
     metric: str
@@ -61,39 +62,38 @@ class Differences:
     images: tuple[ImageDifference, ...]
     confidence: float
 
-    def header(self) -> list[str]:
-        """Return the columns of `lines`."""
+    def table(self, digits: int = 4) -> Table:
+        """Return a row per piece, and below a row per image with both systems' captions."""
         one, other = self.systems
-        return [self.kind, "diff", f"{100 * self.confidence:g} % interval", one, other]
-
-    def lines(self, digits: int = 4) -> list[list[str]]:
-        """Return the pieces as text cells, a row each, with how many captions have them."""
-        return [
-            [
-                found.piece,
-                f"{found.difference:+.{digits}f}",
-                f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]",
-                str(found.uses),
-                str(found.other_uses),
-            ]
-            for found in self.pieces
+        difference = Column("diff", f"+.{digits}f", key="difference")
+        pieces = [
+            *(Column(self.kind, key="piece"), difference),
+            Column(
+                f"{100 * self.confidence:g} % interval",
+                f"[{{low:+.{digits}f}}, {{high:+.{digits}f}}]",
+            ),
+            *(Column(one, key="uses"), Column(other, key="other_uses")),
         ]
-
-    def image_header(self) -> list[str]:
-        """Return the columns of `image_lines`."""
-        return ["image", "diff", *self.systems]
-
-    def image_lines(self, digits: int = 4) -> list[list[str]]:
-        """Return the images as text cells, a row each, with both systems' captions."""
-        return [
+        images = Table.of(
+            ["image", difference, one, other],
             [
-                str(found.image),
-                f"{found.difference:+.{digits}f}",
-                " / ".join(found.captions),
-                " / ".join(found.other_captions),
-            ]
-            for found in self.images
-        ]
+                (
+                    str(found.image),
+                    found.difference,
+                    " / ".join(found.captions),
+                    " / ".join(found.other_captions),
+                )
+                for found in self.images
+            ],
+        )
+        return Table(
+            pieces,
+            [vars(found) for found in self.pieces],
+            f"{self.metric}: largest differences between {one} and {other}",
+            [NOTE],
+            records=self._list_records(),
+            below=[images],
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, ready for JSON."""
@@ -111,8 +111,8 @@ class Differences:
             ],
         }
 
-    def records(self) -> list[dict[str, Any]]:
-        """Return a row per piece, then per image, with all digits, for CSV."""
+    def _list_records(self) -> list[dict[str, Any]]:
+        """Return a row per piece, then per image."""
         one, other = self.systems
         head = {"metric": self.metric, "system": one, "other": other}
         return [
@@ -123,8 +123,8 @@ class Differences:
                     "kind": "image",
                     "piece": found.image,
                     "difference": found.difference,
-                    "low": "",
-                    "high": "",
+                    "low": None,
+                    "high": None,
                     "uses": len(found.captions),
                     "other_uses": len(found.other_captions),
                 }

@@ -22,8 +22,8 @@ from cidery.scoring.pipeline import Pipeline
 from cidery.scoring.scorer import Scorer
 from cidery.scoring.tables import Resampling, ScoreTable
 from cidery.statistics import RESAMPLES, Interval, sum_exactly
+from cidery.tables import Column, Table, Tabular
 from cidery.text import SPLIT
-from cidery.text_tables import latex_table, markdown_table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,13 +31,11 @@ if TYPE_CHECKING:
 SliceMode: TypeAlias = Literal["whole", "separate"]
 Intervals: TypeAlias = Mapping[str, Mapping[str, Interval]]
 """slice (or `(all)`) -> metric -> interval"""
-LEFT = (0, 1)
-"""Columns of words in tables by slice."""
 _EXAMPLES = 3
 
 
 @dataclass(frozen=True, eq=False)
-class SliceTables(Mapping[str, ScoreTable]):
+class SliceTables(Tabular, Mapping[str, ScoreTable]):
     """Scores by slice; each slice has a table of its own.
 
     ```python
@@ -77,8 +75,8 @@ class SliceTables(Mapping[str, ScoreTable]):
         return f"slices by {self.by}: {explain_mode(self.mode)}"
 
     @property
-    def rows(self) -> dict[str, ScoreTable]:
-        """The lines of a table: all images, then the slices."""
+    def parts(self) -> dict[str, ScoreTable]:
+        """All images, then the slices."""
         return {ALL: self.whole, **self.tables}
 
     def intervals(
@@ -89,7 +87,7 @@ class SliceTables(Mapping[str, ScoreTable]):
         The samples are those of the interval of all images: what is drawn of a slice varies.
         """
         return {
-            name: table.intervals(confidence, seed, resamples) for name, table in self.rows.items()
+            name: table.intervals(confidence, seed, resamples) for name, table in self.parts.items()
         }
 
     def to_dict(self, intervals: Intervals | None = None) -> dict[str, Any]:
@@ -102,53 +100,22 @@ class SliceTables(Mapping[str, ScoreTable]):
                 del content["signatures"]  # those of all images
         return {"by": self.by, "mode": self.mode, "slices": found}
 
-    def records(self, intervals: Intervals | None = None) -> list[dict[str, Any]]:
-        """Return a row per slice and metric with all digits, for CSV."""
-        return [
-            {"slice": name, "images": table.image_count} | _bounded(record, bool(intervals))
-            for name, table in self.rows.items()
-            for record in table.records((intervals or {}).get(name))
+    def table(self, digits: int = 4, intervals: Intervals | None = None) -> Table:
+        """Return a row per metric and slice, with intervals where they are given."""
+        bounds = intervals or {}
+        found = {name: t.table(digits, bounds.get(name)) for name, t in self.parts.items()}
+        rows = [
+            {"slice": name, "images": self.parts[name].image_count, **table.rows[number]}
+            for number in range(len(self.whole.corpus))
+            for name, table in found.items()
         ]
-
-    def header(self, intervals: Intervals | None = None) -> list[str]:
-        """Return the columns of `lines`."""
-        metric, *others = self.whole.header((intervals or {}).get(ALL))
-        return [metric, "slice", "images", *others]
-
-    def lines(self, digits: int = 4, intervals: Intervals | None = None) -> list[list[str]]:
-        """Return the scores as text cells, a row per metric and slice."""
-        width = len(self.header(intervals)) - 3
-        cells = {
-            name: table.lines(digits, (intervals or {}).get(name))
-            for name, table in self.rows.items()
-        }
-        return [
-            [
-                self.whole.mark(label) if name == ALL else "",
-                name,
-                str(table.image_count),
-                *cells[name][number][1:],
-                *[""] * (width + 1 - len(cells[name][number])),
-            ]
-            for number, label in enumerate(self.whole.corpus)
-            for name, table in self.rows.items()
+        whole = found[ALL]
+        columns = [
+            replace(whole.columns[0], merge=True),
+            *(Column("slice"), Column("images")),
+            *whole.columns[1:],
         ]
-
-    def to_markdown(self, digits: int = 4, intervals: Intervals | None = None) -> str:
-        """Return the scores as a Markdown table."""
-        return markdown_table(self.header(intervals), self.lines(digits, intervals), left=LEFT)
-
-    def to_latex(self, digits: int = 4, intervals: Intervals | None = None) -> str:
-        """Return the scores as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(intervals), self.lines(digits, intervals), left=LEFT)
-
-
-def _bounded(record: dict[str, Any], has_intervals: bool) -> dict[str, Any]:
-    """Give all rows of a table of intervals the same columns."""
-    if not has_intervals or "low" in record:
-        return record
-    signature = record.pop("signature")
-    return record | {"low": "", "high": "", "signature": signature}
+        return replace(whole, columns=columns, rows=rows, notes=[*whole.notes, self.note])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +20,7 @@ from cidery.statistics import (
     draw_part,
     draw_sums,
 )
-from cidery.text_tables import latex_table, markdown_table
+from cidery.tables import LOWER_IS_BETTER, Column, Table, Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +71,7 @@ class Resampling:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(Tabular):
     """Scores of one system: per corpus, per caption, with signatures and intervals.
 
     ```python
@@ -115,7 +114,7 @@ class ScoreTable:
     def intervals(
         self, confidence: float = 0.95, seed: int = 0, resamples: int = RESAMPLES
     ) -> dict[str, Interval]:
-        """Return the bootstrap interval of every corpus score, for the writers below."""
+        """Return the bootstrap interval of every corpus score."""
         return self._draw(list(self.resampling), confidence, seed, resamples)
 
     def _draw(
@@ -172,60 +171,31 @@ class ScoreTable:
             content["slices"] = self.slices.to_dict(slice_intervals)
         return content
 
-    def to_json(
-        self,
-        indent: int | None = 2,
-        intervals: Mapping[str, Interval] | None = None,
-        slice_intervals: Mapping[str, Mapping[str, Interval]] | None = None,
-    ) -> str:
-        """Return `to_dict` as JSON; a value that is not a number (nan) becomes null."""
-        content = without_nan(self.to_dict(intervals, slice_intervals))
-        return json.dumps(content, indent=indent, ensure_ascii=False)
-
-    def records(self, intervals: Mapping[str, Interval] | None = None) -> list[dict[str, Any]]:
-        """Return a row per metric with all digits, for CSV."""
-        bounds = {name: {"low": i.low, "high": i.high} for name, i in (intervals or {}).items()}
-        return [
-            {
-                "metric": name,
-                "score": value,
-                **bounds.get(name, {}),
-                **self._name_spread(name),
-                "signature": self.signatures.get(name, ""),
-            }
-            for name, value in self.corpus.items()
+    def table(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> Table:
+        """Return a row per metric, with intervals where they are given."""
+        columns = [
+            Column("metric", lambda row: self.mark(row["metric"]), align="left"),
+            Column("score", f".{digits}f"),
         ]
-
-    def _name_spread(self, metric: str) -> dict[str, float]:
-        if self.by_segmenter is None:
-            return {}
-        low, high = self.find_spread(metric)
-        return {"segmenters_low": low, "segmenters_high": high}
-
-    def header(self, intervals: Mapping[str, Interval] | None = None) -> list[str]:
-        """Return the columns of `lines`."""
-        spread = [] if self.by_segmenter is None else ["over segmenters"]
-        if not intervals:
-            return ["metric", "score", *spread]
-        confidence = next(iter(intervals.values())).confidence
-        return ["metric", "score", f"{100 * confidence:g} % interval", *spread]
-
-    def lines(
-        self, digits: int = 4, intervals: Mapping[str, Interval] | None = None
-    ) -> list[list[str]]:
-        """Return the corpus scores as text cells, a row per metric."""
-        lines = []
-        for name, value in self.corpus.items():
-            line = [self.mark(name), f"{value:.{digits}f}"]
+        if intervals:
+            confidence = next(iter(intervals.values())).confidence
+            interval = f"[{{low:.{digits}f}}, {{high:.{digits}f}}]"
+            columns.append(Column(f"{100 * confidence:g} % interval", interval))
+        if self.by_segmenter is not None:
+            spread = f"[{{segmenters_low:.{digits}f}}, {{segmenters_high:.{digits}f}}]"
+            columns.append(Column("over segmenters", spread))
+        rows = []
+        for name, score in self.corpus.items():
+            row: dict[str, Any] = {"metric": name, "score": score}
             if intervals:
                 found = intervals.get(name)  # a vocabulary's size has none
-                cell = f"[{found.low:.{digits}f}, {found.high:.{digits}f}]" if found else ""
-                line.append(cell)
+                row |= {"low": found and found.low, "high": found and found.high}
             if self.by_segmenter is not None:
                 low, high = self.find_spread(name)
-                line.append(f"[{low:.{digits}f}, {high:.{digits}f}]")
-            lines.append(line)
-        return lines
+                row |= {"segmenters_low": low, "segmenters_high": high}
+            rows.append(row | {"signature": self.signatures.get(name)})
+        signatures = list(self.signatures.values())
+        return Table(columns, rows, notes=self.notes, signatures=signatures)
 
     def mark(self, metric: str) -> str:
         """Return a metric's label, with an arrow where a lower score is better."""
@@ -236,7 +206,7 @@ class ScoreTable:
     def notes(self) -> tuple[str, ...]:
         """What marks in the table mean."""
         marked = any(source.lower_is_better for source in self.resampling.values())
-        return ("↓ lower is better",) if marked else ()
+        return (LOWER_IS_BETTER,) if marked else ()
 
     def to_columns(self) -> dict[str, Sequence[Any]]:
         """Return one column of ids and one per metric, a row per caption."""
@@ -254,35 +224,7 @@ class ScoreTable:
             ) from None
         return pd.DataFrame(self.to_columns()).set_index("image_id")
 
-    def to_markdown(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
-        """Return the corpus scores as a Markdown table."""
-        return markdown_table(self.header(intervals), self.lines(digits, intervals))
-
-    def to_latex(self, digits: int = 4, intervals: Mapping[str, Interval] | None = None) -> str:
-        """Return the corpus scores as a LaTeX tabular (booktabs)."""
-        return latex_table(self.header(intervals), self.lines(digits, intervals))
-
-    def _repr_html_(self) -> str:
-        from cidery.markup import html_table
-
-        intervals = self.intervals() if self.image_count > 1 else None
-        return html_table(
-            self.header(intervals),
-            self.lines(intervals=intervals),
-            notes=[f"{self.image_count} images", *self.notes],
-            details=[*self.signatures.values()],
-        )
-
-    def __str__(self) -> str:
-        marked = {self.mark(name): value for name, value in self.corpus.items()}
-        width = max(map(len, marked), default=0)
-        return "\n".join(f"{name:<{width}}  {value:.4f}" for name, value in marked.items())
-
-
-def without_nan(content: Any) -> Any:
-    """Replace what JSON cannot hold."""
-    if isinstance(content, dict):
-        return {key: without_nan(value) for key, value in content.items()}
-    if isinstance(content, list):
-        return [without_nan(value) for value in content]
-    return None if isinstance(content, float) and not np.isfinite(content) else content
+    def to_html(self) -> str:
+        """Return the table as HTML, with 95 % intervals."""
+        table = self.table(intervals=self.intervals() if self.image_count > 1 else None)
+        return replace(table, notes=[f"{self.image_count} images", *self.notes]).to_html()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
 from cidery.errors import InputError
 from cidery.statistics import Interval
+from cidery.tables import without_nan
 from cidery_server.studies.counting import (
     Count,
     JudgeSummary,
@@ -49,7 +49,7 @@ class ShortSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields, ready for JSON: a value that is not a number (nan) becomes null."""
-        return {name: _without_nan(value) for name, value in asdict(self).items()}
+        return dict(without_nan(asdict(self)))
 
 
 @dataclass(frozen=True)
@@ -137,11 +137,3 @@ def summarize(study: Study) -> Summary:
 def _agree(study: Study, question: str) -> QuestionAgreement:
     count = Count(study, question)
     return QuestionAgreement(question, count.alpha(), count.kappa())
-
-
-def _without_nan(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
