@@ -650,7 +650,7 @@ class TestConsensus:
 
     def test_batches_do_not_matter(self, example: Example, monkeypatch: pytest.MonkeyPatch) -> None:
         whole = cidery.score_references(example.references, ["cider-d", "bleu-4"])
-        monkeypatch.setattr(sys.modules["cidery.diversity.references"], "_BATCH", 100)
+        monkeypatch.setattr(sys.modules["cidery.diversity.reference_scores"], "_BATCH", 100)
         parts = cidery.score_references(example.references, ["cider-d", "bleu-4"])
         for name in whole.each:
             assert np.array_equal(whole.each[name], parts.each[name])

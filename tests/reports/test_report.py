@@ -19,10 +19,10 @@ from cidery.cli import main
 from cidery.errors import DataWarning, InputError, SettingError, SliceWarning
 from cidery.files.image_files import match_files
 from cidery.reports import citing, writing
-from cidery.reports.colors import color
 from cidery.reports.page import escape_json
 from cidery.reports.thumbnails import find_thumbnails
-from cidery.reports.words import contrast_words, gather_references
+from cidery.reports.word_contrasts import contrast_words, gather_references
+from cidery.reports.word_values import color
 from support.example import BUNDLED, ROOT, Example
 from support.reading_reports import ReportReader, read_report
 

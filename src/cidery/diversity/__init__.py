@@ -7,18 +7,18 @@ The evaluation of Wang and Chan, "Describing like humans: on diversity in image 
 from cidery.diversity.accuracy import f_measure, match_references
 from cidery.diversity.base import Measure
 from cidery.diversity.by_count import COUNTS, diversity_by_count
+from cidery.diversity.caption_sets import group_rows
 from cidery.diversity.comparison import DiversityComparison, DiversityDetails, compare_diversity
 from cidery.diversity.distinct import Distinct, Novel, Unique, Vocabulary
 from cidery.diversity.kernels import EncoderKernel, FunctionKernel
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
 from cidery.diversity.mbleu import MBleu
+from cidery.diversity.measurement import measure_diversity
 from cidery.diversity.measures import MEASURES, get_measures
-from cidery.diversity.ranking import RankedCaption, RankedReferences, rank_references
-from cidery.diversity.references import score_references
-from cidery.diversity.sets import group_rows
-from cidery.diversity.spread import Lsa, SelfCider
-from cidery.diversity.table import measure_diversity
-from cidery.diversity.words import WordFrequencies, count_words
+from cidery.diversity.reference_ranking import RankedCaption, RankedReferences, rank_references
+from cidery.diversity.reference_scores import score_references
+from cidery.diversity.self_cider import Lsa, SelfCider
+from cidery.diversity.word_frequencies import WordFrequencies, count_words
 
 __all__ = [
     "COUNTS",

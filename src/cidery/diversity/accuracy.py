@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from cidery.corpus import Corpus, ImageId, Missing, References
+from cidery.diversity.caption_sets import CaptionSets, SetsLike
 from cidery.diversity.kernels import DEFAULT_FREQUENCIES
-from cidery.diversity.references import score_references
-from cidery.diversity.sets import CaptionSets, SetsLike
+from cidery.diversity.reference_scores import score_references
 from cidery.errors import SettingError
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.statistics import Floats

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import ClassVar
 
-from cidery.diversity.sets import TokenizedSets
+from cidery.diversity.caption_sets import TokenizedSets
 from cidery.metrics import Metric
 from cidery.metrics.base import format_setting
 from cidery.runtime.workspace import Workspace

@@ -15,10 +15,10 @@ from cidery.diversity.accuracy import (
     measure_accuracy,
     pair_references,
 )
+from cidery.diversity.caption_sets import CaptionSets, SetsLike
 from cidery.diversity.kernels import Kernel
+from cidery.diversity.measurement import measure_diversity
 from cidery.diversity.measures import MeasureLike
-from cidery.diversity.sets import CaptionSets, SetsLike
-from cidery.diversity.table import measure_diversity
 from cidery.errors import InputError, SettingError
 from cidery.scoring.pipeline import PipelineLike, PipelineSettings
 from cidery.scoring.tables import ScoreTable

@@ -10,13 +10,13 @@ from cidery.corpus import ImageId, Missing, References
 from cidery.diversity.accuracy import BETA_SQUARED, choose_accuracy, match_references
 from cidery.diversity.base import Measure
 from cidery.diversity.by_count import diversity_by_count
+from cidery.diversity.caption_sets import SetsLike, Training, as_groups
 from cidery.diversity.kernels import Kernel
 from cidery.diversity.latent import CaptionMap, LatentSemantics, latent_semantics, map_captions
+from cidery.diversity.measurement import measure_diversity
 from cidery.diversity.measures import MeasureLike, get_measures
-from cidery.diversity.sets import SetsLike, Training, as_groups
-from cidery.diversity.spread import SelfCider
-from cidery.diversity.table import measure_diversity
-from cidery.diversity.words import WordFrequencies, count_words
+from cidery.diversity.self_cider import SelfCider
+from cidery.diversity.word_frequencies import WordFrequencies, count_words
 from cidery.errors import InputError, SettingError
 from cidery.frequencies import DocumentFrequencies
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings

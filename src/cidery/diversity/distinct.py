@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cidery.diversity.base import Measure
-from cidery.diversity.sets import TokenizedSets
+from cidery.diversity.caption_sets import TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import require
 from cidery.runtime.workspace import Workspace

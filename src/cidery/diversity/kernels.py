@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 
 from cidery import _native
-from cidery.diversity.sets import TokenizedSets
+from cidery.diversity.caption_sets import TokenizedSets
 from cidery.encoders import Encoder, EncoderLike, get_encoder, name_encoder
 from cidery.errors import InputError, SettingError
 from cidery.metrics import METRICS, Metric

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from cidery.corpus import ImageId
+from cidery.diversity.caption_sets import CaptionSets, SetsLike, TokenizedSets
 from cidery.diversity.kernels import (
     Kernel,
     choose_frequencies,
     compare_captions,
     word_products,
 )
-from cidery.diversity.sets import CaptionSets, SetsLike, TokenizedSets
 from cidery.errors import SettingError
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences
 from cidery.runtime.workspace import Workspace

@@ -9,7 +9,7 @@ import numpy as np
 
 from cidery import _native
 from cidery.diversity.base import Measure
-from cidery.diversity.sets import TokenizedSets
+from cidery.diversity.caption_sets import TokenizedSets
 from cidery.metrics.base import GroupedCaptions, require
 from cidery.metrics.ngram.overlap import make_overlap
 from cidery.runtime.workspace import Workspace

@@ -11,7 +11,7 @@ from cidery.diversity.base import Measure
 from cidery.diversity.distinct import Distinct, Novel, Unique, Vocabulary
 from cidery.diversity.kernels import Kernel
 from cidery.diversity.mbleu import MBleu
-from cidery.diversity.spread import Lsa, SelfCider
+from cidery.diversity.self_cider import Lsa, SelfCider
 from cidery.errors import SettingError
 from cidery.metrics.selection import read_settings, split_settings
 

@@ -1,4 +1,4 @@
-from .content import list_numbers as list_numbers
 from .page import STATIC as STATIC
-from .writing import Report as Report
-from .writing import write_report as write_report
+from .page_data import list_numbers as list_numbers
+from .report import Report as Report
+from .report import write_report as write_report

@@ -9,9 +9,14 @@ from cidery.statistics.correlation import (
     pool_share,
     williams_test,
 )
-from cidery.statistics.exact import ExactSums, sum_exactly
-from cidery.statistics.length import LengthControl
-from cidery.statistics.planning import forecast_answers, order_evenly, plan_images
+from cidery.statistics.exact_sums import ExactSums, sum_exactly
+from cidery.statistics.length_control import LengthControl
+from cidery.statistics.pairwise_ranking import (
+    Calibration,
+    PairsWithin,
+    compare_samples,
+    rank_metrics,
+)
 from cidery.statistics.prediction_powered import (
     FEWEST_GROUPS,
     FEWEST_TO_DECIDE,
@@ -19,12 +24,6 @@ from cidery.statistics.prediction_powered import (
     Sample,
     adjust_together,
     estimate_contrast,
-)
-from cidery.statistics.ranking import (
-    Calibration,
-    PairsWithin,
-    compare_samples,
-    rank_metrics,
 )
 from cidery.statistics.reliability import fleiss_kappa, krippendorff_alpha
 from cidery.statistics.resampling import (
@@ -40,6 +39,7 @@ from cidery.statistics.resampling import (
     paired_test,
     sum_by_group,
 )
+from cidery.statistics.sample_size import forecast_answers, order_evenly, plan_images
 
 __all__ = [
     "COEFFICIENTS",

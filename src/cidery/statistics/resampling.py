@@ -14,7 +14,7 @@ import numpy as np
 
 from cidery._native import permute_sums, resample_sums
 from cidery.errors import SettingError
-from cidery.statistics.exact import sum_exactly
+from cidery.statistics.exact_sums import sum_exactly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -10,8 +10,8 @@ import numpy as np
 
 from cidery.corpus import Corpus, ImageId
 from cidery.metrics.chair.objects import name_kinds
-from cidery.reports.colors import Values, color, find_step, list_values
-from cidery.reports.words import contrast_words, gather_references
+from cidery.reports.word_contrasts import contrast_words, gather_references
+from cidery.reports.word_values import Values, color, find_step, list_values
 from cidery.scoring.tables import ScoreTable
 from cidery.statistics import Interval
 from cidery.tables import without_nan

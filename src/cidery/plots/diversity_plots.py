@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from cidery.diversity import DiversityComparison
 from cidery.diversity.comparison import HUMANS
 from cidery.errors import SettingError
-from cidery.plots.captions import plot_map, plot_radar, plot_word_frequencies
+from cidery.plots.caption_plots import plot_map, plot_radar, plot_word_frequencies
 from cidery.plots.figures import COLORS, LINES, new_figure, point_styles
-from cidery.plots.measures import (
+from cidery.plots.measure_plots import (
     check_tables,
     draw_systems,
     plot_ranks,

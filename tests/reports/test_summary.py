@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cidery
-from cidery.reports.sentences import explain_scores
+from cidery.reports.summary import explain_scores
 from cidery.scoring.tables import ScoreTable
 from support.example import Example
 

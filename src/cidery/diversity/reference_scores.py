@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cidery.corpus import Corpus, Missing, References
-from cidery.diversity.sets import CaptionSets
+from cidery.diversity.caption_sets import CaptionSets
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics import Metric
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cidery.diversity.sets import CaptionSets, SetsLike
+from cidery.diversity.caption_sets import CaptionSets, SetsLike
 from cidery.text import SPLIT, TokenizerLike, choose_tokenizer
 
 

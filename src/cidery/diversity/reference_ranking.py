@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from cidery.corpus import ImageId, Missing, References
-from cidery.diversity.references import score_references
-from cidery.diversity.sets import CaptionSets
+from cidery.diversity.caption_sets import CaptionSets
+from cidery.diversity.reference_scores import score_references
 from cidery.errors import SettingError
 from cidery.scoring.pipeline import Pipeline, PipelineLike, PipelineSettings
 from cidery.tables import Column, Table, Tabular

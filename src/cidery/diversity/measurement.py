@@ -20,17 +20,17 @@ from cidery.diversity.accuracy import (
     pair_references,
 )
 from cidery.diversity.base import Measure
-from cidery.diversity.kernels import Kernel
-from cidery.diversity.measures import MeasureLike, get_measures
-from cidery.diversity.references import count_references
-from cidery.diversity.sets import (
+from cidery.diversity.caption_sets import (
     CaptionSets,
     SetsLike,
     TokenizedSets,
     Training,
     tokenize_training,
 )
-from cidery.diversity.spread import SelfCider
+from cidery.diversity.kernels import Kernel
+from cidery.diversity.measures import MeasureLike, get_measures
+from cidery.diversity.reference_scores import count_references
+from cidery.diversity.self_cider import SelfCider
 from cidery.errors import SettingError
 from cidery.frequencies import CountedFrequencies, DocumentFrequencies
 from cidery.metrics.base import GroupedCaptions, TokenizedReferences, find_frequencies

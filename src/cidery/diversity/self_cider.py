@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from cidery.diversity.base import Measure
+from cidery.diversity.caption_sets import TokenizedSets
 from cidery.diversity.kernels import (
     Directions,
     Kernel,
@@ -14,7 +15,6 @@ from cidery.diversity.kernels import (
     get_kernel,
     word_products,
 )
-from cidery.diversity.sets import TokenizedSets
 from cidery.diversity.spectrum import measure_spread
 from cidery.metrics import Metric
 from cidery.metrics.base import require, require_choice
