@@ -17,12 +17,12 @@ from cidery.errors import DataError, SettingError
 from cidery.metrics.chair.data_files import read_lines
 from cidery.metrics.chair.objects import (
     find_mentions,
-    list_kinds,
+    list_categories,
+    list_mentioned_categories,
     locate_mentions,
-    name_kinds,
 )
 from cidery.metrics.chair.tagger import load_tagger
-from cidery.metrics.chair.word_tokenizer import cut_words
+from cidery.metrics.chair.word_tokenizer import tokenize_words
 from support.example import Example
 
 ROOT = Path(__file__).parents[2]
@@ -83,7 +83,7 @@ def test_equal_to_lmms_eval(harnesses: Path, example: Example, tmp_path: Path) -
         pytest.skip("NLTK or WordNet 3.0 is not in build/harnesses: make harnesses")
     captions = [*example.system_a.values(), *example.system_b.values(), *draw_captions(250)]
     rng = random.Random(1)
-    kinds = list_kinds()
+    kinds = list_categories()
     objects = [rng.sample(kinds, rng.randint(0, 30)) for _ in captions]
     content = tmp_path / "captions.json"
     content.write_text(json.dumps({"captions": captions, "objects": objects}))
@@ -129,18 +129,18 @@ def test_what_counts_as_an_object() -> None:
     assert kinds("a motor bike") == []  # listed with a blank before it, which never matches
     assert kinds("two men") == []  # WordNet knows the noun `men`, which is no shorter than `man`
     assert kinds("he is skiing") == ["skis"] and kinds("the skiing was good") == []
-    assert name_kinds(["an orange bear", "men, three oranges"]) == [
+    assert list_mentioned_categories(["an orange bear", "men, three oranges"]) == [
         ["bear"],
         ["orange", "person"],
     ]
-    assert len(list_kinds()) == 80 == len(set(list_kinds()))
+    assert len(list_categories()) == 80 == len(set(list_categories()))
 
 
 def test_words_and_tags() -> None:
-    assert cut_words("a man's dog. it can't sit.") == [
+    assert tokenize_words("a man's dog. it can't sit.") == [
         *("a", "man", "'s", "dog", ".", "it", "ca", "n't", "sit", "."),
     ]
-    assert cut_words("by mr. smith at 10:10. the end") == [
+    assert tokenize_words("by mr. smith at 10:10. the end") == [
         *("by", "mr.", "smith", "at", "10:10.", "the", "end"),
     ]
     words = ["the", "quick", "brown", "fox", "jumps", "over", "the", "lazy", "dog"]

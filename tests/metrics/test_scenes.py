@@ -20,7 +20,7 @@ from cidery.metrics.spice.graph import SceneGraph, categories_of
 from cidery.metrics.spice.graph_cache import GRAPHS
 from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.matching import ReferenceScene, SceneCounts
-from cidery.metrics.spice.parser import SHARE, Parser, find_graphs, load_parser, split_words
+from cidery.metrics.spice.parser import MIN_SHARE, Parser, find_graphs, load_parser, split_words
 from cidery.metrics.spice.tree import Token, Tree
 from cidery.metrics.spice.tree_edits import Repair
 from cidery.metrics.spice.tuple_rules import read_graph
@@ -636,13 +636,13 @@ def test_both_ways_of_reading_share_a_pipeline() -> None:
 
 
 def test_many_captions_are_shared(parser: Parser) -> None:
-    assert parser.count_helpers(SHARE, 4) == 0
-    assert parser.count_helpers(3 * SHARE, 2) == 1
-    assert parser.count_helpers(3 * SHARE, 8) == 2
+    assert parser.count_helpers(MIN_SHARE, 4) == 0
+    assert parser.count_helpers(3 * MIN_SHARE, 2) == 1
+    assert parser.count_helpers(3 * MIN_SHARE, 8) == 2
     assert parser.count_helpers(10**6, 1) == 0
     assert parser.count_helpers(10**6, 0) <= 3
     assert alone(parser).count_helpers(10**6, 4) == 0
-    captions = [["a", "dog", "and", str(number)] for number in range(2 * SHARE)]
+    captions = [["a", "dog", "and", str(number)] for number in range(2 * MIN_SHARE)]
     misreading = load_parser(as_original=True)  # a setting that helpers have to be told of
     assert misreading.parse(captions, threads=2) == replace(misreading, package="").parse(captions)
 

@@ -1,1 +1,1 @@
-"""CHAIR: which of COCO's objects captions name, and which of them are not there."""
+"""CHAIR: objects that captions mention although they are not in the image."""

@@ -1,4 +1,4 @@
-"""The data files of CHAIR; `tools/make_chair_data.py` makes them and names their sources."""
+"""Data files of CHAIR, made by `tools/make_chair_data.py`, which names their sources."""
 
 from __future__ import annotations
 

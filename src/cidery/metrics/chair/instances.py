@@ -1,4 +1,4 @@
-"""Which of COCO's objects images show, by their annotations."""
+"""Annotated objects of images, in COCO's 80 categories."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from typing import Any
 
 from cidery.corpus import ImageId
 from cidery.errors import DataError, SettingError
-from cidery.metrics.chair.objects import list_kinds
+from cidery.metrics.chair.objects import list_categories
 
 
 @dataclass(frozen=True, eq=False)
 class Instances:
-    """The kinds of objects in each image, from a file."""
+    """Object categories of each image, from a file."""
 
     path: str
     kinds: Mapping[str, frozenset[str]]
-    """By image id, as text."""
+    """Categories by image id, as text."""
     fingerprint: str
-    """The beginning of the file's SHA-256."""
+    """First 12 digits of the file's SHA-256."""
 
     def find(self, image: ImageId) -> frozenset[str]:
-        """Return the kinds of objects in an image."""
+        """Return the object categories of an image."""
         found = self.kinds.get(str(image))
         if found is None:
-            raise DataError(f"{self.path} says nothing about the image {image!r}")
+            raise DataError(f"{self.path} has no annotations of image {image!r}")
         return found
 
 
 def read_instances(path: str) -> Instances:
-    """Read COCO's `instances_*.json`, or an object with a list of kinds for each image id."""
+    """Read COCO's `instances_*.json`, or `{image id: [categories]}`."""
     file = Path(path)
     if not file.is_file():
-        raise SettingError(f"no file of instances {path!r}")
+        raise SettingError(f"no such file: instances={path!r}")
     status = file.stat()
     return _read(path, status.st_mtime_ns, status.st_size)
 
@@ -50,7 +50,7 @@ def _read(path: str, changed: int, size: int) -> Instances:  # noqa: ARG001
     except ValueError as error:
         raise DataError(f"{path} is not JSON: {error}") from None
     if not isinstance(data, dict):
-        raise DataError(f"{path}: expected COCO's instances or an object of image ids and kinds")
+        raise DataError(f"{path}: expected COCO's instances, or {{image id: [categories]}}")
     try:
         kinds = _read_coco(data) if "annotations" in data else _read_lists(data)
     except (KeyError, TypeError) as error:
@@ -58,9 +58,9 @@ def _read(path: str, changed: int, size: int) -> Instances:  # noqa: ARG001
             f"{path}: expected annotations with image_id and category_id, and categories with id "
             f"and name: {error!r}"
         ) from None
-    unknown = sorted(frozenset().union(*kinds.values()) - set(list_kinds()))
+    unknown = sorted(frozenset().union(*kinds.values()) - set(list_categories()))
     if unknown:
-        raise DataError(f"{path}: {unknown[0]!r} is none of COCO's 80 kinds of objects")
+        raise DataError(f"{path}: {unknown[0]!r} is not one of COCO's 80 categories")
     return Instances(path, kinds, sha256(content).hexdigest()[:12])
 
 
@@ -76,5 +76,5 @@ def _read_coco(data: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 def _read_lists(data: Mapping[str, Any]) -> dict[str, frozenset[str]]:
     for image, kinds in data.items():
         if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-            raise TypeError(f"image {image!r} has no list of kinds")
+            raise TypeError(f"image {image!r} has no list of categories")
     return {image: frozenset(kinds) for image, kinds in data.items()}

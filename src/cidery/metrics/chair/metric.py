@@ -1,4 +1,4 @@
-"""CHAIR (Rohrbach et al. 2018): how many of the objects that captions name are not there."""
+"""CHAIR (Rohrbach et al. 2018): share of mentioned objects that are not in the image."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cidery.metrics.base import (
     require_choice,
 )
 from cidery.metrics.chair.instances import Instances, read_instances
-from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_kinds
+from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_categories
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
@@ -28,23 +28,23 @@ if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
 
 COLUMNS = ("wrong", "named", "has wrong", "found", "there")
-"""What the rows count."""
+"""Columns of the rows: numbers of mentions and categories."""
 _RATIOS = {"i": (0, 1), "s": (2, None), "recall": (3, 4)}
-"""Which column is divided by which; None: by the number of captions."""
+"""Columns of numerator and denominator; None: number of captions."""
 
 
-class CountedObjects(Metric):
-    """Ratios of counts of objects: named, named but not there, there, there and named."""
+class ObjectRatio(Metric):
+    """Ratios of the numbers of mentioned, hallucinated, present and found objects."""
 
     measure: Literal["i", "s", "recall"]
 
     @property
     def lower_is_better(self) -> bool:
-        """Yes, but for recall."""
+        """True except for recall."""
         return self.measure != "recall"
 
     def each(self, rows: Floats) -> Floats:
-        """Return each caption's ratio: 0 where it names nothing, recall 1 if nothing is there."""
+        """Return each caption's ratio; without mentions 0, recall without present objects 1."""
         part, whole = _RATIOS[self.measure]
         counts = np.ones(len(rows)) if whole is None else rows[:, whole]
         return self._divide(rows[:, part], counts)
@@ -61,13 +61,13 @@ class CountedObjects(Metric):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chair(CountedObjects):
-    """CHAIR: objects that a caption names and that are not there; in [0, 1], lower is better.
+class Chair(ObjectRatio):
+    """CHAIR: share of hallucinated objects; in [0, 1], lower is better.
 
-    CHAIR-i = objects named that are not there / objects named, CHAIR-s = captions that name any
-    such object / captions, recall = kinds of objects that are there and named / that are there
-    (higher is better): Rohrbach et al., EMNLP 2018, section 2. Objects are COCO's 80 kinds; there
-    are those that the references name, and those of a file of annotations.
+    CHAIR-i = hallucinated mentions / mentions, CHAIR-s = captions with a hallucinated mention /
+    captions, recall = mentioned categories / present categories (higher is better): Rohrbach et
+    al., EMNLP 2018, section 2. Objects are COCO's 80 categories; present are those that references
+    mention, and those of an annotation file.
 
     ```python
     cidery.score(candidates, references, metrics=["chair-i", Chair(measure="recall")])
@@ -75,11 +75,11 @@ class Chair(CountedObjects):
     """
 
     measure: Literal["i", "s", "recall"] = "i"
-    """Which ratio: `chair-i`, `chair-s` or `chair-recall`."""
+    """Ratio: `chair-i`, `chair-s` or `chair-recall`."""
     instances: str | None = None
-    """A file of COCO's object annotations, or of `{image: [kinds]}`; None: references alone."""
+    """COCO's `instances_*.json`, or `{image id: [categories]}`; None: references only."""
     references: bool = True
-    """Whether what references name is there; the original unites it with the annotations."""
+    """Count objects in references as present, as in the original, in addition to annotations."""
 
     paper: ClassVar[str] = "Rohrbach et al. 2018"
 
@@ -92,7 +92,7 @@ class Chair(CountedObjects):
         require_choice("measure", self.measure, ("i", "s", "recall"))
         require(
             self.references or self.instances is not None,
-            "CHAIR needs to know what is there: references=True, or a file of instances",
+            "CHAIR needs references=True or a file of instances",
         )
 
     @property
@@ -108,24 +108,24 @@ class Chair(CountedObjects):
         )
 
     def data_settings(self) -> dict[str, str]:
-        """Return the digest of the file of instances."""
+        """Return the digest of the annotation file."""
         if self.instances is None:
             return {}
         return {"instances": read_instances(self.instances).fingerprint}
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:  # noqa: ARG002
-        """Find out what is there in each image."""
+        """Find the objects present in each image."""
         return _PreparedChair(self, references, self.find_present(references))
 
     def find_present(self, references: TokenizedReferences) -> list[frozenset[str]]:
-        """Return the kinds of objects that are there, by image."""
+        """Return the categories present, by image."""
         named: list[frozenset[str]] = [frozenset()] * references.image_count
         if self.references:
             mentions = find_mentions(references.captions.texts)
             offsets = references.image_offsets.tolist()
-            named = [unite_kinds(mentions[begin:end]) for begin, end in pairwise(offsets)]
+            named = [unite_categories(mentions[begin:end]) for begin, end in pairwise(offsets)]
         if self.instances is not None:
-            labeled = _find_labeled(read_instances(self.instances), references)
+            labeled = _find_annotated(read_instances(self.instances), references)
             named = [one | other for one, other in zip(named, labeled, strict=True)]
         return named
 
@@ -140,7 +140,7 @@ class _PreparedChair(Prepared):
     metric: Chair
     references: TokenizedReferences
     kinds: Sequence[frozenset[str]]
-    """Objects present, by image."""
+    """Categories present, by image."""
 
     def measure(self, candidates: TokenizedCandidates, work: Workspace) -> Floats:  # noqa: ARG002
         """Return counts, float64[captions, 5]: see `COLUMNS`."""
@@ -186,10 +186,9 @@ class _PreparedChair(Prepared):
         return shares
 
 
-def _find_labeled(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:
+def _find_annotated(instances: Instances, references: TokenizedReferences) -> list[frozenset[str]]:
     if references.images is None:
         raise SettingError(
-            "annotated instances are found by image id, and these captions have none; leave out "
-            "instances="
+            "instances= needs image ids, and these captions have none; leave out instances="
         )
     return [instances.find(image) for image in references.images]

@@ -1,6 +1,6 @@
-"""COCO's 80 kinds of objects, and the words of captions that name them.
+"""Mentions of COCO's 80 object categories in captions.
 
-The kinds are those of Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014; the words
+The categories are those of Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014; the words
 for each are those of Rohrbach et al., "Object Hallucination in Image Captioning", EMNLP 2018, as
 the PyPI package lmms-eval 0.7.3 has them.
 """
@@ -14,35 +14,35 @@ from typing import NamedTuple
 
 from cidery.metrics.chair.data_files import read_lines
 from cidery.metrics.chair.tagger import load_tagger
-from cidery.metrics.chair.word_tokenizer import cut_words
+from cidery.metrics.chair.word_tokenizer import tokenize_words
 from cidery.text import locate_words
 
 PARTS = {"N": 0, "V": 1, "J": 2, "R": 3}
-"""How tags begin, and where their lemmas stand; other words count as nouns."""
+"""First letters of tags, and the indices of their lemmas; other words count as nouns."""
 
 
 class Mention(NamedTuple):
-    """An object that a caption names."""
+    """An object mentioned in a caption."""
 
     kind: str
-    """One of COCO's 80."""
+    """COCO category."""
     word: str
-    """What the caption calls it, as a lemma."""
+    """Lemma of the caption's word."""
     place: int
-    """The number of its first word in the caption."""
+    """Position of its first word in the caption."""
     length: int
-    """How many words name it."""
+    """Number of words."""
 
 
 @cache
-def list_kinds() -> tuple[str, ...]:
-    """Return COCO's 80 kinds of objects."""
+def list_categories() -> tuple[str, ...]:
+    """Return COCO's 80 object categories."""
     return tuple(line.partition(":")[0] for line in read_lines("objects.txt"))
 
 
 @cache
 def _read_objects() -> Mapping[str, str]:
-    """Return word -> kind."""
+    """Return word -> category."""
     found: dict[str, str] = {}
     for line in read_lines("objects.txt"):
         kind, _, words = line.partition(":")
@@ -52,14 +52,14 @@ def _read_objects() -> Mapping[str, str]:
 
 @cache
 def _read_pairs() -> Mapping[tuple[str, str], str]:
-    """Return two lemmas -> the word that they are together."""
+    """Return (lemma, lemma) -> compound."""
     entries = (line.split(": ") for line in read_lines("pairs.txt"))
     return {(left, right): one for pair, one in entries for left, right in [pair.split()]}
 
 
 @cache
 def _read_forms() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
-    """Return forms with one lemma, and those whose lemma depends on the part of speech."""
+    """Return forms with one lemma, and forms whose lemma depends on the part of speech."""
     one, several = {}, {}
     for line in read_lines("forms.txt"):
         form, *lemmas = line.split()
@@ -71,28 +71,28 @@ def _read_forms() -> tuple[Mapping[str, str], Mapping[str, tuple[str, ...]]]:
 
 
 def find_mentions(captions: Sequence[str]) -> list[list[Mention]]:
-    """Return the objects that captions name, in order, each as often as it is named.
+    """Return all mentions of objects in captions, in order.
 
     ```python
     find_mentions(["Two puppies near traffic lights"])
     # [[Mention("dog", "puppy", 1, 1), Mention("traffic light", "traffic light", 3, 2)]]
     ```
     """
-    distinct = {caption: cut_words(caption.lower()) for caption in dict.fromkeys(captions)}
+    distinct = {caption: tokenize_words(caption.lower()) for caption in dict.fromkeys(captions)}
     lemmas = _find_lemmas(list(distinct.values()))
     found = {caption: _find(named) for caption, named in zip(distinct, lemmas, strict=True)}
     return [found[caption] for caption in captions]
 
 
 def locate_mentions(caption: str, mentions: Sequence[Mention]) -> list[tuple[int, int]]:
-    """Return where in a caption its mentions stand, as (start, end); (0, 0): nowhere."""
-    places = locate_words(caption, cut_words(caption.lower()))
+    """Return the character span of each mention; (0, 0) if not found."""
+    places = locate_words(caption, tokenize_words(caption.lower()))
     ends = [(places[m.place], places[m.place + m.length - 1]) for m in mentions]
     return [(first[0], last[1]) if first and last else (0, 0) for first, last in ends]
 
 
 def _find_lemmas(captions: Sequence[Sequence[str]]) -> list[dict[int, str]]:
-    """Return the lemmas of words that objects' names may consist of, by their places."""
+    """Return the lemmas of words that may name objects, by position."""
     one, several = _read_forms()
     lemmas = []
     unclear: list[tuple[int, list[int]]] = []
@@ -101,7 +101,7 @@ def _find_lemmas(captions: Sequence[Sequence[str]]) -> list[dict[int, str]]:
         asked = [place for place, word in enumerate(words) if word in several]
         if asked:
             unclear.append((number, asked))
-    # Tags depend on those before and on two words after: the rest need not be tagged.
+    # A tag depends on earlier tags and the next two words; the rest is not tagged.
     tags = load_tagger().tag(
         [captions[number][: asked[-1] + 3] for number, asked in unclear],
         [asked[-1] + 1 for _, asked in unclear],
@@ -130,17 +130,17 @@ def _find(lemmas: Mapping[int, str]) -> list[Mention]:
         kind = objects.get(word)
         if kind is not None:
             named.append(Mention(kind, word, place, count))
-    # A toilet's seat is no chair.
+    # The seat of a toilet is not a chair.
     return [m for m in named if m.word != "seat"] if toilet else named
 
 
-def name_kinds(captions: Sequence[str]) -> list[list[str]]:
-    """Return the kinds of objects that captions name, each once, as people mean them.
+def list_mentioned_categories(captions: Sequence[str]) -> list[list[str]]:
+    """Return the distinct categories mentioned in captions.
 
-    Other than CHAIR, this takes `men` for persons, and `orange` for a color, but in the plural.
+    Unlike CHAIR, `men` are persons, and `orange` in the singular is a color.
 
     ```python
-    name_kinds(["men and an orange dog near stop signs"])   # [["dog", "stop sign", "person"]]
+    list_mentioned_categories(["men and an orange dog near stop signs"])   # [["dog", "stop sign", "person"]]
     ```
     """
     named = []
@@ -149,12 +149,12 @@ def name_kinds(captions: Sequence[str]) -> list[list[str]]:
         lower = caption.lower()
         if "orange" in kinds and "oranges" not in lower:
             del kinds["orange"]
-        if "men" in lower and "men" in cut_words(lower):
+        if "men" in lower and "men" in tokenize_words(lower):
             kinds["person"] = None
         named.append(list(kinds))
     return named
 
 
-def unite_kinds(captions: Sequence[Sequence[Mention]]) -> frozenset[str]:
-    """Return the kinds that any of the captions names."""
+def unite_categories(captions: Sequence[Sequence[Mention]]) -> frozenset[str]:
+    """Return the categories mentioned in any of the captions."""
     return frozenset(mention.kind for mention in chain.from_iterable(captions))

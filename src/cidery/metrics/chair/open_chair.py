@@ -1,4 +1,4 @@
-"""CHAIR with any objects: those of scene graphs, in place of COCO's 80 kinds."""
+"""CHAIR with open vocabulary: objects of scene graphs instead of COCO's 80 categories."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from cidery.metrics.base import (
     TokenizedReferences,
     require_choice,
 )
-from cidery.metrics.chair.metric import COLUMNS, CountedObjects
+from cidery.metrics.chair.metric import COLUMNS, ObjectRatio
 from cidery.metrics.spice.metric import Spice
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
 
 @dataclass(frozen=True, kw_only=True)
-class OpenChair(CountedObjects):
-    """CHAIR of any objects: those that a caption names and no reference does; in [0, 1].
+class OpenChair(ObjectRatio):
+    """CHAIR with open vocabulary: share of objects that no reference mentions; in [0, 1].
 
-    The ratios are CHAIR's, Rohrbach et al., EMNLP 2018; objects are those of the scene graphs that
-    `spice` reads, and they match by lemma or WordNet synonym. Lower is better, but for recall. What
-    people did not mention counts as not there, so that values are far above those of `chair-i`.
+    The ratios are CHAIR's, Rohrbach et al., EMNLP 2018; objects are those of SPICE's scene graphs,
+    matched by lemma or WordNet synonym. Lower is better, except for recall. Objects that references
+    do not mention count as hallucinated, so that values are far above those of `chair-i`.
 
     ```python
     cidery.score(candidates, references, metrics=["chair-open-i", "chair-open-recall"])
@@ -34,9 +34,9 @@ class OpenChair(CountedObjects):
     """
 
     measure: Literal["i", "s", "recall"] = "i"
-    """Which ratio: `chair-open-i`, `chair-open-s` or `chair-open-recall`."""
+    """Ratio: `chair-open-i`, `chair-open-s` or `chair-open-recall`."""
     parser: str = "auto"
-    """As SPICE's."""
+    """As for SPICE."""
 
     paper: ClassVar[str] = "none: cidery's own, after Rohrbach et al. 2018"
 
@@ -47,7 +47,7 @@ class OpenChair(CountedObjects):
 
     def __post_init__(self) -> None:
         require_choice("measure", self.measure, ("i", "s", "recall"))
-        _ = self._spice  # its settings are checked
+        _ = self._spice  # validates the settings
 
     @property
     def _spice(self) -> Spice:

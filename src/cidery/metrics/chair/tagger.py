@@ -1,7 +1,7 @@
-"""Parts of speech as NLTK's averaged perceptron finds them (Honnibal 2013), bit for bit.
+"""Part-of-speech tagger with the output of NLTK's averaged perceptron (Honnibal 2013).
 
-A tag is decided by the word, its neighbors and the two tags before it. Many captions are tagged
-at once, word after word.
+A tag depends on the word, its neighbors and the two tags before it. Many captions are tagged at
+once. NLTK itself is not used because it downloads its data at run time.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ END = ("-END-", "-END2-")
 
 @dataclass(frozen=True, eq=False)
 class Tagger:
-    """Weights of tags for what can be said about a word and its neighbors."""
+    """Weights of tags by features of a word and its neighbors."""
 
     labels: Sequence[str]
-    """The last ones first: of equal scores, the last label wins."""
+    """Labels in reverse order: of equal scores, the last label wins."""
     rows: Mapping[str, int]
     """feature -> row of the weights"""
     weights: Floats
-    """float64[features + 1, labels]; the last row, for features that are not known, is 0."""
+    """float64[features + 1, labels]; the last row, for unknown features, is 0."""
     known: Mapping[str, str]
-    """Words that have one tag only."""
+    """Words with a single tag."""
 
     def tag(
         self, captions: Sequence[Sequence[str]], counts: Sequence[int] | None = None
     ) -> list[list[str]]:
-        """Return the tags of each caption's words, or of as many as `counts` says."""
+        """Return the tags of each caption's words, or of its first `counts` words."""
         counts = [len(words) for words in captions] if counts is None else counts
         contexts = [[*START, *map(_spell, words), *END] for words in captions]
         tags: list[list[str]] = [[] for _ in captions]

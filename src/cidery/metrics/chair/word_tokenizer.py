@@ -1,7 +1,7 @@
-"""Words of a caption as NLTK's `word_tokenize` cuts lower-cased text.
+"""Word tokenizer with the output of NLTK's `word_tokenize` on lower-cased captions.
 
-Sentences end where Punkt (Kiss and Strunk 2006) with its English data ends them, words where the
-Penn Treebank's rules do, as NLTK has them. Only a sentence's last full stop is a word by itself.
+Sentences are split as by Punkt (Kiss and Strunk 2006) with its English data, words by NLTK's Penn
+Treebank rules. NLTK itself is not used because it downloads its data at run time.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from functools import cache
 from cidery.metrics.chair.data_files import read_lines
 
 _SIMPLE = re.compile(r"[a-z0-9 ,.-]*")
-"""Words, blanks, commas and full stops: what most captions are."""
+"""Captions of words, spaces, commas and full stops only."""
 _NOT_SIMPLE = r",\d|--|\.(?! |\Z)|(?<![a-z ])\.|(?<![a-z])[a-z]\.|\b(?:{})\."
-"""Where they are not cut at blanks, commas and full stops; filled in with abbreviations."""
+"""Exceptions that are not split at spaces, commas and full stops; formatted with abbreviations."""
 _CONTRACTED = re.compile(r"\b(?:(can)(not)|(gim|lem)(me)|(gon|wan)(na)|(got)(ta))\b")
 _OTHER_CONTRACTED = re.compile(r"\b(d)('ye)\b|\b(more)('n)\b")
 _IT = re.compile(r" ('t)(is|was)\b")
 
 _STOP = re.compile(r"(\S*)\.(?:[\"')\]}]+(?=\s)|(?=[)\";}\]*:@'({\[!?]|\s+\S))")
-"""A full stop after which a sentence may end, and the word before it."""
+"""A full stop that may end a sentence, and the word before it."""
 _NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*")
 _MARKS = re.compile(r"[()\[\]{}<>\"'`*:;,@!?]")
 
@@ -46,11 +46,11 @@ _RULES = tuple(
 )
 
 
-def cut_words(caption: str) -> list[str]:
-    """Return the words of a lower-cased caption.
+def tokenize_words(caption: str) -> list[str]:
+    """Return the tokens of a lower-cased caption.
 
     ```python
-    cut_words("a man's dog. it can't sit")
+    tokenize_words("a man's dog. it can't sit")
     # ["a", "man", "'s", "dog", ".", "it", "ca", "n't", "sit"]
     ```
     """
@@ -70,18 +70,18 @@ def _cut_sentences(caption: str) -> list[str]:
 
 
 def _ends_sentence(word: str, rest: str) -> bool:
-    """Tell whether a sentence ends at the full stop between a word and the rest."""
+    """Return True if a sentence ends at the full stop between a word and the rest."""
     known = _read_abbreviations()
     if word.endswith(".") or word in known or word.rpartition("-")[2] in known:
         return False
     is_initial = len(word) == 1 and word.isalpha()
-    if is_initial or _NUMBER.fullmatch(word):  # of a name or a list, where words go on
+    if is_initial or _NUMBER.fullmatch(word):  # of a name or a list
         return not rest[:1].islower()
     return True
 
 
 def _is_unusual(caption: str) -> bool:
-    # Looking for a text is quicker than for a pattern.
+    # Substring search is faster than a pattern.
     marked = "," in caption or "." in caption[:-1] or "--" in caption
     if marked and _find_unusual().search(caption):
         return True
@@ -114,4 +114,4 @@ def _cut_sentence(sentence: str) -> list[str]:
 
 
 _PADDED = 10
-"""From this rule on, there are blanks around the sentence."""
+"""Index of the first rule that needs spaces around the sentence."""

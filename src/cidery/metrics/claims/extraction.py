@@ -113,13 +113,13 @@ def parse_sentences(
     distinct = list(dict.fromkeys(sentences))
     chunks = [distinct[start : start + BATCH] for start in range(0, len(distinct), BATCH)]
     helpers = parser.count_helpers(len(distinct), threads)
-    report = current_progress()
+    progress = current_progress()
     read: list[tuple[Claim, ...]] = []
     seen: dict[tuple[object, ...], tuple[Any, ...]] = {}  # most parts and words are of few kinds
     here, there = partial(_read_chunk, parser), partial(_read_there, parser.package)
     for number, claims in enumerate(share_work(chunks, here, there, helpers), 1):
         read += [tuple(_share_parts(claim, seen) for claim in found) for found in claims]
-        report(_STEP, number / len(chunks))
+        progress(_STEP, number / len(chunks))
     return dict(zip(distinct, read, strict=True))
 
 

@@ -1,5 +1,5 @@
-"""Captions as scene graphs: what is there, what it is like, how things relate (extra `spice`).
+"""SPICE: scene graphs of objects, attributes and relations (extra `spice`).
 
-words --pipeline--> dependency tree --repairs--> tree --rules--> SceneGraph
-candidate's graph + references' graphs --matching--> Comparison
+tokens --parser--> dependency tree --tree_repairs--> tree --tuple_rules--> SceneGraph
+candidate's graph + references' graphs --matching--> SceneComparison
 """

@@ -1,4 +1,4 @@
-"""Which words of a caption name the tuples that SPICE counts."""
+"""Contributions of words to SPICE, by the tuples that they name."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from cidery.metrics.spice.lemmas import Lemmatizer
 from cidery.metrics.spice.matching import SceneComparison
 
 _TAGS = ("NNS", "VBG", "VBD", "VBN", "VBZ", "VBP", "JJR", "JJS")
-"""Tags of words that are not lemmas."""
+"""Tags of inflected words."""
 
 
 @dataclass(frozen=True, eq=False)
 class WordFinder:
-    """Finds the words of captions that the lemmas in tuples stand for."""
+    """Finder of the words of a caption that a tuple's lemmas come from."""
 
     lemmatizer: Lemmatizer
 
@@ -30,7 +30,7 @@ class WordFinder:
         return {}
 
     def find_lemmas(self, word: str) -> frozenset[str]:
-        """Return all that a word may be a form of, itself included."""
+        """Return all possible lemmas of a word, including itself."""
         from cidery.metrics.spice.parser import split_words
 
         if word not in self._known:
@@ -42,10 +42,10 @@ class WordFinder:
     def find_places(
         self, caption: LocatedCaption, found: SceneTuple, known: Collection[str] = ()
     ) -> list[int]:
-        """Return the places of a tuple's words; none where it names nothing here.
+        """Return the positions of a tuple's words; empty if the caption has none of them.
 
-        Objects that are `known` are left out, if other words remain: where a dog is known, `brown`
-        is what `(dog, brown)` adds.
+        Objects in `known` are left out if other words remain: if `dog` is known, `(dog, brown)`
+        adds `brown`.
         """
         new = [word for place, word in enumerate(found) if place == 1 or word not in known]
         for words in (new, found):
@@ -72,26 +72,26 @@ class ExplainedScene:
 
     def share(
         self,
-        said: LocatedCaption,
-        told: Sequence[LocatedCaption],
+        candidate: LocatedCaption,
+        references: Sequence[LocatedCaption],
         stated: Sequence[Mapping[SceneTuple, SceneTuple]],
     ) -> Shares:
-        """Share the score out; `stated` are each reference's tuples as all of them are united."""
+        """Divide the score among words; `stated` maps reference tuples to the united ones."""
         counts = self.comparison.count(self.of)
         scores = {"precision": counts.precision, "recall": counts.recall}
         parts = {name: 0.0 if math.isnan(value) else value for name, value in scores.items()}
         if math.isnan(self.score):
-            return Shares(self.score, (), [()] * len(told), parts, exact=False)
+            return Shares(self.score, (), [()] * len(references), parts, exact=False)
         matched, extra, values = self.share_tuples()
         marks = ["matched"] * len(matched) + ["extra"] * len(extra)
         objects = {found[0] for found in self.comparison.matched if len(found) == 1}
         known: list[Collection[str]] = [()] * len(matched) + [objects] * len(extra)
-        spans, whole = self._spread(said, [*matched, *extra], values, marks, known)
-        lacks = self._find_lacks(told, stated, parts)
+        spans, whole = self._spread(candidate, [*matched, *extra], values, marks, known)
+        lacks = self._find_lacks(references, stated, parts)
         return Shares(self.score, spans, lacks, parts, whole and bool(matched))
 
     def share_tuples(self) -> tuple[list[SceneTuple], list[SceneTuple], list[float]]:
-        """Return the tuples that match, those that do not, and what all of these earned or cost."""
+        """Return matched tuples, extra tuples, and the contributions of both."""
         matched = [found for found in self.comparison.matched if self._counts(found)]
         extra = [found for found in self.comparison.extra if self._counts(found)]
         recall = self.comparison.count(self.of).recall
@@ -113,13 +113,13 @@ class ExplainedScene:
 
     def _find_lacks(
         self,
-        told: Sequence[LocatedCaption],
+        references: Sequence[LocatedCaption],
         stated: Sequence[Mapping[SceneTuple, SceneTuple]],
         parts: Mapping[str, float],
     ) -> list[list[Span]]:
-        """Return what each reference states and the caption does not.
+        """Return the spans of each reference's missing tuples.
 
-        A tuple that several references state is shared among them.
+        The loss of a tuple that several references have is divided among them.
         """
         missing = [found for found in self.comparison.missing if self._counts(found)]
         lacked = share_lack(self.score, self._ideal(parts["precision"], 1.0), [1.0] * len(missing))
@@ -127,7 +127,7 @@ class ExplainedScene:
         holders = [known for found in stated for known in set(found.values())]
         absent = {known for known in self.comparison.missing if len(known) == 1}
         lacks = []
-        for caption, found in zip(told, stated, strict=True):
+        for caption, found in zip(references, stated, strict=True):
             own = {
                 t: values[known] / holders.count(known)
                 for t, known in found.items()
@@ -146,7 +146,7 @@ class ExplainedScene:
         marks: Sequence[str],
         known: Sequence[Collection[str]],
     ) -> tuple[list[Span], bool]:
-        """Return the spans of the words that tuples name, and whether each tuple has some."""
+        """Return the spans of the words that tuples name, and True if every tuple has some."""
         sums: dict[int, float] = defaultdict(float)
         notes: dict[int, list[str]] = defaultdict(list)
         whole = caption.is_whole

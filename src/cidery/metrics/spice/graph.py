@@ -1,4 +1,4 @@
-"""SceneGraph: what a caption says, as objects, attributes and relations."""
+"""SceneGraph: objects, attributes and relations of a caption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 
 
 def categories_of(found: SceneTuple) -> tuple[Category, ...]:
-    """Return the categories in which a tuple counts; all tuples count in `all`.
+    """Return the categories of a tuple; every tuple belongs to `all`.
 
     ```python
     categories_of(("dog", "brown"))   # ("all", "attribute", "color")
@@ -37,9 +37,9 @@ def categories_of(found: SceneTuple) -> tuple[Category, ...]:
 
 @dataclass(frozen=True)
 class SceneGraph:
-    """The objects of a caption, what they are like and how they relate; words are lemmas.
+    """Objects, attributes and relations of a caption, as lemmas.
 
-    Objects of the same name are one object, as in SPICE, whose numerals are attributes.
+    Objects of the same name are one object and numerals are attributes, as in SPICE.
 
     ```python
     graph = Spice().parse("a brown dog chases two cats on the grass")
@@ -56,12 +56,12 @@ class SceneGraph:
 
     @classmethod
     def from_tuples(cls, found: Iterable[SceneTuple]) -> SceneGraph:
-        """Return the graph of these tuples, each kept once, in their order."""
-        kept = dict.fromkeys(found)
+        """Return the graph of the distinct tuples, in their order."""
+        distinct = dict.fromkeys(found)
         return cls(
-            tuple(t[0] for t in kept if len(t) == 1),
-            tuple((t[0], t[1]) for t in kept if len(t) == 2),
-            tuple((t[0], t[1], t[2]) for t in kept if len(t) == 3),
+            tuple(t[0] for t in distinct if len(t) == 1),
+            tuple((t[0], t[1]) for t in distinct if len(t) == 2),
+            tuple((t[0], t[1], t[2]) for t in distinct if len(t) == 3),
         )
 
     @property
@@ -70,25 +70,25 @@ class SceneGraph:
         return (*((name,) for name in self.objects), *self.attributes, *self.relations)
 
     def branches(self) -> list[tuple[str, list[str]]]:
-        """Return each object with what is said of it: `two`, `chase → cat`."""
-        said: dict[str, list[str]] = {name: [] for name in self.objects}
+        """Return each object with its attributes and relations: `two`, `chase → cat`."""
+        branches: dict[str, list[str]] = {name: [] for name in self.objects}
         for name, attribute in self.attributes:
-            said[name].append(attribute)
+            branches[name].append(attribute)
         for subject, relation, name in self.relations:
-            said[subject].append(f"{relation} → {name}")
-        return list(said.items())
+            branches[subject].append(f"{relation} → {name}")
+        return list(branches.items())
 
     def __str__(self) -> str:
         lines = []
-        for name, said in self.branches():
+        for name, branches in self.branches():
             lines.append(name)
-            lines += [f"├─ {text}" for text in said[:-1]]
-            lines += [f"└─ {text}" for text in said[-1:]]
+            lines += [f"├─ {text}" for text in branches[:-1]]
+            lines += [f"└─ {text}" for text in branches[-1:]]
         return "\n".join(lines)
 
 
 def format_tuple(found: SceneTuple) -> str:
-    """Write a tuple for people.
+    """Return a tuple as text.
 
     ```python
     format_tuple(("dog", "chase", "cat"))   # "(dog, chase, cat)"

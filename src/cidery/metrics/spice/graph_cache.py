@@ -1,4 +1,4 @@
-"""Scene graphs in the user's cache directory, by caption and parser."""
+"""Cache of scene graphs on disk, by caption and parser version."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ GRAPHS = CACHES["scene-graphs"]
 def load_graphs(
     parser: str, captions: Iterable[tuple[str, ...]]
 ) -> dict[tuple[str, ...], SceneGraph]:
-    """Return the graphs of these captions that one version of one parser made and that are kept."""
+    """Return the cached graphs of captions for a parser version."""
     by_key = {_key(parser, caption): caption for caption in captions}
     found = {key: _decode(content) for key, content in GRAPHS.load(by_key).items()}
     return {by_key[key]: graph for key, graph in found.items() if graph is not None}
 
 
 def save_graphs(parser: str, graphs: Mapping[tuple[str, ...], SceneGraph]) -> None:
-    """Keep graphs by their captions."""
+    """Cache the graphs of captions."""
     GRAPHS.save({_key(parser, caption): _encode(graph) for caption, graph in graphs.items()})
 
 
@@ -35,7 +35,7 @@ def _encode(graph: SceneGraph) -> bytes:
 
 
 def _decode(content: bytes) -> SceneGraph | None:
-    """Return the graph; None where bytes were damaged, which SQLite does not notice."""
+    """Return the graph; None if the bytes are damaged, which SQLite does not detect."""
     try:
         return SceneGraph.from_tuples(map(tuple, json.loads(content)))
     except (TypeError, ValueError):

@@ -1,7 +1,7 @@
-"""Lemmas by part of speech, from the word tables that spaCy's English pipelines carry.
+"""Lemmas by part of speech, from the word tables of spaCy's English pipelines.
 
-spaCy's own lemmatizer takes the alphabetically first of several possible forms, which makes `rid`
-of `riding`; here the spelling decides.
+spaCy's lemmatizer returns the alphabetically first candidate, such as `rid` for `riding`; here the
+spelling decides.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from cidery.metrics.spice.lexicon import FUNCTION_WORDS
 from cidery.metrics.spice.tree import NOUNS
 
 BASE_TAGS = ("NN", "NNP", "VB", "VBP", "JJ", "RB", "RP")
-"""Words with these tags are lemmas already, but for those of `BE`."""
+"""Tags of words that are their own lemmas, except those in `BE`."""
 BE = ("am", "are")
 PARTS = {"N": "noun", "V": "verb", "J": "adj", "R": "adv"}
 ENDINGS = {
@@ -30,14 +30,14 @@ VOWELS = "aeiou"
 
 @dataclass(frozen=True, eq=False)
 class Lemmatizer:
-    """Irregular forms, and the words that a regular form may come from, by part of speech."""
+    """Irregular forms and known lemmas by part of speech."""
 
     irregular: Mapping[str, Mapping[str, list[str]]]
     known: Mapping[str, frozenset[str]]
 
     @classmethod
     def from_lookups(cls, lookups: Any) -> Lemmatizer:
-        """Take the tables of a pipeline's lemmatizer; where one is missing, endings must do."""
+        """Read the tables of a pipeline's lemmatizer; without a table, endings alone are used."""
         tables = {
             name: lookups.get_table(name) if lookups.has_table(name) else {}
             for name in ("lemma_exc", "lemma_index")
@@ -64,7 +64,7 @@ class Lemmatizer:
         return word[:-1] if plural else word
 
     def correct(self, word: str, tag: str) -> str:
-        """Return a word's tag; `hydrant` can be nothing but a noun, and `on` is none."""
+        """Return the corrected tag: `hydrant` is always a noun, `on` never."""
         if word in FUNCTION_WORDS and tag in NOUNS:
             return "IN"
         if tag[:1] not in "VJR" or word not in self.known["noun"]:
@@ -77,7 +77,7 @@ class Lemmatizer:
 
 
 def _undo_endings(word: str, part: str) -> Iterator[str]:
-    """Yield what a word may be a regular form of, the likelier first: `riding` -> `ride`, `rid`."""
+    """Yield possible lemmas of a regular form, likelier ones first: `riding` -> `ride`, `rid`."""
     for pair in ENDINGS[part]:
         inflected, _, base = pair.partition(":")
         if not word.endswith(inflected):
@@ -90,7 +90,7 @@ def _undo_endings(word: str, part: str) -> Iterator[str]:
 
 
 def _wants_silent_e(stem: str) -> bool:
-    """Tell whether a stem ends in one vowel and one consonant, which else would be doubled."""
+    """Return True if a stem ends in one vowel and one consonant, so that an `e` was dropped."""
     return (
         len(stem) > 2
         and stem[-1] not in VOWELS + "wxy"

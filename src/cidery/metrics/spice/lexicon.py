@@ -1,4 +1,4 @@
-"""Word lists that rules and repairs look words up in."""
+"""Word lists of the scene graph rules."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PEOPLE = _words(
     toddler umpire vendor waiter woman worker
     """
 )
-"""What `he`, `she` and their forms may stand for."""
+"""Possible antecedents of `he`, `she` and their forms."""
 
 NOUNS_IN_ING = _words(
     """
@@ -51,10 +51,10 @@ NOUNS_IN_ING = _words(
     string stuffing swing thing topping wedding wing
     """
 )
-"""Words that look like participles and are things."""
+"""Nouns that look like participles."""
 
 FUNCTION_WORDS = _words("a an and at by for from in into of on onto or the to with")
-"""Words that name no thing, whatever a parser says of them."""
+"""Words that are never nouns."""
 
 QUANTIFIERS = _words(
     """
@@ -62,10 +62,10 @@ QUANTIFIERS = _words(
     ton tons
     """
 )
-"""Words that say how much there is of what follows: `lots of boats`."""
+"""Quantifiers: `lots of boats`."""
 
 GROUPS = _words("bunch couple crowd flock group herd pair team")
-"""Words for several things that act as one: `a herd of sheep grazing`."""
+"""Collective nouns: `a herd of sheep grazing`."""
 
 LEADING = _words(
     """
@@ -73,7 +73,7 @@ LEADING = _words(
     over past through together up
     """
 )
-"""Words that make one preposition with the next: `next to`, `out of`."""
+"""First words of compound prepositions: `next to`, `out of`."""
 
 PATHS = _words("across along around down over past through")
-"""Words that are prepositions where a thing follows, not parts of verbs: `skiing down a slope`."""
+"""Words that are prepositions, not particles, before an object: `skiing down a slope`."""

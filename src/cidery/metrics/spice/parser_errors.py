@@ -1,11 +1,10 @@
-"""What the original's parser gets wrong so often that its scores show it.
+"""Parser errors of the original tool, reproduced to match its scores.
 
-F is a ratio of small numbers, so that a score tells how many tuples matched and, nearly always, how
-many there were. Each misreading brings these numbers closer to the original's: by how much, for two
-systems, is in docs/metrics/spice.md, and benchmarks/run.py spice_original measures it. What
-`misparse_outdoors` does, and `drop_participle` without articles, rests on one score each.
-Much of it looks like one mistake: an -ing form after a noun is taken for a noun.
-Each misreading takes the tokens and changes them in place.
+F is a ratio of small numbers, so that a score shows the numbers of matched tuples and, nearly
+always, of all tuples. Each function brings these numbers closer to the original's;
+docs/metrics/spice.md says by how much, and `benchmarks/run.py spice_original` measures it. The evidence
+for `misparse_outdoors`, and for `drop_participle` without articles, is one score each. Most of the
+errors look alike: an -ing form after a noun is parsed as a noun. The tokens are changed in place.
 """
 
 from __future__ import annotations
@@ -28,17 +27,17 @@ from cidery.metrics.spice.tree_edits import (
 KNOWN_PARTICIPLES = frozenset(
     ("cutting", "eating", "holding", "lying", "playing", "standing", "swinging", "walking")
 )
-"""Participles that are not lost after a caption's first noun."""
+"""Participles that are parsed correctly after a caption's first noun."""
 PREPOSITIONS = ("prep", "agent")
 PLACES = ("at", "by", "in", "near", "next", "on")
-"""Prepositions that tell where, not whereto."""
+"""Prepositions of place, not of direction."""
 OUT_AND_IN = ("outdoors", "indoors")
-"""Adverbs that look like nouns of several things."""
+"""Adverbs that look like plural nouns."""
 AMOUNTS = ("lot", "lots", "plenty", "ton", "tons")
 
 
 def misparse_covered(tokens: list[Token]) -> None:
-    """`a man on a snow covered slope`: a man on snow, and the snow covers a slope."""
+    """`a man on a snow covered slope`: (man, on, snow), (snow, cover, slope)."""
     for place in range(1, len(tokens) - 1):
         verb, noun = tokens[place], tokens[place - 1]
         if verb.tag not in ("VBN", "VBD") or verb.role not in ("amod", "compound"):
@@ -53,10 +52,7 @@ def misparse_covered(tokens: list[Token]) -> None:
 
 
 def attach_participle(tokens: list[Token]) -> None:
-    """`a woman at a table holding a cup`: a participle belongs to the noun before it.
-
-    People would often take the farther noun.
-    """
+    """`a woman at a table holding a cup`: a participle is attached to the noun before it."""
     nearest = None
     for place, token in enumerate(tokens):
         if token.is_noun and token.role in NOMINAL_ROLES:
@@ -66,18 +62,18 @@ def attach_participle(tokens: list[Token]) -> None:
 
 
 def drop_relative(tokens: list[Token]) -> None:
-    """`a truck that is parked by a tree`: a truck and a tree."""
+    """`a truck that is parked by a tree`: truck, tree, no relation."""
     for place, token in enumerate(tokens):
         if token.role == "relcl":
             tokens[place] = replace(token, role=LOST)
 
 
 def drop_participle(tokens: list[Token]) -> None:
-    """`a man sitting on a bench`: a man and a bench, and no word of what is between them.
+    """`a man sitting on a bench`: man, bench, no relation.
 
-    So it is with most participles right after the first noun, if that names one thing. What `with`
-    names belongs to the noun before it, but in captions without any article, `cat looking into
-    distance with remote control`, it is lost as well.
+    This holds for most participles right after the first noun, if it is singular. `with` is
+    attached to the noun before it; in captions without any article (`cat looking into distance
+    with remote control`), its relation is dropped as well.
     """
     nouns = [p for p, token in enumerate(tokens) if token.is_noun and token.role in NOMINAL_ROLES]
     if not nouns or nouns[0] + 1 == len(tokens):
@@ -99,14 +95,14 @@ def drop_participle(tokens: list[Token]) -> None:
 
 
 def _rides(tokens: list[Token], verb: int) -> bool:
-    """Tell whether a place is told: `riding a wave on a board`, but not `riding down a street`."""
+    """Return True for `riding` with a place: `riding a wave on a board`."""
     preposition = find_child(tokens, verb, "prep")
     places = preposition is not None and tokens[preposition].word in PLACES
     return tokens[verb].word == "riding" and places
 
 
 def drop_close_up(tokens: list[Token]) -> None:
-    """`a close up of a zebra on grass`: a close, and a zebra on grass."""
+    """`a close up of a zebra on grass`: (close), (zebra, on, grass)."""
     for place, token in enumerate(tokens):
         if token.role != "prep" or tokens[token.head].word not in ("close", "up"):
             continue
@@ -117,7 +113,7 @@ def drop_close_up(tokens: list[Token]) -> None:
 
 
 def misparse_amount(tokens: list[Token]) -> None:
-    """`lots of boats`: boats and, besides, a lot."""
+    """`lots of boats`: (boat), (lot)."""
     for place, token in enumerate(tokens):
         if token.role == "nummod" and token.word in AMOUNTS:
             tag = "NNS" if token.word.endswith("s") else "NN"
@@ -125,7 +121,7 @@ def misparse_amount(tokens: list[Token]) -> None:
 
 
 def misparse_outdoors(tokens: list[Token]) -> None:
-    """`a dog with two birds outdoors`: a dog with outdoors, which are bird and two."""
+    """`a dog with two birds outdoors`: (dog, with, outdoors), (outdoors, bird), (outdoors, two)."""
     for place in range(1, len(tokens)):
         noun, adverb = tokens[place - 1], tokens[place]
         if adverb.word in OUT_AND_IN and noun.is_noun and noun.role == "pobj":
@@ -133,9 +129,9 @@ def misparse_outdoors(tokens: list[Token]) -> None:
 
 
 def misparse_participle(tokens: list[Token]) -> None:
-    """`a young man holding a racquet`: (holding, man), (holding, young) and a racquet.
+    """`a young man holding a racquet`: (holding, man), (holding, young), (racquet).
 
-    So it is where the noun is the caption's first, or the last of `a man and a woman`.
+    This holds if the noun is the caption's first, or the last of `a man and a woman`.
     """
     nouns = [p for p, token in enumerate(tokens) if token.is_noun and token.role in NOMINAL_ROLES]
     for noun in nouns:
@@ -159,10 +155,9 @@ def misparse_participle(tokens: list[Token]) -> None:
 
 
 def misparse_standing(tokens: list[Token]) -> None:
-    """`a cow standing by a dog on grass`: (standing, cow) by a dog, and on grass.
+    """`a cow standing by a dog on grass`: (standing, cow), (standing, by, dog), (standing, on, …).
 
-    What follows tells where it stands, not where the dog is. People who stand are read right, but
-    for those who stand next to something.
+    People who stand are parsed correctly, except those who stand next to something.
     """
     for place in range(1, len(tokens)):
         verb, noun = tokens[place], tokens[place - 1]
@@ -178,9 +173,9 @@ def misparse_standing(tokens: list[Token]) -> None:
 
 
 def drop_top(tokens: list[Token]) -> None:
-    """`a cat on top of a car`: a cat on top, and a car.
+    """`a cat on top of a car`: (cat, on, top), (car).
 
-    After a participle that is lost, `in front of` leads to nothing, too.
+    After a dropped participle, `in front of` is dropped, too.
     """
     for place, token in enumerate(tokens):
         noun = tokens[token.head]
@@ -191,7 +186,7 @@ def drop_top(tokens: list[Token]) -> None:
 
 
 def attach_low(tokens: list[Token]) -> None:
-    """`a man eats a pizza on a plate in a room`: the pizza is on a plate, which is in a room."""
+    """`a man eats a pizza on a plate in a room`: (pizza, on, plate), (plate, in, room)."""
     for place, token in enumerate(tokens):
         if token.role != "prep" or not tokens[token.head].is_verb:
             continue
@@ -204,7 +199,7 @@ def attach_low(tokens: list[Token]) -> None:
 
 
 def _gather_places(tokens: list[Token], noun: int) -> None:
-    """Let a noun's prepositions take those of what they lead to."""
+    """Attach to a noun the prepositions below its prepositions' objects."""
     for place, token in enumerate(tokens):
         thing = tokens[token.head]
         if token.role != "prep" or token.word in ("of", "with") or thing.role != "pobj":
@@ -214,7 +209,7 @@ def _gather_places(tokens: list[Token], noun: int) -> None:
 
 
 def _join_noun(tokens: list[Token], place: int, tag: str = "NN") -> None:
-    """Make one noun of a word and what is before it: `a dog`, or `a dog and bird`."""
+    """Merge a word with the noun, or the two nouns, before it."""
     noun = tokens[place - 1]
     bare = find_child(tokens, place - 1, "det") is None
     pair = bare and noun.role == "conj" and tokens[noun.head].is_noun
@@ -232,7 +227,7 @@ def _drop(
     roles: tuple[str, ...] = PREPOSITIONS,
     nouns: Sequence[int] = (),
 ) -> None:
-    """Let a verb lead to nothing; given nouns, `with` goes to the last one before it."""
+    """Detach a verb's children; given nouns, attach `with` to the last one before it."""
     for place, token in enumerate(tokens):
         if token.head != verb or token.role not in roles:
             continue

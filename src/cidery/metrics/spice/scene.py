@@ -1,4 +1,4 @@
-"""Scene: the questions that rules ask of a dependency tree."""
+"""Scene: objects, verbs, subjects and antecedents in a dependency tree."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ ONE_PERSON = ("he", "him", "his", "himself", "she", "her", "hers", "herself")
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A tree whose tokens go by their places."""
+    """Queries on a tree; tokens are addressed by position."""
 
     tree: Tree
     as_original: bool = False
-    """Whether to err where the original does."""
+    """Reproduce errors of the original tool."""
     _subjects: dict[int, list[int]] = field(default_factory=dict, init=False)
 
     def name(self, place: int) -> str:
-        """Return the lemma that goes into tuples."""
+        """Return the lemma, as used in tuples."""
         return self.tree.lemmas[place]
 
     def is_word(self, place: int, *tags: str) -> bool:
-        """Tell whether a token has one of these tags."""
+        """Return True if a token has one of these tags."""
         return self.tree.tokens[place].tag in tags
 
     @cached_property
     def objects(self) -> dict[int, None]:
-        """The nouns that name things, rather than modify other nouns."""
+        """Positions of nouns that do not modify other nouns."""
         return {
             place: None
             for place, token in enumerate(self.tree.tokens)
@@ -43,12 +43,12 @@ class Scene:
         }
 
     def _has_article(self, place: int, role: str) -> bool:
-        """Tell whether what looks like an adverb names a thing: `a man tying a tie`."""
+        """Return True for adverbial nouns with an article: `a man tying a tie`."""
         return role == "npadvmod" and bool(self.tree.children(place, "det"))
 
     @cached_property
     def verbs(self) -> list[int]:
-        """The verbs, without auxiliaries and modifiers of nouns."""
+        """Positions of verbs, without auxiliaries and modifiers of nouns."""
         return [
             place
             for place, token in enumerate(self.tree.tokens)
@@ -56,7 +56,7 @@ class Scene:
         ]
 
     def modifiers(self, noun: int, *roles: str) -> list[int]:
-        """Return the words that modify a noun, with those coordinated with them."""
+        """Return the modifiers of a noun and their conjuncts."""
         found = [
             conjunct
             for child in self.tree.children(noun, *roles)
@@ -65,7 +65,7 @@ class Scene:
         return [place for place in found if place not in self.objects]
 
     def things(self, place: int, role: str) -> list[int]:
-        """Return the objects below a token in that role; pronouns stand for theirs."""
+        """Return the objects below a token with that role; pronouns are resolved."""
         found: list[int] = []
         for child in self.tree.children(place, role):
             for conjunct in self.tree.conjuncts(child):
@@ -73,9 +73,9 @@ class Scene:
         return found
 
     def prepositions(self, head: int) -> list[tuple[str, list[int]]]:
-        """Return the prepositions below a token and what they lead to.
+        """Return the prepositions below a token and their objects.
 
-        In the original, `of` leads to one thing: `the back of a cow and a dog`.
+        In the original, `of` has one object: `the back of a cow and a dog`.
         """
         found = []
         parts = not self.as_original or self.tree.tokens[head].word in GROUPS
@@ -86,9 +86,9 @@ class Scene:
         return found
 
     def resolve(self, place: int) -> list[int]:
-        """Return what a pronoun stands for: the first thing before it that it may stand for.
+        """Return the antecedent of a pronoun: the first possible object before it.
 
-        `their` may stand for several: `a man and a woman walk their dogs`.
+        `their` may have several: `a man and a woman walk their dogs`.
         """
         token = self.tree.tokens[place]
         if token.tag in RELATIVE_TAGS:
@@ -108,8 +108,8 @@ class Scene:
         return before[:1]
 
     def _find_described(self, place: int) -> list[int]:
-        """Return what the relative clause around a token describes: `a dog that he walks`."""
-        for _ in range(len(self.tree)):  # what is misread may be a circle
+        """Return the noun that a token's relative clause modifies: `a dog that he walks`."""
+        for _ in range(len(self.tree)):  # parser errors may form cycles
             token = self.tree.tokens[place]
             if token.role == "relcl":
                 return [token.head] if token.head in self.objects else []
@@ -117,16 +117,16 @@ class Scene:
         return []
 
     def is_passive(self, verb: int) -> bool:
-        """Tell whether a verb says what is done to its subject."""
+        """Return True for passive verbs."""
         return self.is_word(verb, "VBN") and not any(
             self.tree.tokens[child].word in ("has", "have", "had")
             for child in self.tree.children(verb, "aux")
         )
 
     def subjects(self, verb: int) -> list[int]:
-        """Return who or what does it, has it done to them, or is so."""
+        """Return the subjects of a verb."""
         if verb not in self._subjects:
-            self._subjects[verb] = []  # ends circles
+            self._subjects[verb] = []  # ends cycles
             self._subjects[verb] = self._find_subjects(verb)
         return self._subjects[verb]
 
@@ -154,9 +154,9 @@ class Scene:
         return []
 
     def _modified(self, noun: int) -> list[int]:
-        """Return the nouns that a clause after the last of them describes.
+        """Return the nouns that a clause after the last of them modifies.
 
-        In the original, it is the last alone: of `a group of people playing a game`, people play.
+        In the original, only the last: of `a group of people playing a game`, people play.
         """
         head = self.tree.tokens[noun].head
         if self.tree.tokens[noun].word in GROUPS:  # `a group of people playing a game`

@@ -1,4 +1,4 @@
-"""SPIDEr-FL: SPIDEr, less for captions that break."""
+"""SPIDEr-FL: SPIDEr with a penalty for fluency errors."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from cidery.statistics import Floats
 
 @dataclass(frozen=True)
 class SpiderFl(Spider):
-    """SPIDEr-FL: SPIDEr, less for captions that break; in [0, 5.5].
+    """SPIDEr-FL: SPIDEr with a penalty for fluency errors; in [0, 5.5].
 
     SPIDEr·(1 - 0.9·broken)·(1 - 0.25·repeated), after the DCASE challenge's SPIDEr-FL, whose error
-    detector is a model; here rules decide, as for `fense`.
+    detector is a model; here errors are found by rules, as for `fense`.
 
     ```python
     cidery.score(candidates, references, metrics=["spider", "spider-fl"])
@@ -33,9 +33,9 @@ class SpiderFl(Spider):
     """
 
     penalty: float = 0.9
-    """What a caption loses that ends in the middle."""
+    """Penalty of a caption that ends in the middle of a sentence."""
     repetition: float = 0.25
-    """What a caption would lose that repeats all its words; it loses in proportion."""
+    """Penalty of repetition, multiplied by the share of repeated content words."""
 
     paper: ClassVar[str] = "Zhou et al. 2022; DCASE 2023"
 
@@ -49,7 +49,7 @@ class SpiderFl(Spider):
         return "spider-fl"
 
     def data_settings(self) -> dict[str, str]:
-        """Return what SPIDEr's signature says, and the rules' version."""
+        """Return SPIDEr's settings and the version of the fluency rules."""
         return super().data_settings() | {"fluency": f"rules-{RULES_VERSION}"}
 
     @property
@@ -57,7 +57,7 @@ class SpiderFl(Spider):
         return Spider(**{f.name: getattr(self, f.name) for f in fields(Spider)})
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Make references ready for SPIDEr."""
+        """Prepare the references for SPIDEr."""
         reference_faults = work.once(measure_reference_faults, references)
         return _PreparedSpiderFl(self, self._spider.prepare(references, work), reference_faults)
 
@@ -85,5 +85,5 @@ class _PreparedSpiderFl(Prepared):
         """Return the scores: float64[captions, 1]."""
         spider = self.metric._spider.each(self.spider.measure(candidates, work))
         faults = measure_excess_faults(candidates, self.reference_faults, work)
-        left = penalize(faults, self.metric.penalty, self.metric.repetition)
-        return np.ascontiguousarray((spider * left)[:, None])
+        factors = penalize(faults, self.metric.penalty, self.metric.repetition)
+        return np.ascontiguousarray((spider * factors)[:, None])

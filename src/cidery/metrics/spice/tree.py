@@ -1,4 +1,4 @@
-"""A caption's dependency tree, in the form that repairs and rules read."""
+"""Dependency trees of captions."""
 
 from __future__ import annotations
 
@@ -10,38 +10,38 @@ NOUNS = ("NN", "NNS", "NNP", "NNPS")
 VERBS = ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ")
 PRONOUNS = ("PRP", "PRP$")
 DROPPED = "dropped"
-"""The role of a token that became part of another one."""
+"""Role of a token that was merged into another."""
 LOST = "lost"
-"""The role of a token that nothing is said to lead to."""
+"""Role of a token that is detached from its head."""
 
 
 @dataclass(frozen=True)
 class Token:
-    """A word and its place in the tree."""
+    """A word with its tag, role and head."""
 
     word: str
-    """In lower case."""
+    """Lower-cased word."""
     tag: str
-    """Of the Penn Treebank."""
+    """Penn Treebank tag."""
     role: str
-    """The dependency on its head, as spaCy's English pipelines name it."""
+    """Dependency label, as in spaCy's English pipelines."""
     head: int
-    """The place of its head; a root is its own."""
+    """Position of its head; a root is its own head."""
 
     @property
     def is_noun(self) -> bool:
-        """Whether it is a common or proper noun."""
+        """True for common and proper nouns."""
         return self.tag in NOUNS
 
     @property
     def is_verb(self) -> bool:
-        """Whether it is a verb of any form."""
+        """True for all verb forms."""
         return self.tag in VERBS
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """Tokens with their lemmas; tokens go by their places."""
+    """Tokens with their lemmas, addressed by position."""
 
     tokens: Sequence[Token]
     lemmatize: Callable[[str, str], str] = field(repr=False)
@@ -60,17 +60,17 @@ class Tree:
 
     @cached_property
     def lemmas(self) -> list[str]:
-        """The lemma of each token."""
+        """Lemma of each token."""
         return [self.lemmatize(token.word, token.tag) for token in self.tokens]
 
     def children(self, place: int, *roles: str) -> list[int]:
-        """Return the children, or those with one of these roles, from left to right."""
+        """Return the children, optionally those with one of the roles, from left to right."""
         found = self._children[place]
         return [child for child in found if self.tokens[child].role in roles] if roles else found
 
     def conjuncts(self, place: int) -> list[int]:
-        """Return a token and what is coordinated with it: `cats and dogs`."""
+        """Return a token and its conjuncts: `cats and dogs`."""
         found = [place]
-        for token in found:  # grows while it is read; what is misread may be a circle
+        for token in found:  # grows during iteration; parser errors may form cycles
             found += [child for child in self.children(token, "conj") if child not in found]
         return found

@@ -1,7 +1,7 @@
-"""Repairs of what statistical parsers often get wrong in captions, and what rules need not see.
+"""Repairs of common parser errors in captions.
 
-Captions are noun phrases more often than sentences, in lower case and without punctuation; parsers
-learned from newspapers. Each repair takes the tokens and changes them in place.
+Captions are mostly noun phrases in lower case without punctuation, while parsers are trained on
+newspapers. Each repair changes the tokens in place.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from cidery.metrics.spice.tree_edits import (
 )
 
 NOUN_PREPOSITIONS = ("on top of",)
-"""As in Anderson et al. 2016; the original's scores show that `in front of` is none of them."""
+"""As in Anderson et al. 2016; by the original's scores, `in front of` is not included."""
 
 CONTINUED = ("pobj", "dobj", "conj")
-"""Roles of nouns that `and` continues, rather than what is farther to the left."""
+"""Roles of nouns to which a conjunct is attached, rather than to one farther left."""
 
 
 def repair(tokens: list[Token], *, as_original: bool = False) -> list[Token]:
-    """Return the tokens after all repairs, which come in an order that lets them build up.
+    """Return the repaired tokens; the order of repairs matters.
 
-    With `as_original`, they are read wrong where the original's scores show that it does.
+    With `as_original`, errors of the original parser are reproduced, as its scores show them.
     """
     repaired = list(tokens)
     for step in (*REPAIRS, *(PARSER_ERRORS if as_original else ()), *JOININGS):
@@ -53,7 +53,7 @@ def restore_possessive(tokens: list[Token]) -> None:
 
 
 def restore_phrase(tokens: list[Token]) -> None:
-    """`a brown bear walking across a field`: no sentence, which would want `is walking`."""
+    """`a brown bear walking across a field`: a noun phrase, not a sentence."""
     for place, token in enumerate(tokens):
         if token.role != "ROOT" or token.tag != "VBG":
             continue
@@ -67,7 +67,7 @@ def restore_phrase(tokens: list[Token]) -> None:
 
 
 def restore_bare_noun(tokens: list[Token]) -> None:
-    """`cake with a candle`: a caption that begins with a noun, not with an order to cake."""
+    """`cake with a candle`: a leading noun, not an imperative."""
     for place, token in enumerate(tokens[:2]):
         if token.role != "ROOT" or token.tag not in ("VB", "VBZ"):
             continue
@@ -78,7 +78,7 @@ def restore_bare_noun(tokens: list[Token]) -> None:
 
 
 def restore_modifier(tokens: list[Token]) -> None:
-    """`sliced fruit with bananas`: fruit that is sliced, not someone who sliced it."""
+    """`sliced fruit with bananas`: a modifier of `fruit`, not a verb in the past tense."""
     if not tokens or tokens[0].role != "ROOT" or tokens[0].tag not in ("VBD", "VBN"):
         return
     noun = find_child(tokens, 0, "dobj")
@@ -89,7 +89,7 @@ def restore_modifier(tokens: list[Token]) -> None:
 
 
 def restore_clause(tokens: list[Token]) -> None:
-    """`a white plate holding broccoli`: a plate, not broccoli that holds plates."""
+    """`a white plate holding broccoli`: `plate` is the subject, `broccoli` the object."""
     for place in range(1, len(tokens) - 1):
         verb, noun = tokens[place], tokens[place - 1]
         thing = verb.head
@@ -106,7 +106,7 @@ def restore_clause(tokens: list[Token]) -> None:
 
 
 def restore_root(tokens: list[Token]) -> None:
-    """`a cat in a bathroom sink`, `a plate with meat and rice`: no cat that is a sink."""
+    """`a cat in a bathroom sink`, `a plate with meat and rice`: the first noun is the root."""
     for place, token in enumerate(tokens):
         if token.role != "ROOT" or not token.is_noun:
             continue
@@ -127,7 +127,7 @@ def restore_root(tokens: list[Token]) -> None:
 
 
 def join_nouns(tokens: list[Token]) -> None:
-    """`a yellow fire hydrant`: a bare noun right after another is one with it."""
+    """`a yellow fire hydrant`: adjacent nouns without article form a compound."""
     for place in range(1, len(tokens)):
         token, before = tokens[place], tokens[place - 1]
         if before.role == "npadvmod" and before.head == place and token.is_noun and before.is_noun:
@@ -147,7 +147,7 @@ def join_nouns(tokens: list[Token]) -> None:
 
 
 def restore_preposition(tokens: list[Token]) -> None:
-    """`skiing down a slope`: down a slope, which nobody skis."""
+    """`skiing down a slope`: `slope` is the object of `down`, not of `skiing`."""
     for place, token in enumerate(tokens):
         if token.role != "prt" or token.word not in PATHS:
             continue
@@ -158,7 +158,7 @@ def restore_preposition(tokens: list[Token]) -> None:
 
 
 def restore_list(tokens: list[Token]) -> None:
-    """`walls a mirror and a sink`: a list without commas; what has an article is no modifier."""
+    """`walls a mirror and a sink`: a list without commas; a noun with article is no modifier."""
     for place, token in enumerate(tokens):
         listed = token.role in ("appos", "npadvmod") and token.is_noun and token.head < place
         if listed and tokens[token.head].is_noun:
@@ -168,7 +168,7 @@ def restore_list(tokens: list[Token]) -> None:
 
 
 def restore_object(tokens: list[Token]) -> None:
-    """`a cake with candles burning`: with candles, which burn."""
+    """`a cake with candles burning`: `candles` is the object of `with`."""
     for place, token in enumerate(tokens):
         if token.role != "pcomp" or token.tag not in ("VBG", "VBN"):
             continue
@@ -181,7 +181,7 @@ def restore_object(tokens: list[Token]) -> None:
 
 
 def restore_noun(tokens: list[Token]) -> None:
-    """`sitting in a bath tub`: after an article or a noun, what takes a noun's role is one."""
+    """`sitting in a bath tub`: a word in a noun's role after an article or noun is a noun."""
     for place, token in enumerate(tokens):
         if token.role not in NOMINAL_ROLES or not token.tag.startswith(("JJ", "VB", "RB")):
             continue
@@ -195,7 +195,7 @@ def restore_noun(tokens: list[Token]) -> None:
 
 
 def restore_conjunct(tokens: list[Token]) -> None:
-    """`a man in a suit and tie`: a second thing, not something that the suit does."""
+    """`a man in a suit and tie`: `tie` is a noun, not a verb."""
     for place, token in enumerate(tokens):
         if token.role != "conj" or token.tag not in ("VB", "VBP", "VBZ"):
             continue
@@ -210,7 +210,7 @@ def restore_conjunct(tokens: list[Token]) -> None:
 
 
 def _release_participle(tokens: list[Token], place: int) -> None:
-    """Give what follows to the participle right after a word, and that to the head of the word."""
+    """Attach later children of a word to the participle after it, and that to the word's head."""
     for child in range(place + 2, len(tokens)):
         if tokens[child].head == place:
             tokens[child] = replace(tokens[child], head=place + 1)
@@ -220,7 +220,7 @@ def _release_participle(tokens: list[Token], place: int) -> None:
 def restore_verb(tokens: list[Token]) -> None:
     """`a bus waits by a curb`, `the dog chases cats`: verbs, though they look like plurals.
 
-    No plural noun has the article `a`, and none has a subject and an object.
+    A plural noun has neither the article `a` nor a subject and an object.
     """
     for place in range(1, len(tokens)):
         token, noun = tokens[place], tokens[place - 1]
@@ -235,7 +235,7 @@ def restore_verb(tokens: list[Token]) -> None:
 
 
 def restore_participle(tokens: list[Token]) -> None:
-    """`a herd of zebra standing on grass`: what the zebra do, not what they are."""
+    """`a herd of zebra standing on grass`: `standing` is a participle, not a noun."""
     for place in range(1, len(tokens)):
         token, noun = tokens[place], tokens[place - 1]
         if not token.word.endswith("ing") or token.word in NOUNS_IN_ING:
@@ -252,7 +252,7 @@ def restore_participle(tokens: list[Token]) -> None:
 
 
 def attach_to_group(tokens: list[Token]) -> None:
-    """`a group of people playing`: it is the group that plays, as in `a group of people play`."""
+    """`a group of people playing`: `group` is the subject, as in `a group of people play`."""
     for place, token in enumerate(tokens):
         if token.tag == "VBG" and token.role == "acl":
             group = find_group(tokens, tokens[token.head])
@@ -261,7 +261,7 @@ def attach_to_group(tokens: list[Token]) -> None:
 
 
 def attach_with(tokens: list[Token]) -> None:
-    """`a man sits at a table with a pizza`: what `with` names belongs to the noun before it."""
+    """`a man sits at a table with a pizza`: `with` is attached to the noun before it."""
     for place, token in enumerate(tokens):
         if token.role != "prep" or token.word != "with" or not tokens[token.head].is_verb:
             continue
@@ -272,7 +272,7 @@ def attach_with(tokens: list[Token]) -> None:
 
 
 def attach_conjunct(tokens: list[Token]) -> None:
-    """`a bathroom with a sink and a toilet`: what `and` follows is what it continues."""
+    """`a bathroom with a sink and a toilet`: `and` joins the nouns next to it."""
     nouns = [p for p, token in enumerate(tokens) if token.is_noun and token.role in NOMINAL_ROLES]
     for place in nouns:
         token = tokens[place]
@@ -316,7 +316,7 @@ def join_prepositions(tokens: list[Token]) -> None:
 
 
 def _lead(tokens: list[Token], place: int, preposition: int | None) -> None:
-    """Join a word with the preposition below it, or let that one speak for itself."""
+    """Join a word with the preposition below it, or attach the preposition to the word's head."""
     if preposition is None:
         return
     if tokens[place].word in LEADING:
@@ -353,4 +353,4 @@ REPAIRS: tuple[Repair, ...] = (
     collapse_quantifier,
 )
 JOININGS: tuple[Repair, ...] = (join_prepositions, attach_with)
-"""What comes after misreadings, some of which leave no preposition to join."""
+"""Repairs after `PARSER_ERRORS`, some of which detach prepositions."""

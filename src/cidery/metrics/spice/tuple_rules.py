@@ -1,7 +1,7 @@
-"""Rules that read a scene graph off a dependency tree.
+"""Rules that extract a scene graph from a dependency tree.
 
-They follow what Schuster et al. 2015 (section 4) and Anderson et al. 2016 (section 3.1) describe.
-Each rule is a generator of tuples and stands in `RULES` with a caption that shows what it does.
+They follow Schuster et al. 2015 (section 4) and Anderson et al. 2016 (section 3.1). Each rule in
+`RULES` is a generator of tuples; its docstring is an example.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ def describe_by_copulas(scene: Scene) -> Iterator[SceneTuple]:
 
 
 def describe_by_participles(scene: Scene) -> Iterator[SceneTuple]:
-    """`the car is parked` -> (car, park), where the participle leads to no thing.
+    """`the car is parked` -> (car, park), if the participle has no object.
 
-    What someone does without a thing is left out, as in the original's scores: `a woman smiling`.
-    It has `two cars parked side by side` only, without a verb before the participle.
+    Intransitive verbs are left out, as in the original's scores: `a woman smiling`. The original
+    has `two cars parked side by side` only, without an auxiliary.
     """
     for verb in scene.verbs:
         if not scene.is_word(verb, "VBN") or scene.things(verb, "dobj"):
@@ -96,8 +96,8 @@ def relate_by_prepositions(scene: Scene) -> Iterator[SceneTuple]:
 def relate_by_verbs_and_prepositions(scene: Scene) -> Iterator[SceneTuple]:
     """`a girl stands on a court`, `a cup is in the sink` -> (girl, stand on, court), (cup, in, …).
 
-    What a passive verb suffers, an agent does: `a ball held by a dog` -> (dog, hold, ball). Where
-    nobody is known to do it, the thing is where it is done: `to blow out a candle on a cake`.
+    Passive: `a ball held by a dog` -> (dog, hold, ball). Without subject, the object is related:
+    `to blow out a candle on a cake` -> (candle, on, cake).
     """
     for verb in scene.verbs:
         name = scene.name(verb)
@@ -125,7 +125,7 @@ def relate_by_possession(scene: Scene) -> Iterator[SceneTuple]:
 
 
 def _describe(scene: Scene, noun: int, modifier: int) -> Iterator[SceneTuple]:
-    """Describe a noun by a modifier and by what modifies that: `a snow covered slope`."""
+    """Yield a noun's modifier and the modifiers of that: `a snow covered slope`."""
     yield scene.name(noun), scene.name(modifier)
     for inner in scene.tree.children(modifier, "npadvmod", "compound", "amod", "nummod"):
         if scene.is_word(inner, "NN", "NNS", "JJ", "CD"):
@@ -133,7 +133,7 @@ def _describe(scene: Scene, noun: int, modifier: int) -> Iterator[SceneTuple]:
 
 
 def _relate(scene: Scene, subject: int, head: int) -> Iterator[SceneTuple]:
-    """Relate a subject to what the prepositions below some word name."""
+    """Yield the relations of a subject by the prepositions below a word."""
     for preposition, things in scene.prepositions(head):
         for thing in things:
             if thing != subject:
