@@ -28,7 +28,7 @@ from spice import watch_memory
 
 import cidery
 from cidery.metrics import METRICS
-from cidery.metrics.claims.verdicts import ReadCaption
+from cidery.metrics.claims.verdicts import CaptionClaims
 from cidery.statistics import Floats, LengthControl
 
 SYSTEMS = ("m2_transformer", "blip2", "llava_brief", "llava_default")
@@ -37,7 +37,7 @@ ASKED = {"precision": "precision", "recall": "recall", "total": "f"}
 PARAGRAPH = 80
 """Words."""
 SHIPPED = (0.2, 0.8, 0.6)
-"""The constants LOW, HIGH and SENTENCE of the claims."""
+"""The constants MIN_COSINE, MAX_COSINE and SENTENCE_WEIGHT of the claims."""
 
 
 def judge_thumb(folder: Path, names: Sequence[str]) -> None:
@@ -100,22 +100,24 @@ def cross_validate(folder: Path) -> None:
     """Print r where the constants are chosen on other images than those that are judged."""
     from cidery.metrics.claims import metric as claims
     from cidery.metrics.claims import verdicts
-    from cidery.metrics.claims.metric import make_same
+    from cidery.metrics.claims.metric import load_synonym_check
 
     rows = [json.loads(line) for line in (folder / "dev.jsonl").read_text().splitlines()]
     read = read_all([text for row in rows for text in (row["caption"], *row["references"])])
     images = np.unique([row["image"] for row in rows], return_inverse=True)[1]
     folds = np.random.default_rng(0).permutation(images.max() + 1)[images] % 5
-    same, scores = make_same(), {}
+    same, scores = load_synonym_check(), {}
     for low, high, sentence in product((0.1, 0.2, 0.3), (0.7, 0.8, 0.9), (0.4, 0.6, 0.8)):
-        verdicts.LOW, verdicts.HIGH, verdicts.SENTENCE = low, high, sentence
+        verdicts.MIN_COSINE, verdicts.MAX_COSINE, verdicts.SENTENCE_WEIGHT = low, high, sentence
         scores[low, high, sentence] = judged = {measure: [] for measure in ASKED.values()}
         for row in rows:
             told = [read[text] for text in row["references"]]
-            found = verdicts.Witnesses(told, same, claims.find_usual).judge(read[row["caption"]])
+            found = verdicts.ReferenceStatements(told, same, claims.find_modifier_share).judge(
+                read[row["caption"]]
+            )
             for measure, values in judged.items():
                 values.append(getattr(found, measure))
-    verdicts.LOW, verdicts.HIGH, verdicts.SENTENCE = SHIPPED
+    verdicts.MIN_COSINE, verdicts.MAX_COSINE, verdicts.SENTENCE_WEIGHT = SHIPPED
     for question, measure in ASKED.items():
         human = np.asarray([row[question] for row in rows], float)
         tried = {key: np.asarray(found[measure]) for key, found in scores.items()}
@@ -134,19 +136,19 @@ def cross_validate(folder: Path) -> None:
         )
 
 
-def read_all(texts: Sequence[str]) -> dict[str, ReadCaption]:
+def read_all(texts: Sequence[str]) -> dict[str, CaptionClaims]:
     """Return the claims and vectors of captions."""
     from cidery.encoders import get_encoder
-    from cidery.metrics.claims.extraction import cut_sentences, join_sentences, parse_sentences
-    from cidery.metrics.claims.metric import encode_sentences, read_caption
+    from cidery.metrics.claims.extraction import collect_statements, extract_claims, split_sentences
+    from cidery.metrics.claims.metric import encode_sentences, join_caption
     from cidery.metrics.spice.parser import load_parser
 
-    cut = {text: cut_sentences(text) for text in dict.fromkeys(texts)}
+    cut = {text: split_sentences(text) for text in dict.fromkeys(texts)}
     sentences = list(dict.fromkeys(s for found in cut.values() for s in found.sentences))
-    known = parse_sentences(load_parser(), sentences, 0)
+    known = extract_claims(load_parser(), sentences, 0)
     encoded = encode_sentences(get_encoder(), sentences, 0)
     return {
-        text: read_caption(description, join_sentences(description, known), encoded)
+        text: join_caption(description, collect_statements(description, known), encoded)
         for text, description in cut.items()
     }
 

@@ -10,20 +10,20 @@ import pytest
 
 from cidery.encoders import get_encoder
 from cidery.metrics.claims.claim import MANY, Claim
-from cidery.metrics.claims.contradictions import RULES, Stated, states
+from cidery.metrics.claims.contradictions import RULES, StatedClaim, states
 from cidery.metrics.claims.extraction import (
     Description,
     Statement,
-    cut_sentences,
-    join_sentences,
-    parse_sentences,
+    collect_statements,
+    extract_claims,
+    split_sentences,
 )
 from cidery.metrics.claims.metric import encode_sentences, weigh, weigh_words
 from cidery.metrics.claims.verdicts import (
-    SENTENCE,
+    SENTENCE_WEIGHT,
+    CaptionClaims,
     Judgment,
-    ReadCaption,
-    Witnesses,
+    ReferenceStatements,
     combine,
     find_faults,
     normalize,
@@ -45,7 +45,7 @@ def statement(kind: str, *parts: str) -> Statement:
 
 
 def find_reason(said: Claim, *told: Claim) -> str | None:
-    stated = [Stated(known, number) for number, known in enumerate(told)]
+    stated = [StatedClaim(known, number) for number, known in enumerate(told)]
     return next((name for name, rule in RULES.items() if rule(said, stated, same)), None)
 
 
@@ -60,19 +60,19 @@ def find_reason(said: Claim, *told: Claim) -> str | None:
     ],
 )
 def test_sentences_are_cut(text: str, sentences: tuple[tuple[str, ...], ...]) -> None:
-    assert cut_sentences(text).sentences == sentences
+    assert split_sentences(text).sentences == sentences
 
 
 def test_words_know_their_places_in_any_script() -> None:
     text = "İstanbul’s “Café” isn’t here."
-    cut = cut_sentences(text)
+    cut = split_sentences(text)
     shown = [text[start:end] for start, end in cut.places]
     assert shown == ["İstanbul", "’s", "Café", "is", "n’t", "here"]
     assert cut.quotes == (("café", (2,)),)
 
 
 def test_long_sentences_are_cut_into_pieces() -> None:
-    assert [len(s) for s in cut_sentences("dog " * 250).sentences] == [120, 120, 10]
+    assert [len(s) for s in split_sentences("dog " * 250).sentences] == [120, 120, 10]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_forms_of_a_word_say_the_same() -> None:
     assert weigh("qwxqwx") == weigh("zzzzzz") == pytest.approx(np.log(1000))
 
 
-def read(words: str, *statements: Statement) -> ReadCaption:
+def read(words: str, *statements: Statement) -> CaptionClaims:
     """Read a caption whose words are their own directions: equal words have a cosine of 1."""
     names = ("dog", "red", "black", "cat", "sofa", "sits", "a")
     cut = tuple(words.split())
@@ -182,7 +182,7 @@ def read(words: str, *statements: Statement) -> ReadCaption:
     description = Description((cut,), tuple((n, n + 1) for n in range(len(cut))))
     vectors = vectors.reshape(-1, 7)
     whole = normalize(vectors.sum(axis=0, keepdims=True))[: len(cut)]
-    return ReadCaption(description, statements, cut, vectors, np.ones(len(cut)), whole)
+    return CaptionClaims(description, statements, cut, vectors, np.ones(len(cut)), whole)
 
 
 def test_a_judgment_follows_from_verdicts() -> None:
@@ -190,11 +190,11 @@ def test_a_judgment_follows_from_verdicts() -> None:
     black = Statement(Claim("attribute", ("dog", "black"), ((0,), (1,))))
     red = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
     cat = Statement(Claim("object", ("cat",), ((2,),)))
-    witnesses = Witnesses([read("dog black", dog, black)], same, lambda *_: 0.0)
-    right = witnesses.judge(read("dog black", dog, black))
+    references = ReferenceStatements([read("dog black", dog, black)], same, lambda *_: 0.0)
+    right = references.judge(read("dog black", dog, black))
     assert [found.verdict for found in right.findings] == ["supported", "supported"]
     assert (right.precision, right.recall, right.f) == pytest.approx((1.0, 1.0, 1.0))
-    wrong = witnesses.judge(read("dog red cat", dog, red, cat))
+    wrong = references.judge(read("dog red cat", dog, red, cat))
     assert [found.verdict for found in wrong.findings] == [
         "supported",
         "contradicted",
@@ -203,11 +203,11 @@ def test_a_judgment_follows_from_verdicts() -> None:
     assert wrong.contradictions == 1
     close = 1 / 6**0.5  # of the two sentences
     assert [found.support for found in wrong.findings] == [
-        pytest.approx(1 - SENTENCE + SENTENCE * close),
+        pytest.approx(1 - SENTENCE_WEIGHT + SENTENCE_WEIGHT * close),
         0.0,
-        pytest.approx(SENTENCE * close),
+        pytest.approx(SENTENCE_WEIGHT * close),
     ]
-    assert wrong.precision == pytest.approx((1 - SENTENCE + 2 * SENTENCE * close) / 3)
+    assert wrong.precision == pytest.approx((1 - SENTENCE_WEIGHT + 2 * SENTENCE_WEIGHT * close) / 3)
     assert (wrong.coverage, wrong.amount, wrong.recall) == (0.5, 0.5, 0.5)
     assert wrong.f == pytest.approx(combine(wrong.precision, 0.5) * wrong.fluency)
 
@@ -215,10 +215,10 @@ def test_a_judgment_follows_from_verdicts() -> None:
 def test_what_says_more_counts_more() -> None:
     dog = Statement(Claim("object", ("dog",), ((0,),)))
     cat = Statement(Claim("object", ("cat",), ((1,),)))
-    witnesses = Witnesses([read("dog", dog)], same, lambda *_: 0.0)
+    references = ReferenceStatements([read("dog", dog)], same, lambda *_: 0.0)
     plain = read("dog cat", dog, cat)
     rarely = replace(plain, weights=np.asarray([1.0, 9.0]))
-    first, second = (witnesses.judge(caption) for caption in (plain, rarely))
+    first, second = (references.judge(caption) for caption in (plain, rarely))
     one, other = (found.support for found in first.findings)
     assert first.precision == pytest.approx((one + other) / 2)
     assert second.precision == pytest.approx((one + 3 * other) / 4)
@@ -226,16 +226,18 @@ def test_what_says_more_counts_more() -> None:
 
 def test_telling_more_than_references_earns_nothing() -> None:
     dog, cat = (Statement(Claim("object", (n,), ((p,),))) for p, n in enumerate(("dog", "cat")))
-    witnesses = Witnesses([read("dog cat", dog, cat), read("dog", dog)], same, lambda *_: 0.0)
-    amounts = [witnesses.judge(read(text, dog)).amount for text in ("dog", "dog dog", "dog cat")]
+    references = ReferenceStatements(
+        [read("dog cat", dog, cat), read("dog", dog)], same, lambda *_: 0.0
+    )
+    amounts = [references.judge(read(text, dog)).amount for text in ("dog", "dog dog", "dog cat")]
     assert amounts == [pytest.approx(1 / 1.5), pytest.approx(1 / 1.5), 1.0]
 
 
 def test_nothing_said_or_told_scores_zero() -> None:
     dog = Statement(Claim("object", ("dog",), ((0,),)))
-    nothing = Witnesses([read("")], same, lambda *_: 0.0)
+    nothing = ReferenceStatements([read("")], same, lambda *_: 0.0)
     assert nothing.judge(read("dog", dog)).f == 0.0
-    assert Witnesses([read("dog", dog)], same, lambda *_: 0.0).judge(read("")).f == 0.0
+    assert ReferenceStatements([read("dog", dog)], same, lambda *_: 0.0).judge(read("")).f == 0.0
 
 
 def test_pronouns_stand_for_earlier_things() -> None:
@@ -246,7 +248,7 @@ def test_pronouns_stand_for_earlier_things() -> None:
         ("he", "runs"): (claim("attribute", "he", "run"),),
     }
     cut = Description(tuple(known), ((0, 1),) * 6)
-    said = [str(found.claim) for found in join_sentences(cut, known)]
+    said = [str(found.claim) for found in collect_statements(cut, known)]
     assert said == ["dog", "dog hold ball", "ball", "ball: run"]
 
 
@@ -254,7 +256,7 @@ def test_a_sentence_that_adds_nothing_is_repeated() -> None:
     dog = (claim("object", "dog"), claim("attribute", "dog", "black"))
     more = (claim("object", "dog"), claim("attribute", "dog", "big"))
     cut = Description((("a",), ("a",), ("b",), ("c",)), ((0, 1),) * 4)
-    found = join_sentences(cut, {("a",): dog, ("b",): more, ("c",): ()})
+    found = collect_statements(cut, {("a",): dog, ("b",): more, ("c",): ()})
     assert [(str(s.claim), s.repeated) for s in found] == [
         ("dog", False),
         ("dog: black", False),
@@ -270,7 +272,7 @@ def test_a_sentence_that_says_otherwise_adds_nothing() -> None:
     two, five = claim("count", "dog", "two"), claim("count", "dog", "five")
     dog, none = claim("object", "dog"), claim("object", "dog", negated=True)
     cut = Description((("a",), ("b",), ("c",)), ((0, 1),) * 3)
-    found = join_sentences(cut, {("a",): (dog, two), ("b",): (dog, five), ("c",): (none,)})
+    found = collect_statements(cut, {("a",): (dog, two), ("b",): (dog, five), ("c",): (none,)})
     assert [(str(s.claim), s.repeated, s.varied) for s in found] == [
         ("dog", False, False),
         ("two dog", False, False),
@@ -278,18 +280,18 @@ def test_a_sentence_that_says_otherwise_adds_nothing() -> None:
         ("five dog", False, True),
         ("not dog", False, True),
     ]
-    witnesses = Witnesses([read("dog", Statement(dog))], same, lambda *_: 0.0)
-    finding = witnesses.judge(read("dog", Statement(dog, varied=True))).findings[0]
-    assert (finding.verdict, finding.reason) == ("contradicted", "said otherwise before")
+    references = ReferenceStatements([read("dog", Statement(dog))], same, lambda *_: 0.0)
+    finding = references.judge(read("dog", Statement(dog, varied=True))).findings[0]
+    assert (finding.verdict, finding.reason) == ("contradicted", "contradicts an earlier sentence")
 
 
 def test_a_wrong_number_is_worse_the_farther_it_is() -> None:
     told = Statement(Claim("object", ("dog",), ((0,),), number=2))
-    witnesses = Witnesses([read("dog a", told)], same, lambda *_: 0.0)
+    references = ReferenceStatements([read("dog a", told)], same, lambda *_: 0.0)
     supports = []
     for numeral in ("three", "ten"):
         said = Statement(Claim("count", ("dog", numeral), ((0,), (1,))))
-        (finding,) = witnesses.judge(read("dog a", said)).findings
+        (finding,) = references.judge(read("dog a", said)).findings
         assert finding.verdict == "contradicted"
         supports.append(finding.support)
     assert supports == [pytest.approx(0.2 * 2 / 3), pytest.approx(0.2 * 2 / 10)]
@@ -298,22 +300,22 @@ def test_a_wrong_number_is_worse_the_farther_it_is() -> None:
 def test_words_that_state_nothing_cover_nothing() -> None:
     dog, cat = (Statement(Claim("object", (name,), ((0,),))) for name in ("dog", "cat"))
     filler = Statement(Claim("nothing", ("",), ((0, 1),)))
-    witnesses = Witnesses([read("dog", dog)], same, lambda *_: 0.0)
-    assert witnesses.judge(read("dog", dog)).recall == 1.0
-    assert witnesses.judge(read("dog sits", filler)).recall == 0.0
-    assert witnesses.judge(read("cat dog", cat)).coverage == 1.0
-    assert witnesses.judge(read("cat dog", cat)).amount == 0.0  # nothing of it is supported
+    references = ReferenceStatements([read("dog", dog)], same, lambda *_: 0.0)
+    assert references.judge(read("dog", dog)).recall == 1.0
+    assert references.judge(read("dog sits", filler)).recall == 0.0
+    assert references.judge(read("cat dog", cat)).coverage == 1.0
+    assert references.judge(read("cat dog", cat)).amount == 0.0  # nothing of it is supported
 
 
 def test_a_color_covers_what_has_it() -> None:
     told = Statement(Claim("attribute", ("dog", "red"), ((0,), (1,))))
-    witnesses = Witnesses([read("dog red", told)], same, lambda *_: 1.0)
+    references = ReferenceStatements([read("dog red", told)], same, lambda *_: 1.0)
     dog, cat = (Statement(Claim("object", (n,), ((p,),))) for n, p in (("dog", 0), ("cat", 1)))
     red = [
         Statement(Claim("attribute", (n, "red"), ((p,), (2,)))) for n, p in (("dog", 0), ("cat", 1))
     ]
-    assert witnesses.judge(read("dog cat red", dog, cat, red[0])).coverage == 1.0
-    assert witnesses.judge(read("dog cat red", dog, cat, red[1])).coverage == 0.0
+    assert references.judge(read("dog cat red", dog, cat, red[0])).coverage == 1.0
+    assert references.judge(read("dog cat red", dog, cat, red[1])).coverage == 0.0
 
 
 def test_any_sentence_may_dangle() -> None:
@@ -368,8 +370,8 @@ def test_claims_are_read(text: str, expected: set[str]) -> None:
     skip_unless_available("spice")
     from cidery.metrics.spice.parser import load_parser
 
-    cut = cut_sentences(text)
-    found = join_sentences(cut, parse_sentences(load_parser(), cut.sentences, 1))
+    cut = split_sentences(text)
+    found = collect_statements(cut, extract_claims(load_parser(), cut.sentences, 1))
     said = {str(statement.claim) for statement in found}
     assert expected <= said
     assert not any("image" in text for text in said)

@@ -17,7 +17,7 @@ from cidery.errors import InputError, MismatchError
 from cidery.markup import escape, fold_lines, mark_text
 from cidery.metrics.claims.explanation import quote_evidence
 from cidery.metrics.claims.metric import Claims, PreparedClaims
-from cidery.metrics.claims.verdicts import COLUMNS, SUPPORTED, JudgedCaption, Verdict
+from cidery.metrics.claims.verdicts import COLUMNS, MIN_SUPPORT, JudgedCaption, Verdict
 from cidery.metrics.explanations import Span, make_spans
 from cidery.runtime.workspace import Workspace
 from cidery.scoring.pipeline import Pipeline
@@ -311,7 +311,7 @@ def _find_missing(judged: JudgedCaption) -> Iterator[MissingClaim]:
     """Yield what is missing, what most references state first."""
     holders: dict[tuple[str, str], list[int]] = {}
     for found in judged.judgment.omissions:
-        if found.covered < SUPPORTED:
+        if found.covered < MIN_SUPPORT:
             numbers = holders.setdefault((str(found.claim), found.claim.kind), [])
             numbers.append(found.reference + 1)
     for (claim, kind), numbers in sorted(holders.items(), key=lambda item: -len(set(item[1]))):

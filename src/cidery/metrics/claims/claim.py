@@ -1,4 +1,4 @@
-"""What a caption states, as claims that can be right or wrong one by one."""
+"""Claim: one statement of a caption that can be true or false."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import Literal, TypeAlias
 from cidery.metrics.claims.word_lists import PLACES
 
 Kind: TypeAlias = Literal["object", "attribute", "count", "relation", "place", "text", "nothing"]
-"""`nothing` is a sentence that states nothing that could be seen."""
+"""`nothing` is a sentence without any visual statement."""
 PREPOSITIONS = PLACES | {"of", "with", "without", "for", "from", "to", "as", "like", "next", "out"}
 MANY = -1
-"""Several, as the number of a thing."""
+"""Number of a plural object without numeral."""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement: `a brown dog` makes two, that there is a dog and that it is brown."""
+    """One statement; `a brown dog` has two: there is a dog, and it is brown."""
 
     kind: Kind
     parts: tuple[str, ...]
     """Lemmas: (dog,), (dog, brown), (dog, three), (dog, chase, cat), (dog, sit on, mat)."""
     words: tuple[tuple[int, ...], ...]
-    """By part: which words of the caption say it."""
+    """By part: positions of its words in the caption."""
     negated: bool = False
-    """Whether it is denied: `no dog`, `the dog is not brown`."""
+    """True for negations: `no dog`, `the dog is not brown`."""
     number: int = 0
-    """Of an object: how many are said to be there; `MANY`: several, 0: it does not say."""
+    """Number of an object; `MANY`: plural, 0: unknown."""
 
     @property
     def own(self) -> int:
-        """Which part it is about: what it says of its object, or the object itself."""
+        """Index of the part that it adds: the attribute or relation, or the object itself."""
         return min(1, len(self.parts) - 1)
 
     @property
     def has_verb(self) -> bool:
-        """Whether it tells what one thing does to, or at, another."""
+        """True for relations with a verb."""
         words = self.parts[1].split() if len(self.parts) == 3 else []
         return len(words) > 0 and words[0] not in PREPOSITIONS
 

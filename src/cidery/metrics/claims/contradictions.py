@@ -1,7 +1,7 @@
-"""Contradictions: what references state that cannot be true together with a claim.
+"""Rules that find a reference's claim that contradicts a candidate's.
 
-Each rule takes a claim and what the references state, and returns the statement that decides, or
-None. A rule is only asked where no reference states the claim itself.
+Each rule takes a claim and the references' claims, and returns the contradicting claim or None.
+Rules are applied only if no reference states the claim itself.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from cidery.metrics.claims.word_lists import (
 from cidery.metrics.spice.lexicon import PEOPLE
 
 BEINGS = PEOPLE | ANIMALS
-Same: TypeAlias = Callable[[str, str], bool]
-"""Whether two words mean the same thing."""
+SynonymCheck: TypeAlias = Callable[[str, str], bool]
+"""Function that returns True for synonyms."""
 
 
 @dataclass(frozen=True)
-class Stated:
+class StatedClaim:
     """A claim of a reference."""
 
     claim: Claim
     reference: int
 
 
-Rule: TypeAlias = Callable[[Claim, Sequence[Stated], Same], Stated | None]
+Rule: TypeAlias = Callable[[Claim, Sequence[StatedClaim], SynonymCheck], StatedClaim | None]
 
 
 def is_exact(claim: Claim) -> bool:
-    """Tell whether a claim is of a color or a number, which encoders hardly tell from others."""
+    """Return True for colors and numbers, which encoders hardly distinguish."""
     return claim.kind == "count" or (len(claim.parts) == 2 and claim.parts[1] in PLAIN_COLORS)
 
 
-def states(known: Claim, claim: Claim, same: Same) -> bool:
-    """Tell whether one claim says what another does, negation aside."""
+def states(known: Claim, claim: Claim, same: SynonymCheck) -> bool:
+    """Return True if two claims are equal up to synonyms and negation."""
     if len(known.parts) != len(claim.parts):
         return False
     if claim.kind == "count" and known.kind == "count":
@@ -53,8 +53,10 @@ def states(known: Claim, claim: Claim, same: Same) -> bool:
     return all(map(same, known.parts, claim.parts))
 
 
-def deny(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
-    """`no dog`, where references see one; `a dog`, where they say that there is none."""
+def find_negation(
+    claim: Claim, stated: Sequence[StatedClaim], same: SynonymCheck
+) -> StatedClaim | None:
+    """`no dog` against `a dog`, or `a dog` against `no dog`."""
     anybody = claim.negated and claim.parts == ("person",)
     for known in stated:
         if known.claim.negated == claim.negated:
@@ -65,8 +67,10 @@ def deny(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
     return None
 
 
-def count_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
-    """`five dogs`, where references see two, or one."""
+def find_other_count(
+    claim: Claim, stated: Sequence[StatedClaim], same: SynonymCheck
+) -> StatedClaim | None:
+    """`five dogs` against `two dogs` or `a dog`."""
     if claim.kind != "count":
         return None
     number = to_number(claim.parts[1])
@@ -85,8 +89,10 @@ def count_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> State
     return min(against, key=lambda k: abs(k.claim.number - number) if k.claim.number > 0 else 99)
 
 
-def color_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
-    """`a red dog`, where references see a black one."""
+def find_other_color(
+    claim: Claim, stated: Sequence[StatedClaim], same: SynonymCheck
+) -> StatedClaim | None:
+    """`a red dog` against `a black dog`."""
     if claim.kind != "attribute" or claim.parts[1] not in PLAIN_COLORS:
         return None
     for known in _describe(claim, stated, same):
@@ -95,8 +101,10 @@ def color_otherwise(claim: Claim, stated: Sequence[Stated], same: Same) -> State
     return None
 
 
-def say_opposite(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
-    """`an old man`, `a cup under a table`, where references see a young one, and a cup on it."""
+def find_opposite(
+    claim: Claim, stated: Sequence[StatedClaim], same: SynonymCheck
+) -> StatedClaim | None:
+    """`an old man` against `a young man`, `a cup under a table` against `a cup on a table`."""
     opposites = OPPOSITES.get(claim.parts[claim.own], frozenset())
     if claim.kind == "object":
         against = [k for k in stated if k.claim.kind == "object" and k.claim.parts[0] in opposites]
@@ -107,18 +115,20 @@ def say_opposite(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated |
         found = (k for k in _describe(claim, stated, same) if k.claim.parts[1] in opposites)
         return next(found, None)
     for known in stated if len(claim.parts) == 3 else ():
-        told = known.claim.parts
-        if len(told) != 3 or not _is_opposite(claim.parts[1], told[1]):
+        verb = known.claim.parts
+        if len(verb) != 3 or not _is_opposite(claim.parts[1], verb[1]):
             continue
-        if same(claim.parts[0], told[0]) and same(claim.parts[2], told[2]):
+        if same(claim.parts[0], verb[0]) and same(claim.parts[2], verb[2]):
             return known
     return None
 
 
-def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | None:
-    """`a horse rides a man`, where references see a man ride it, or do anything to it.
+def find_swapped_roles(
+    claim: Claim, stated: Sequence[StatedClaim], same: SynonymCheck
+) -> StatedClaim | None:
+    """`a horse rides a man` against `a man rides a horse`, or against any verb from man to horse.
 
-    The second holds for verbs only: `a hat on a man` and `a man wears a hat` say the same.
+    The second holds for verbs only: `a hat on a man` and `a man wears a hat` agree.
     """
     if len(claim.parts) != 3 or claim.parts[1] in SYMMETRIC:
         return None
@@ -130,15 +140,15 @@ def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | N
 
     rests = relation.split()[-1] in RESTING and not (subject in PEOPLE and thing in PEOPLE)
     for known in related:
-        one, told, other = known.claim.parts
-        alike = relation.split()[0] == told.split()[0] and told not in SYMMETRIC
+        one, verb, other = known.claim.parts
+        alike = relation.split()[0] == verb.split()[0] and verb not in SYMMETRIC
         if alike and same(subject, other) and same(thing, one):
             return known
-        at = told == "ride" or told.split()[-1] in RESTING
+        at = verb == "ride" or verb.split()[-1] in RESTING
         if rests and at and plays(subject, other) and plays(thing, one):
             return known
     if claim.has_verb and thing in BEINGS and subject not in BEINGS:
-        # `a kite flies a boy`, where references see a woman fly anything
+        # `a kite flies a boy` against `a woman flies …`
         for known in stated:
             parts = known.claim.parts
             if len(parts) > 1 and parts[0] in BEINGS and parts[1] == relation:
@@ -155,22 +165,22 @@ def swap_roles(claim: Claim, stated: Sequence[Stated], same: Same) -> Stated | N
 
 
 RULES: dict[str, Rule] = {
-    "denied": deny,
-    "other count": count_otherwise,
-    "other color": color_otherwise,
-    "opposite": say_opposite,
-    "roles swapped": swap_roles,
+    "denied": find_negation,
+    "other count": find_other_count,
+    "other color": find_other_color,
+    "opposite": find_opposite,
+    "roles swapped": find_swapped_roles,
 }
-"""By the reason that a ledger names."""
+"""Rules by the reason that a ledger shows."""
 
 
 def to_number(word: str) -> int:
-    """Return what a numeral means; 0 for what is none."""
+    """Return the value of a numeral; 0 for other words."""
     return NUMBERS.get(word, int(word[:9]) if word.isdecimal() else 0)
 
 
-def _describe(claim: Claim, stated: Sequence[Stated], same: Same) -> list[Stated]:
-    """Return what references say of the same thing in the same way, unless they deny it."""
+def _describe(claim: Claim, stated: Sequence[StatedClaim], same: SynonymCheck) -> list[StatedClaim]:
+    """Return the references' positive claims of the same kind about the same object."""
     return [
         k
         for k in stated
@@ -187,5 +197,5 @@ def _is_opposite(one: str, other: str) -> bool:
     return words[:-1] == others[:-1] and others[-1] in OPPOSITES.get(words[-1], ())
 
 
-def _count(stated: Sequence[Stated]) -> int:
+def _count(stated: Sequence[StatedClaim]) -> int:
     return len({known.reference for known in stated})

@@ -1,4 +1,4 @@
-"""Which words of a caption make the claims that its score follows from."""
+"""Contributions of words to the scores of claims."""
 
 from __future__ import annotations
 
@@ -6,12 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from cidery.metrics.claims.claim import Claim
-from cidery.metrics.claims.verdicts import SUPPORTED, Finding, JudgedCaption, ReadCaption, combine
+from cidery.metrics.claims.verdicts import (
+    MIN_SUPPORT,
+    CaptionClaims,
+    Finding,
+    JudgedCaption,
+    combine,
+)
 from cidery.metrics.explanations import Shares, Span, make_spans, share, share_lack
 
 
 def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
-    """Split a caption's precision, recall or F over the words that say what its claims add."""
+    """Divide a caption's precision, recall or F among the words of its claims."""
     judgment = judged.judgment
     findings = judgment.findings
     score: float = getattr(judgment, measure)
@@ -47,7 +53,7 @@ def share_judgment(judged: JudgedCaption, measure: str) -> Shares:
 
 
 def explain_finding(found: Finding, judged: JudgedCaption) -> str:
-    """Say what references say of a claim: `contradicted: dog: red (other color, …)`."""
+    """Return a claim's verdict as text: `contradicted: dog: red (other color, …)`."""
     text = f"{found.verdict}: {found.claim}"
     quote = quote_evidence(found, judged)
     because = ", ".join(filter(None, (found.reason, quote)))
@@ -55,7 +61,7 @@ def explain_finding(found: Finding, judged: JudgedCaption) -> str:
 
 
 def quote_evidence(found: Finding, judged: JudgedCaption) -> str:
-    """Return the words of a reference that decided, and its number."""
+    """Return the deciding words of a reference, and its number."""
     if found.reference is None:
         return ""
     words = judged.references[found.reference].words
@@ -64,10 +70,10 @@ def quote_evidence(found: Finding, judged: JudgedCaption) -> str:
 
 
 def _find_lacks(judged: JudgedCaption, measure: str, score: float) -> list[list[Span]]:
-    """Return what references state and the caption does not."""
+    """Return the spans of the references' missing claims."""
     judgment = judged.judgment
     full = {"precision": score, "recall": 1.0, "f": combine(judgment.precision, 1.0)}[measure]
-    missing = [found for found in judgment.omissions if found.covered < SUPPORTED]
+    missing = [found for found in judgment.omissions if found.covered < MIN_SUPPORT]
     lacked = share_lack(score, full, [found.weight * (1 - found.covered) for found in missing])
     lacks: list[list[Span]] = []
     for number, reference in enumerate(judged.references):
@@ -82,9 +88,9 @@ def _find_lacks(judged: JudgedCaption, measure: str, score: float) -> list[list[
 
 
 def _spread(
-    caption: ReadCaption, claims: Sequence[Claim], values: Sequence[float], notes: Iterable[str]
+    caption: CaptionClaims, claims: Sequence[Claim], values: Sequence[float], notes: Iterable[str]
 ) -> list[Span]:
-    """Return a span for each word that says what some claims add."""
+    """Return a span for each word that claims add."""
     sums: dict[int, float] = defaultdict(float)
     texts: dict[int, list[str]] = defaultdict(list)
     for claim, value, note in zip(claims, values, notes, strict=True):

@@ -1,4 +1,4 @@
-"""From text to claims: sentences, their clauses as a parser sees them, and who `it` is."""
+"""Extraction of claims from captions: sentences, parse trees, pronouns."""
 
 from __future__ import annotations
 
@@ -32,57 +32,66 @@ from cidery.text import TokenSpan
 if TYPE_CHECKING:
     from cidery.metrics.spice.parser import Parser
 
-LONGEST = 120
-"""Longer sentences are cut into pieces of so many words."""
+MAX_SENTENCE_LENGTH = 120
+"""Maximum number of words of a sentence; longer ones are split."""
 BATCH = 256
-"""Sentences that a process is given at a time."""
-REACH = 5
-"""So many words after a color may stand what has it."""
-TOPICS = 32
-"""So many of the latest things may be what a pronoun stands for."""
-_STEP = "reading claims"
+"""Number of sentences per batch of a worker process."""
+MAX_COLOR_DISTANCE = 5
+"""Maximum distance in words between a color and its object."""
+MAX_TOPICS = 32
+"""Number of latest objects that a pronoun may refer to."""
+_STEP = "extracting claims"
 _SENTENCE = re.compile(r"[^\n]*?(?:[.!?;]+[\"'”’)]*(?=\s|$)|\n|$)")
 _WORD = re.compile(r"[^\W_](?:[\w'’./-]*[^\W_])?|,")
 _SUFFIX = re.compile(r"(?i)(?:n['’]t|['’](?:s|re|ve|ll|d|m))$")
 _QUOTED = re.compile(r"[\"“”]([^\"“”]{1,60})[\"“”]")
 _SPELLED = {"n't": "not", "'re": "are", "'ve": "have", "'ll": "will", "'m": "am"}
 _STEMS = {"ca": "can", "wo": "will"}
-_REFERRING = ("it", "its", *ONE_PERSON, *SEVERAL)
-_DENYING = ("no", "not", "never", "neither", "nor", "cannot")
-_NOBODY = ("nobody", "noone", "none")
-_ANYBODY = ("anybody", "anyone", "everybody", "everyone", "somebody", "someone", "nobody", "noone")
+_RESOLVED_PRONOUNS = ("it", "its", *ONE_PERSON, *SEVERAL)
+_NEGATIONS = ("no", "not", "never", "neither", "nor", "cannot")
+_NEGATIVE_PRONOUNS = ("nobody", "noone", "none")
+_INDEFINITE_PRONOUNS = (
+    "anybody",
+    "anyone",
+    "everybody",
+    "everyone",
+    "somebody",
+    "someone",
+    "nobody",
+    "noone",
+)
 VAGUE_COLORS = frozenset(["colored", "colorful", "colourful", "dark", "light", "plaid", "bright"])
 PLAIN_COLORS = COLORS - VAGUE_COLORS
 
 Sentence: TypeAlias = tuple[str, ...]
-Known: TypeAlias = Mapping[Sentence, tuple[Claim, ...]]
-"""The claims of sentences."""
+ClaimsBySentence: TypeAlias = Mapping[Sentence, tuple[Claim, ...]]
+"""Claims by sentence."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """A caption as sentences of words, each with its place in the text."""
+    """A caption as tokenized sentences with character positions."""
 
     sentences: tuple[Sentence, ...]
     places: tuple[TokenSpan, ...]
-    """Of all words, one sentence after another."""
+    """Character spans of the words of all sentences."""
     quotes: tuple[tuple[str, tuple[int, ...]], ...] = ()
-    """What stands in quotation marks, and which words that is."""
+    """Quoted texts and the positions of their words."""
 
 
-def cut_sentences(text: str) -> Description:
-    """Cut a text into sentences and words; `'s` and `n't` are words.
+def split_sentences(text: str) -> Description:
+    """Split a text into sentences and words; `'s` and `n't` are words.
 
     ```python
-    cut_sentences("A dog. It isn't.").sentences   # (("a", "dog"), ("it", "is", "not"))
+    split_sentences("A dog. It isn't.").sentences   # (("a", "dog"), ("it", "is", "not"))
     ```
     """
     sentences: list[Sentence] = []
     places: list[TokenSpan] = []
     for found in _SENTENCE.finditer(text):
         words = [piece for match in _WORD.finditer(text, *found.span()) for piece in _split(match)]
-        for start in range(0, len(words), LONGEST):
-            piece = words[start : start + LONGEST]
+        for start in range(0, len(words), MAX_SENTENCE_LENGTH):
+            piece = words[start : start + MAX_SENTENCE_LENGTH]
             sentences.append(tuple(intern(word) for word, _ in piece))
             places += [place for _, place in piece]
     quotes = []
@@ -106,17 +115,17 @@ def _split(match: re.Match[str]) -> Iterator[tuple[str, TokenSpan]]:
     yield _SPELLED.get(ending, ending), (middle, end)
 
 
-def parse_sentences(
+def extract_claims(
     parser: Parser, sentences: Iterable[Sentence], threads: int
 ) -> dict[Sentence, tuple[Claim, ...]]:
-    """Return the claims of each sentence, each parsed once; thousands by several processes."""
+    """Return the claims of each distinct sentence; thousands are parsed by several processes."""
     distinct = list(dict.fromkeys(sentences))
     chunks = [distinct[start : start + BATCH] for start in range(0, len(distinct), BATCH)]
     helpers = parser.count_helpers(len(distinct), threads)
     progress = current_progress()
     read: list[tuple[Claim, ...]] = []
-    seen: dict[tuple[object, ...], tuple[Any, ...]] = {}  # most parts and words are of few kinds
-    here, there = partial(_read_chunk, parser), partial(_read_there, parser.package)
+    seen: dict[tuple[object, ...], tuple[Any, ...]] = {}  # most parts and positions repeat
+    here, there = partial(_read_chunk, parser), partial(_read_in_worker, parser.package)
     for number, claims in enumerate(share_work(chunks, here, there, helpers), 1):
         read += [tuple(_share_parts(claim, seen) for claim in found) for found in claims]
         progress(_STEP, number / len(chunks))
@@ -124,7 +133,7 @@ def parse_sentences(
 
 
 def _share_parts(claim: Claim, seen: dict[tuple[object, ...], tuple[Any, ...]]) -> Claim:
-    """Return a claim whose tuples are those of earlier ones where they are equal: memory."""
+    """Return a claim that shares equal tuples with earlier claims, to save memory."""
     parts, words = (
         seen.setdefault(claim.parts, claim.parts),
         seen.setdefault(claim.words, claim.words),
@@ -136,15 +145,15 @@ def _read_chunk(parser: Parser, sentences: Sequence[Sentence]) -> list[tuple[Cla
     return [read_claims(tree) for tree in parser.read_trees(sentences)]
 
 
-def _read_there(package: str, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
+def _read_in_worker(package: str, sentences: Sequence[Sentence]) -> list[tuple[Claim, ...]]:
     from cidery.metrics.spice.parser import load_parser
 
     return _read_chunk(load_parser(package), sentences)
 
 
 def read_claims(tree: Tree) -> tuple[Claim, ...]:
-    """Return what a sentence states; pronouns that stand for nothing in it are kept as they are."""
-    scene = _OpenScene(tree)
+    """Return the claims of a sentence; pronouns without antecedent in it are not resolved."""
+    scene = _ClaimScene(tree)
     first: dict[tuple[tuple[str, ...], bool], Claim] = {}
     for rule in RULES:
         for claim in rule(scene):
@@ -155,12 +164,12 @@ def read_claims(tree: Tree) -> tuple[Claim, ...]:
     return tuple(first.values())
 
 
-class _OpenScene(Scene):
-    """A scene in which pronouns that refer to an earlier sentence count as objects."""
+class _ClaimScene(Scene):
+    """A scene in which pronouns that refer to an earlier sentence are objects."""
 
     def name(self, place: int) -> str:
         word = self.tree.tokens[place].word
-        if word in _ANYBODY or (word == "one" and self._has_denial(place)):
+        if word in _INDEFINITE_PRONOUNS or (word == "one" and self._has_negation(place)):
             return "person"
         return super().name(place)
 
@@ -173,7 +182,7 @@ class _OpenScene(Scene):
         places = []
         for place, token in enumerate(self.tree.tokens):
             before = things if token.word in ("it", "its") else named
-            refers = token.tag in PRONOUNS and token.word in _REFERRING
+            refers = token.tag in PRONOUNS and token.word in _RESOLVED_PRONOUNS
             if place in named or (refers and place < min(before, default=len(self.tree))):
                 places.append(place)
         return dict.fromkeys(places)
@@ -191,34 +200,38 @@ class _OpenScene(Scene):
         return super().resolve(place)
 
     def reach(self, preposition: int) -> tuple[list[int], tuple[int, ...]]:
-        """Return what a preposition leads to, and the words in between: `in front of a house`."""
+        """Return the objects of a preposition and the words in between: `in front of a house`."""
         for hub in self.tree.children(preposition, "pobj"):
             if hub not in self.objects and self.name(hub) in HUBS:
                 for of in self.tree.children(hub, "prep"):
                     return self.things(of, "pobj"), (hub, of)
         return self.things(preposition, "pobj"), ()
 
-    def is_denied(self, place: int) -> bool:
-        """Tell whether a verb or noun is denied: `not riding`, `no dog`, `without a dog`."""
+    def is_negated(self, place: int) -> bool:
+        """Return True for a negated verb or noun: `not riding`, `no dog`, `without a dog`."""
         token = self.tree.tokens[place]
-        if self._has_denial(place):
+        if self._has_negation(place):
             return token.word not in ("sign", "signs")  # `a no parking sign`
         if token.is_verb:
             return False
         head = self.tree.tokens[token.head]
-        if token.word in _NOBODY or (head.word == "without" and token.role in ("pobj", "conj")):
+        if token.word in _NEGATIVE_PRONOUNS or (
+            head.word == "without" and token.role in ("pobj", "conj")
+        ):
             return True
         if token.role == "conj" and head.is_noun and not self.tree.children(place, "det"):
-            return self._has_denial(token.head)  # `no dogs or cats`
+            return self._has_negation(token.head)  # `no dogs or cats`
         lacks = token.role == "dobj" and self.name(token.head) == "lack"
         there = token.role == "attr" and bool(self.tree.children(token.head, "expl"))
-        return lacks or (there and self._has_denial(token.head))  # `there is not a dog`
+        return lacks or (there and self._has_negation(token.head))  # `there is not a dog`
 
-    def _has_denial(self, place: int) -> bool:
-        return any(self.tree.tokens[child].word in _DENYING for child in self.tree.children(place))
+    def _has_negation(self, place: int) -> bool:
+        return any(
+            self.tree.tokens[child].word in _NEGATIONS for child in self.tree.children(place)
+        )
 
     def number(self, noun: int) -> int:
-        """Return how many of a thing there are said to be."""
+        """Return the number of an object; `MANY` for plurals, 0 if unknown."""
         words = [self.tree.tokens[c].word for c in self.tree.children(noun)]
         if "other" in words:  # `two other men`, beside those named before
             return MANY
@@ -229,15 +242,15 @@ class _OpenScene(Scene):
             return MANY
         return 1 if any(word in ("a", "an", "another") for word in words) else 0
 
-    def claim(self, kind: Kind, *parts: int | tuple[int, ...], denied: bool = False) -> Claim:
-        """Make a claim of words."""
+    def claim(self, kind: Kind, *parts: int | tuple[int, ...], negated: bool = False) -> Claim:
+        """Return the claim of the words at these positions."""
         words = tuple((part,) if isinstance(part, int) else part for part in parts)
         named = tuple(" ".join(self.name(place) for place in part) for part in words)
-        denied = denied or any(map(self.is_denied, self.objects.keys() & {*chain(*words)}))
-        return Claim(kind, named, words, denied)
+        negated = negated or any(map(self.is_negated, self.objects.keys() & {*chain(*words)}))
+        return Claim(kind, named, words, negated)
 
 
-def name_objects(scene: _OpenScene) -> Iterator[Claim]:
+def extract_objects(scene: _ClaimScene) -> Iterator[Claim]:
     """`a dog and two cats` -> dog, cat."""
     for noun in scene.objects:
         if scene.tree.tokens[noun].tag not in PRONOUNS:
@@ -245,7 +258,7 @@ def name_objects(scene: _OpenScene) -> Iterator[Claim]:
             yield replace(claim, number=scene.number(noun))
 
 
-def count_objects(scene: _OpenScene) -> Iterator[Claim]:
+def extract_counts(scene: _ClaimScene) -> Iterator[Claim]:
     """`three cats` -> (cat, three)."""
     for noun in scene.objects:
         for numeral in scene.tree.children(noun, "nummod"):
@@ -253,7 +266,7 @@ def count_objects(scene: _OpenScene) -> Iterator[Claim]:
                 yield scene.claim("count", noun, numeral)
 
 
-def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
+def extract_attributes(scene: _ClaimScene) -> Iterator[Claim]:
     """`a brown dog`, `a tennis court`, `the bench is empty` -> (dog, brown), (court, tennis), …."""
     for noun in scene.objects:
         for modifier in scene.modifiers(noun, "amod", "compound", "nmod"):
@@ -266,30 +279,30 @@ def describe_objects(scene: _OpenScene) -> Iterator[Claim]:
                 if scene.name(modifier) in PLAIN_COLORS:
                     yield scene.claim("attribute", noun, modifier)
     for verb in scene.verbs:
-        subjects, denied = scene.subjects(verb), scene.is_denied(verb)
+        subjects, negated = scene.subjects(verb), scene.is_negated(verb)
         for first in scene.tree.children(verb, "acomp", "attr", "oprd"):
             for complement in scene.tree.conjuncts(first):
                 for subject in subjects:
                     if complement in scene.objects and complement != subject:
-                        yield scene.claim("relation", subject, verb, complement, denied=denied)
+                        yield scene.claim("relation", subject, verb, complement, negated=negated)
                     elif scene.is_word(complement, "JJ", "JJR", "JJS", "VBN", "VBG"):
-                        yield scene.claim("attribute", subject, complement, denied=denied)
+                        yield scene.claim("attribute", subject, complement, negated=negated)
 
 
-def tell_acts(scene: _OpenScene) -> Iterator[Claim]:
+def extract_actions(scene: _ClaimScene) -> Iterator[Claim]:
     """`a man rides a horse`, `a woman smiling` -> (man, ride, horse), (woman, smile)."""
     for verb in scene.verbs:
-        denied, things = scene.is_denied(verb), scene.things(verb, "dobj")
+        negated, things = scene.is_negated(verb), scene.things(verb, "dobj")
         for subject in scene.subjects(verb):
             for thing in things:
                 if thing != subject:
-                    yield scene.claim("relation", subject, verb, thing, denied=denied)
+                    yield scene.claim("relation", subject, verb, thing, negated=negated)
             done_by = scene.is_passive(verb) and scene.tree.children(verb, "agent")
             if not things and not done_by and scene.name(verb) not in FRAME_VERBS:
-                yield scene.claim("attribute", subject, verb, denied=denied)
+                yield scene.claim("attribute", subject, verb, negated=negated)
 
 
-def relate_objects(scene: _OpenScene) -> Iterator[Claim]:
+def extract_relations(scene: _ClaimScene) -> Iterator[Claim]:
     """`a cat on a mat`, `a girl stands on a court`, `a ball held by a dog`."""
     for noun in scene.objects:
         yield from _relate(scene, noun, (), noun)
@@ -308,8 +321,8 @@ def relate_objects(scene: _OpenScene) -> Iterator[Claim]:
                 yield replace(claim, parts=(claim.parts[0], "have", claim.parts[2]))
 
 
-def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) -> Iterator[Claim]:
-    denied = scene.is_denied(head)
+def _relate(scene: _ClaimScene, subject: int, label: tuple[int, ...], head: int) -> Iterator[Claim]:
+    negated = scene.is_negated(head)
     for child in scene.tree.children(head, "prep", "agent", "dative"):
         for preposition in scene.tree.conjuncts(child):
             word = scene.tree.tokens[preposition].word
@@ -318,49 +331,49 @@ def _relate(scene: _OpenScene, subject: int, label: tuple[int, ...], head: int) 
                 if thing == subject:
                     continue
                 if word == "by" and label and scene.is_passive(label[0]):
-                    yield scene.claim("relation", thing, label, subject, denied=denied)
+                    yield scene.claim("relation", thing, label, subject, negated=negated)
                     continue
                 kind: Kind = "place" if word.split()[0] in PLACES or " " in word else "relation"
-                out = denied or word == "without"
-                yield scene.claim(kind, subject, (*label, preposition, *inner), thing, denied=out)
+                out = negated or word == "without"
+                yield scene.claim(kind, subject, (*label, preposition, *inner), thing, negated=out)
 
 
-def attach_colors(scene: _OpenScene, used: Collection[int]) -> Iterator[Claim]:
-    """`an orange teddy bear`: colors that the parser takes for things are of what follows."""
+def attach_colors(scene: _ClaimScene, used: Collection[int]) -> Iterator[Claim]:
+    """`an orange teddy bear`: attach colors parsed as objects to the next object."""
     for place, token in enumerate(scene.tree.tokens):
         if token.word not in PLAIN_COLORS or place in used:
             continue
-        following = (noun for noun in scene.objects if 0 < noun - place <= REACH)
+        following = (noun for noun in scene.objects if 0 < noun - place <= MAX_COLOR_DISTANCE)
         for noun in following:
             yield scene.claim("attribute", noun, place)
             break
 
 
-RULES = (name_objects, count_objects, describe_objects, tell_acts, relate_objects)
+RULES = (extract_objects, extract_counts, extract_attributes, extract_actions, extract_relations)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A claim of a description, and what was said before it in it."""
+    """A claim of a description and its relation to earlier ones."""
 
     claim: Claim
     repeated: bool = False
-    """Whether it was made before, in a sentence that adds nothing."""
+    """True in a sentence that only repeats earlier claims."""
     varied: bool = False
-    """Whether such a sentence says otherwise: another number, another color, or the contrary."""
+    """True if such a sentence changes a number, a color or a negation."""
 
 
-def join_sentences(description: Description, known: Known) -> tuple[Statement, ...]:
-    """Return what a description states: pronouns mean earlier things, nothing is counted twice.
+def collect_statements(description: Description, known: ClaimsBySentence) -> tuple[Statement, ...]:
+    """Return the distinct claims of a description, with pronouns resolved.
 
-    A sentence that states nothing is a claim of the kind `nothing`. What was stated before is left
-    out where a sentence adds to it; a sentence that adds nothing is `repeated`. One that adds
-    nothing but says otherwise, `Two dogs run. Five dogs run.`, does not become better by that.
+    A sentence without claims is a claim of the kind `nothing`. Earlier claims are left out of a
+    sentence that adds new ones; in a sentence that adds none they are `repeated`, or `varied` if
+    it changes numbers or colors: `Two dogs run. Five dogs run.`
     """
     statements: list[Statement] = []
     stated: dict[tuple[tuple[str, ...], bool], None] = {}
     topical: set[tuple[str, ...]] = set()
-    topics: list[tuple[str, int]] = []  # names of objects and their numbers, the latest first
+    topics: list[tuple[str, int]] = []  # objects and their numbers, latest first
     first = 0
     for sentence in description.sentences:
         own = [_resolve(_shift(claim, first), topics) for claim in known[sentence]]
@@ -375,7 +388,7 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
             words = tuple(range(first, first + len(sentence)))
             statements.append(Statement(Claim("nothing", ("",), (words,))))
         named = [(c.parts[0], c.number) for c in own if c.kind == "object"]
-        topics = [*named, *(topic for topic in topics if topic not in named)][:TOPICS]
+        topics = [*named, *(topic for topic in topics if topic not in named)][:MAX_TOPICS]
         first += len(sentence)
     for text, words in description.quotes:
         statements.append(Statement(Claim("text", (text,), (words,))))
@@ -383,7 +396,7 @@ def join_sentences(description: Description, known: Known) -> tuple[Statement, .
 
 
 def _find_topical(claim: Claim) -> tuple[str, ...]:
-    """Return what a claim is about, whatever number, color or denial it says of it."""
+    """Return a claim without its number, color or negation."""
     if claim.kind == "count" or claim.parts[-1] in PLAIN_COLORS:
         return claim.parts[0], claim.kind
     return claim.parts
@@ -396,7 +409,7 @@ def _shift(claim: Claim, first: int) -> Claim:
 
 
 def _resolve(claim: Claim, topics: Sequence[tuple[str, int]]) -> Claim:
-    """Put the latest fitting object for a pronoun."""
+    """Replace pronouns by the latest matching object."""
     parts = tuple(
         _find_topic(part, topics) if place != 1 or len(claim.parts) == 1 else part
         for place, part in enumerate(claim.parts)

@@ -1,4 +1,4 @@
-"""claims-f, claims-precision, claims-recall: a caption's statements, judged one by one."""
+"""claims-f, claims-precision, claims-recall: support of a caption's claims by its references."""
 
 from __future__ import annotations
 
@@ -21,19 +21,25 @@ from cidery.metrics.base import (
     require,
     require_choice,
 )
-from cidery.metrics.claims.contradictions import Same
+from cidery.metrics.claims.contradictions import SynonymCheck
 from cidery.metrics.claims.explanation import share_judgment
 from cidery.metrics.claims.extraction import (
     PLAIN_COLORS,
+    ClaimsBySentence,
     Description,
-    Known,
     Sentence,
     Statement,
-    cut_sentences,
-    join_sentences,
-    parse_sentences,
+    collect_statements,
+    extract_claims,
+    split_sentences,
 )
-from cidery.metrics.claims.verdicts import COLUMNS, JudgedCaption, ReadCaption, Witnesses, normalize
+from cidery.metrics.claims.verdicts import (
+    COLUMNS,
+    CaptionClaims,
+    JudgedCaption,
+    ReferenceStatements,
+    normalize,
+)
 from cidery.metrics.claims.word_lists import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.explanations import Shares
@@ -50,29 +56,29 @@ T = TypeVar("T")
 R = TypeVar("R")
 Measure: TypeAlias = Literal["f", "precision", "recall"]
 MEASURES: tuple[Measure, ...] = ("f", "precision", "recall")
-COUNTED_ON = "coco-train2014"
-"""The shipped document frequencies that tell how much a word says."""
+FREQUENCIES = "coco-train2014"
+"""Shipped document frequencies from which idf is computed."""
 Batch: TypeAlias = list[tuple[int, list[int]]]
-"""Images, each with the numbers of its captions."""
-MENTIONS = 20
-"""So many mentions of a noun count as much as what is usual for all nouns."""
-RAREST = 1000
-"""A word that fewer than one in so many images have says no more: it may be none at all."""
+"""Images, each with the indices of its captions."""
+PRIOR_MENTIONS = 20
+"""Number of mentions at which a noun's own share weighs as much as the overall share."""
+MAX_RARITY = 1000
+"""Maximum N/df: idf is at most log(1000), as rarer words may be typos."""
 BATCH = 32
-"""About how many captions are encoded at a time: vectors of all would fill the memory."""
-AHEAD = 2
-"""Batches that are encoded at the same time: what one does in Python, the other does not."""
+"""Approximate number of captions encoded at a time, to limit memory."""
+PREFETCH = 2
+"""Number of batches encoded concurrently."""
 _STEP = "judging claims"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Claims(Contextual):
-    """How many claims of a caption references support, and how many of theirs it makes; in [0, 1].
+    """Precision, recall or F of a caption's claims, compared with the references'; in [0, 1].
 
-    P is the mean support of the caption's claims, R the mean of how much of the references'
-    information it covers and how much it tells at all, F = 2PR/(P+R) · (1 - repetition) · fluency.
-    A claim is an object, an attribute, a count, a relation, a place or a text seen;
-    docs/metrics/claims.md defines support, contradiction and the rest.
+    P is the mean support of the caption's claims, R the mean of the share of the references'
+    information that it covers and of its amount of information, F = 2PR/(P+R) · (1 - repetition) ·
+    fluency. A claim is an object, an attribute, a count, a relation, a place or a visible text;
+    docs/metrics/claims.md defines all terms.
 
     ```python
     cidery.score(candidates, references, metrics=[Claims(), Claims(measure="recall")])
@@ -81,7 +87,7 @@ class Claims(Contextual):
 
     measure: Measure = "f"
     parser: str = "auto"
-    """A spaCy pipeline's package, as SPICE's."""
+    """Package of a spaCy pipeline, as for SPICE."""
 
     paper: ClassVar[str] = "none: cidery's own"
 
@@ -106,7 +112,7 @@ class Claims(Contextual):
         return replace(super().needs, extra="claims", language="en")
 
     def data_settings(self) -> dict[str, str]:
-        """Return what the encoder and the parser are, and the checksum of the synonyms."""
+        """Return the encoder, the parser and the checksum of the synonyms."""
         from cidery.metrics.spice.metric import load_synonyms
         from cidery.metrics.spice.parser import load_parser
 
@@ -122,7 +128,7 @@ class Claims(Contextual):
         )
 
     def prepare(self, references: TokenizedReferences, work: Workspace) -> Prepared:
-        """Read the references' claims."""
+        """Extract the claims of the references."""
         from cidery.metrics.spice.parser import load_parser
 
         parser, encoder = load_parser(self.parser), self.open_encoder()
@@ -146,22 +152,22 @@ class Claims(Contextual):
 
 
 RULES_VERSION = 3
-"""Of reading and judging. Raise it when a rule changes."""
+"""Version of extraction and verdicts. Raise it when a rule changes."""
 
 
 @dataclass(frozen=True, eq=False)
-class ReadTexts:
-    """Captions cut into sentences, and the claims of each sentence."""
+class ExtractedTexts:
+    """Captions as sentences, and the claims of each sentence."""
 
     descriptions: Sequence[Description]
-    known: Known
+    known: ClaimsBySentence
 
 
-def _read(work: Workspace, parser: Parser, captions: TokenizedCaptions) -> ReadTexts:
-    distinct = {text: cut_sentences(text) for text in dict.fromkeys(captions.texts)}
+def _read(work: Workspace, parser: Parser, captions: TokenizedCaptions) -> ExtractedTexts:
+    distinct = {text: split_sentences(text) for text in dict.fromkeys(captions.texts)}
     sentences = (s for found in distinct.values() for s in found.sentences)
-    known = parse_sentences(parser, sentences, work.threads)
-    return ReadTexts([distinct[text] for text in captions.texts], known)
+    known = extract_claims(parser, sentences, work.threads)
+    return ExtractedTexts([distinct[text] for text in captions.texts], known)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,7 +202,7 @@ def _judge(
     work: Workspace, claims: ReferenceClaims, candidates: TokenizedCandidates
 ) -> list[JudgedCaption]:
     """Return the judgment of each caption, for all measures, without vectors."""
-    found = {number: judged.forget_vectors() for number, judged in claims.judge(candidates, work)}
+    found = {number: judged.without_vectors() for number, judged in claims.judge(candidates, work)}
     return [found[number] for number in range(len(candidates))]
 
 
@@ -214,37 +220,41 @@ class ReferenceClaims:
 
     parser: Parser
     encoder: Encoder
-    references: ReadTexts
+    references: ExtractedTexts
     offsets: Sequence[int]
 
     def judge(
         self, candidates: TokenizedCandidates, work: Workspace
     ) -> Iterator[tuple[int, JudgedCaption]]:
-        """Yield the number of each candidate and what its references say of it."""
+        """Yield the index and the judgment of each candidate."""
         read = work.once(_read, self.parser, candidates.captions)
-        same = make_same()
-        report, done = current_progress(), 0
+        same = load_synonym_check()
+        progress, done = current_progress(), 0
         threads = work.threads or count_cores()
-        ahead = min(AHEAD, threads)
+        ahead = min(PREFETCH, threads)
 
         def encode(batch: Batch) -> tuple[Batch, list[int], list[int], Encoded]:
-            numbers = [number for _, members in batch for number in members]
-            images = [image for image, _ in batch]
-            told = [n for i in images for n in range(self.offsets[i], self.offsets[i + 1])]
-            described = [read.descriptions[n] for n in numbers]
-            described += [self.references.descriptions[n] for n in told]
-            return batch, numbers, told, self._encode(described, threads // ahead)
+            own = [number for _, members in batch for number in members]
+            others = [
+                number
+                for image, _ in batch
+                for number in range(self.offsets[image], self.offsets[image + 1])
+            ]
+            descriptions = [read.descriptions[number] for number in own]
+            descriptions += [self.references.descriptions[number] for number in others]
+            return batch, own, others, self._encode(descriptions, threads // ahead)
 
-        for batch, numbers, told, encoded in run_ahead(encode, self._batch(candidates), ahead):
-            said = _join(read, numbers, encoded)
-            known = _join(self.references, told, encoded)
+        for batch, own, others, encoded in prefetch(encode, self._batch(candidates), ahead):
+            captions = _join(read, own, encoded)
+            known = _join(self.references, others, encoded)
             for image, members in batch:
-                own = [known[n] for n in range(self.offsets[image], self.offsets[image + 1])]
-                witnesses = Witnesses(own, same, find_usual)
+                references = [known[n] for n in range(self.offsets[image], self.offsets[image + 1])]
+                statements = ReferenceStatements(references, same, find_modifier_share)
                 for number in members:
-                    yield number, JudgedCaption(said[number], own, witnesses.judge(said[number]))
-            done += len(numbers)
-            report(_STEP, done / max(1, len(candidates)))
+                    judgment = statements.judge(captions[number])
+                    yield number, JudgedCaption(captions[number], references, judgment)
+            done += len(own)
+            progress(_STEP, done / max(1, len(candidates)))
 
     def _batch(self, candidates: TokenizedCandidates) -> Iterator[Batch]:
         batch: Batch = []
@@ -257,13 +267,13 @@ class ReferenceClaims:
             yield batch
 
     def _encode(self, descriptions: Sequence[Description], threads: int) -> Encoded:
-        """Return the vectors of sentences, each encoded once."""
+        """Return the vectors of the distinct sentences."""
         sentences = dict.fromkeys(s for found in descriptions for s in found.sentences)
         return encode_sentences(self.encoder, list(sentences), threads)
 
 
-def run_ahead(function: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
-    """Yield the function of each item; `ahead` more are computed while the last one is used."""
+def prefetch(function: Callable[[T], R], items: Iterable[T], ahead: int) -> Iterator[R]:
+    """Yield the result of each item, computing up to `ahead` further ones concurrently."""
     with ThreadPoolExecutor(ahead) as pool:
         waiting: list[Future[R]] = []
         for item in items:
@@ -273,27 +283,29 @@ def run_ahead(function: Callable[[T], R], items: Iterable[T], ahead: int) -> Ite
         yield from (one.result() for one in waiting)
 
 
-def _join(read: ReadTexts, numbers: Iterable[int], encoded: Encoded) -> dict[int, ReadCaption]:
-    """Put the sentences of captions together; captions that are equal are one."""
-    captions: dict[Description, ReadCaption] = {}
+def _join(
+    read: ExtractedTexts, numbers: Iterable[int], encoded: Encoded
+) -> dict[int, CaptionClaims]:
+    """Join the sentences of captions; equal captions share the result."""
+    captions: dict[Description, CaptionClaims] = {}
     found = {}
     for number in numbers:
         description = read.descriptions[number]
         if description not in captions:
-            statements = join_sentences(description, read.known)
-            captions[description] = read_caption(description, statements, encoded)
+            statements = collect_statements(description, read.known)
+            captions[description] = join_caption(description, statements, encoded)
         found[number] = captions[description]
     return found
 
 
-def read_caption(
+def join_caption(
     description: Description, statements: Sequence[Statement], encoded: Encoded
-) -> ReadCaption:
-    """Put the sentences of a caption together."""
+) -> CaptionClaims:
+    """Join the sentences of a caption."""
     words = [word for sentence in description.sentences for word in sentence]
     cut = [encoded[sentence] for sentence in description.sentences]
     none = np.zeros((0, next(iter(encoded.values())).whole.shape[0] if encoded else 0))
-    return ReadCaption(
+    return CaptionClaims(
         description,
         statements,
         words,
@@ -304,7 +316,7 @@ def read_caption(
 
 
 def weigh_words(words: Sequence[str], statements: Iterable[Statement]) -> Floats:
-    """Return how much each word says: `kitchens` no more than `kitchen`, `ridden` than `ride`."""
+    """Return the idf of each word, at most that of its lemma: `kitchens`, `kitchen`."""
     weights = np.asarray([weigh(word) for word in words], np.float64)
     for statement in statements:
         for lemmas, places in zip(statement.claim.parts, statement.claim.words, strict=True):
@@ -316,12 +328,12 @@ def weigh_words(words: Sequence[str], statements: Iterable[Statement]) -> Floats
 
 @dataclass(frozen=True, eq=False)
 class EncodedSentence:
-    """A sentence as vectors of length 1, or 0 for what the encoder does not have."""
+    """Vectors of a sentence, of length 1, or 0 for words without vector."""
 
     words: Floats
-    """float64[words, width]: the means of words' tokens."""
+    """float64[words, width]: mean of each word's tokens."""
     whole: Floats
-    """float64[width]: the mean of all tokens, seen through the encoder's lens if it has one."""
+    """float64[width]: mean of all tokens, mapped by the encoder's lens if it has one."""
 
 
 Encoded: TypeAlias = Mapping[Sentence, EncodedSentence]
@@ -332,13 +344,13 @@ def encode_sentences(
 ) -> dict[Sentence, EncodedSentence]:
     """Return the vectors of sentences and of their words.
 
-    Colors, numbers and denials are compared as words. They are left out of what the encoder reads,
-    so that they do not change the vectors of the other words, and have fixed vectors of their own.
+    Colors, numbers and negations are compared as words: they are not encoded, so that they do not
+    change the vectors of other words, and have fixed random vectors.
     """
-    kept = {sentence: [p for p in range(len(sentence)) if not _is_exact(sentence, p)]
+    encoded_positions = {sentence: [p for p in range(len(sentence)) if not _is_exact(sentence, p)]
             for sentence in sentences}  # fmt: skip
     texts = [
-        " ".join("a" if sentence[p] == "no" else sentence[p] for p in kept[sentence])
+        " ".join("a" if sentence[p] == "no" else sentence[p] for p in encoded_positions[sentence])
         for sentence in sentences
     ]
     encoded = encoder.tokens(texts, None, threads)
@@ -348,7 +360,7 @@ def encode_sentences(
         states = encoded.states[encoded.rows(number)].astype(np.float64)
         whole = (states if lens is None else lens(states)).sum(axis=0, keepdims=True)
         sums = np.zeros((len(sentence), width))
-        places = kept[sentence]
+        places = encoded_positions[sentence]
         if places:
             ends = np.cumsum([len(word) + 1 for word in text.split(" ")])
             tokens = encoded.cut(text)[: len(states)]
@@ -358,20 +370,20 @@ def encode_sentences(
             np.add.at(sums, words, states[chosen])
         for place, word in enumerate(sentence):
             if place not in places and word in EXACT:
-                sums[place] = fix_vector(word, width)
+                sums[place] = make_fixed_vector(word, width)
         found[sentence] = EncodedSentence(normalize(sums), normalize(whole)[0])
     return found
 
 
 EXACT = PLAIN_COLORS | NUMERALS
-_DENIALS = ("not", "never")
+_NEGATIONS = ("not", "never")
 _JOINING = STOP_WORDS["english"] | {","}
 
 
 def _is_exact(sentence: Sentence, place: int) -> bool:
-    """Tell whether a word is a denial, or a color or number of what follows: `a red bus`."""
+    """Return True for a negation, or a color or number of the next word: `a red bus`."""
     word, following = sentence[place], sentence[place + 1 : place + 2]
-    if word in _DENIALS or word.isdecimal():
+    if word in _NEGATIONS or word.isdecimal():
         return True
     if word not in EXACT or not following:
         return False
@@ -380,47 +392,47 @@ def _is_exact(sentence: Sentence, place: int) -> bool:
 
 
 @lru_cache(maxsize=1 << 10)
-def fix_vector(word: str, width: int) -> Floats:
-    """Return a vector of a word that is like no other: the same for the same number or color."""
+def make_fixed_vector(word: str, width: int) -> Floats:
+    """Return a random vector, the same for the same number or color."""
     key = str(NUMBERS[word]) if word in NUMBERS else word
     vector: Floats = np.random.default_rng([*key.encode()]).standard_normal(width)
     return vector
 
 
-# It depends on the word and on shipped frequencies, which are part of the package.
+# Depends only on the word and on frequencies that are part of the package.
 @lru_cache(maxsize=1 << 16)
 def weigh(word: str) -> float:
-    """Return how much a word says: log(|I| / df) in COCO's captions, at most log(1000).
+    """Return the idf of a word in COCO's captions: log(N / df), at most log(1000).
 
-    The form of it that most captions have decides: `stand` says no more than `standing`.
+    df is that of its most frequent form, so that `stand` and `standing` have the same idf.
     """
-    frequencies = load_shipped(COUNTED_ON, None)
+    frequencies = load_shipped(FREQUENCIES, None)
     images = frequencies.image_count
     found = max(frequencies.count([form]) for form in inflect(word))
-    return math.log(images / max(images / RAREST, found))
+    return math.log(images / max(images / MAX_RARITY, found))
 
 
 def inflect(word: str) -> Iterator[str]:
-    """Yield a word and what may be its regular forms, if it is a noun or a verb."""
+    """Yield a word and its possible regular forms as a noun or verb."""
     yield from (word, word + "s", word + "es", word + "ing", word + word[-1:] + "ing")
     if word.endswith("e"):
         yield word[:-1] + "ing"
 
 
 @lru_cache(maxsize=1 << 16)
-def find_usual(word: str, noun: str) -> float:
-    """Return the share of a noun's mentions in COCO's captions that have a word right before it.
+def find_modifier_share(word: str, noun: str) -> float:
+    """Return the share of a noun's mentions in COCO's captions that follow a word.
 
-    Of nouns that are rare it is more and more the word's own share of all captions.
+    For rare nouns it is smoothed towards the word's share of all captions.
     """
-    frequencies = load_shipped(COUNTED_ON, None)
+    frequencies = load_shipped(FREQUENCIES, None)
     own = frequencies.count([word]) / frequencies.image_count
-    told = frequencies.count([word, noun]) + MENTIONS * own
-    return min(1.0, told / (frequencies.count([noun]) + MENTIONS))
+    mentions = frequencies.count([word, noun]) + PRIOR_MENTIONS * own
+    return min(1.0, mentions / (frequencies.count([noun]) + PRIOR_MENTIONS))
 
 
-def make_same() -> Same:
-    """Return a function that tells whether two words are the same or share a synonym set."""
+def load_synonym_check() -> SynonymCheck:
+    """Return a function that is True for equal words and for words with a common synonym set."""
     from cidery.metrics.spice.metric import load_synonyms
 
     table = load_synonyms()

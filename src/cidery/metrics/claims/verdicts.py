@@ -1,4 +1,4 @@
-"""What references say of a caption's claims: supported, unsupported or contradicted."""
+"""Verdicts on claims by the references: supported, unsupported or contradicted."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from cidery.metrics.claims.claim import Claim
-from cidery.metrics.claims.contradictions import RULES, Same, Stated, is_exact, states, to_number
+from cidery.metrics.claims.contradictions import (
+    RULES,
+    StatedClaim,
+    SynonymCheck,
+    is_exact,
+    states,
+    to_number,
+)
 from cidery.metrics.claims.extraction import PLAIN_COLORS, Description, Sentence, Statement
 from cidery.metrics.claims.word_lists import NUMERALS
 from cidery.metrics.contextual.consensus import group_texts, measure_cone
@@ -26,64 +33,66 @@ from cidery.metrics.fluency import (
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS
 
-Usual: TypeAlias = Callable[[str, str], float]
-"""The share of a noun's mentions in many captions that have some word right before it."""
+ModifierShare: TypeAlias = Callable[[str, str], float]
+"""Function (word, noun) -> share of the noun's mentions that follow the word."""
 Verdict: TypeAlias = Literal["supported", "unsupported", "contradicted", "repeated"]
 
-_EMPTY = STOP_WORDS["english"] | {"'s"}
-LOW, HIGH = 0.2, 0.8
-"""Cosines of words that have nothing to do with each other, and of words that mean the same."""
-SENTENCE = 0.6
-"""The share of a claim's support that its sentence decides; its own words decide the rest."""
-UNTOLD, USUAL = 0.6, 0.02
-"""What a color or number earns that no reference tells of, and the share of a thing's mentions in
-COCO's captions that must have it for that; rarer ones earn less."""
-SUPPORTED = 0.6
-"""How much alike words must be for a claim to be called supported, or covered."""
-EXCUSED = 0.2
-"""What a wrong number earns at most, the nearer it is, and a wrong color, the more usual it is."""
+_STOP_WORDS = STOP_WORDS["english"] | {"'s"}
+MIN_COSINE, MAX_COSINE = 0.2, 0.8
+"""Cosines of unrelated words, and of synonyms."""
+SENTENCE_WEIGHT = 0.6
+"""Weight of the sentence in a claim's support; the rest is the weight of its words."""
+UNSTATED_SUPPORT, HALF_SHARE = 0.6, 0.02
+"""Maximum support of a color or number that no reference mentions, and the share of an object's
+mentions in COCO's captions that have it at which support is half of that."""
+MIN_SUPPORT = 0.6
+"""Minimum support of a claim that is called supported or covered."""
+MAX_PARTIAL_CREDIT = 0.2
+"""Maximum support of a wrong number (if close) or a wrong color (if common)."""
 DANGLING, ODDITY = 0.2, 0.5
 """Costs of a dangling end, and of a caption in which every word begins an unlikely n-gram."""
-DOUBT = 0.5
-"""What is left of the support of a relation that is told in words that hardly go together."""
+UNLIKELY_FACTOR = 0.5
+"""Factor of the support of a relation whose words form an unlikely n-gram."""
 
 
 @dataclass(frozen=True, eq=False)
-class ReadCaption:
-    """A caption as claims, and its words as vectors."""
+class CaptionClaims:
+    """Claims of a caption, with vectors of its words."""
 
     description: Description
     statements: Sequence[Statement]
     words: Sequence[str]
     vectors: Floats
-    """float64[words, width]: of length 1, or 0 for a word that the encoder does not have."""
+    """float64[words, width]: of length 1, or 0 for words without vector."""
     weights: Floats
-    """float64[words]: how much each word says, its idf."""
+    """float64[words]: idf."""
     sentences: Floats
-    """float64[sentences, width]: their embeddings, of length 1."""
+    """float64[sentences, width]: embeddings, of length 1."""
 
     def own_words(self, claim: Claim) -> list[int]:
-        """Return the words that say what a claim adds."""
+        """Return the positions of the words that a claim adds."""
         return list(claim.words[claim.own])
 
     @cached_property
-    def telling_words(self) -> list[int]:
-        """The words that say something by themselves."""
+    def content_words(self) -> list[int]:
+        """Positions of words that are no stop words."""
         return [
-            place for place, word in enumerate(self.words) if word not in _EMPTY and word != ","
+            place
+            for place, word in enumerate(self.words)
+            if word not in _STOP_WORDS and word != ","
         ]
 
     @cached_property
     def ends(self) -> list[int]:
-        """Where each sentence ends: how many words there are up to there."""
+        """End position of each sentence."""
         return list(accumulate(map(len, self.description.sentences)))
 
     def find_sentence(self, claim: Claim) -> int:
-        """Return the number of the sentence that makes a claim."""
+        """Return the index of a claim's sentence."""
         return bisect(self.ends, self.own_words(claim)[0])
 
     def inform(self, words: Iterable[int]) -> dict[str, float]:
-        """Return how much each different word of these says."""
+        """Return the idf of each distinct word at these positions."""
         return {self.words[word]: float(self.weights[word]) for word in words}
 
     def directions(self, parts: Literal["own", "all"]) -> Floats:
@@ -98,14 +107,14 @@ class ReadCaption:
 
     @cached_property
     def information(self) -> Floats:
-        """float64[claims]: how much each claim says."""
+        """float64[claims]: mean idf of the words that each claim adds."""
         if not self.statements:
             return np.zeros(0)
         return self._average(self.weights, (self.own_words(s.claim) for s in self.statements))
 
     @staticmethod
     def _average(values: Floats, words: Iterable[Sequence[int]]) -> Floats:
-        """Return the mean of the values of each claim's words; a claim has at least one."""
+        """Return the mean value of each claim's words; a claim has at least one."""
         listed = list(words)
         starts = [0, *accumulate(map(len, listed[:-1]))]
         sums = np.add.reduceat(values[[*chain.from_iterable(listed)]], starts)
@@ -122,39 +131,38 @@ def normalize(rows: Floats) -> Floats:
 
 
 def calibrate(cosine: float) -> float:
-    """Return how much alike words are, in [0, 1]."""
-    return min(1.0, max(0.0, (cosine - LOW) / (HIGH - LOW)))
+    """Return the similarity of words from their cosine, in [0, 1]."""
+    return min(1.0, max(0.0, (cosine - MIN_COSINE) / (MAX_COSINE - MIN_COSINE)))
 
 
 def rate(share: float, half: float) -> float:
-    """Return how usual something is, in [0, 1]."""
+    """Return share / (share + half), in [0, 1]."""
     return share / (share + half)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim of a caption and what the references say of it."""
+    """A claim of a caption with its verdict."""
 
     claim: Claim
     verdict: Verdict
     support: float
-    """In [0, 1]; 0 for what is repeated or denied without evidence."""
+    """In [0, 1]; 0 for repeated claims and negations without evidence."""
     reason: str
-    """`other color`, or the word of a reference that is nearest."""
+    """`other color`, or the nearest word of a reference."""
     reference: int | None = None
-    """The number of the reference that decided, from 0."""
+    """Index of the deciding reference."""
     evidence: tuple[int, ...] = ()
-    """The words of that reference that decided."""
+    """Positions of the deciding words of that reference."""
     sentence: float | None = None
-    """How near its sentence is to what references say, in [0, 1]; None where that decides
-    nothing."""
+    """Similarity of its sentence and the references' sentences, in [0, 1]; None if unused."""
     weight: float = 1.0
-    """What it counts among the caption's claims: the root of how much it says."""
+    """Weight among the caption's claims: the square root of its mean idf."""
 
 
 @dataclass(frozen=True)
 class Omission:
-    """A claim of a reference, and how much of it the caption says."""
+    """A claim of a reference, and the share of it that the caption covers."""
 
     claim: Claim
     reference: int
@@ -163,7 +171,7 @@ class Omission:
 
 
 COLUMNS = ("f", "precision", "recall", "contradictions", "claims", "repetition", "fluency")
-"""What a judgment comes to."""
+"""Scores of a judgment."""
 
 
 def combine(precision: float, recall: float) -> float:
@@ -174,68 +182,68 @@ def combine(precision: float, recall: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Judgment:
-    """All findings on one caption, and what follows from them."""
+    """Findings on one caption, and the resulting scores."""
 
     findings: Sequence[Finding]
     omissions: Sequence[Omission] = field(repr=False)
     coverage: float
-    """The information of the references that the caption covers, in [0, 1]."""
+    """Share of the references' information that the caption covers, in [0, 1]."""
     amount: float
-    """How much it tells that references have words for, to what one of them tells; at most 1."""
+    """Ratio of its supported information to that of a reference; at most 1."""
     faults: Faults
 
     @property
     def precision(self) -> float:
-        """The mean support of the claims, by weight; 0 without claims."""
+        """Weighted mean support of the claims; 0 without claims."""
         total = sum(found.weight for found in self.findings)
         return sum(found.weight * found.support for found in self.findings) / (total or 1.0)
 
     @property
     def recall(self) -> float:
-        """What the caption covers, and how much it tells at all: their mean."""
+        """Mean of coverage and amount."""
         return (self.coverage + self.amount) / 2
 
     @property
     def f(self) -> float:
-        """The harmonic mean of both, less what faults of wording cost."""
+        """Harmonic mean of precision and recall, reduced by repetition and fluency."""
         return combine(self.precision, self.recall) * (1 - self.repetition) * self.fluency
 
     @property
     def claims(self) -> int:
-        """How many claims there are."""
+        """Number of claims."""
         return len(self.findings)
 
     @property
     def contradictions(self) -> int:
-        """How many claims references contradict."""
+        """Number of contradicted claims."""
         return self.count("contradicted")
 
     @property
     def repetition(self) -> float:
-        """The share of words that are said again."""
+        """Share of repeated words."""
         return self.faults.repetition
 
     @property
     def fluency(self) -> float:
-        """1 without faults of grammar."""
+        """Factor for a dangling end and unlikely n-grams; 1 without faults."""
         dangling = DANGLING * (self.faults.dangling is not None)
         return (1 - dangling) * (1 - ODDITY * self.faults.oddity)
 
     def count(self, verdict: Verdict) -> int:
-        """Return how many claims have a verdict."""
+        """Return the number of claims with a verdict."""
         return sum(found.verdict == verdict for found in self.findings)
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedCaption:
-    """A caption, its references, and what they say of it."""
+    """A caption, its references, and the judgment."""
 
-    caption: ReadCaption
-    references: Sequence[ReadCaption]
+    caption: CaptionClaims
+    references: Sequence[CaptionClaims]
     judgment: Judgment
 
-    def forget_vectors(self) -> JudgedCaption:
-        """Return it without the words' vectors, which only judging needs."""
+    def without_vectors(self) -> JudgedCaption:
+        """Return a copy without vectors, which only judging needs."""
         caption, *references = (
             replace(read, vectors=np.zeros((0, 0)), sentences=np.zeros((0, 0)))
             for read in (self.caption, *self.references)
@@ -243,24 +251,26 @@ class JudgedCaption:
         return replace(self, caption=caption, references=references)
 
 
-class Witnesses:
-    """What the references of one image state."""
+class ReferenceStatements:
+    """Claims of the references of one image."""
 
-    def __init__(self, captions: Sequence[ReadCaption], same: Same, usual: Usual) -> None:
-        self.captions, self.same, self.usual = captions, same, usual
+    def __init__(
+        self, captions: Sequence[CaptionClaims], same: SynonymCheck, modifier_share: ModifierShare
+    ) -> None:
+        self.captions, self.same, self.modifier_share = captions, same, modifier_share
         self.stated = [
-            Stated(statement.claim, number)
+            StatedClaim(statement.claim, number)
             for number, caption in enumerate(captions)
             for statement in caption.statements
             if statement.claim.kind != "nothing"
         ]
-        self._heads: dict[str, list[int]] = {}  # statements by what they are about
+        self._heads: dict[str, list[int]] = {}  # positions in `stated` by object
         for number, known in enumerate(self.stated):
             self._heads.setdefault(known.claim.parts[0], []).append(number)
         width = captions[0].vectors.shape[1] if captions else 0
-        self.owners = [(n, word) for n, c in enumerate(captions) for word in c.telling_words]
+        self.owners = [(n, word) for n, c in enumerate(captions) for word in c.content_words]
         self.vectors: Floats = np.concatenate(
-            [np.zeros((0, width)), *(c.vectors[c.telling_words] for c in captions)]
+            [np.zeros((0, width)), *(c.vectors[c.content_words] for c in captions)]
         )
         self.wording = ReferenceWording.build([caption.words for caption in captions])
         self._own = [caption.directions("own") for caption in captions]
@@ -269,24 +279,23 @@ class Witnesses:
             for group in group_texts([" ".join(caption.words) for caption in captions])
             if len(group)
         ]
-        told = [math.fsum(c.inform(c.telling_words).values()) for c in captions]
-        self._told = math.fsum(told) / max(1, len(told))
+        amounts = [math.fsum(c.inform(c.content_words).values()) for c in captions]
+        self._mean_amount = math.fsum(amounts) / max(1, len(amounts))
 
-    def judge(self, caption: ReadCaption) -> Judgment:
+    def judge(self, caption: CaptionClaims) -> Judgment:
         """Compare a caption's claims with those of the references."""
         cosines = caption.directions("all") @ self.vectors.T
         nearest = self._find_nearest(caption)
         backed = set(range(len(caption.words)))
-        backed -= {w for w, c in nearest.items() if calibrate(c) < SUPPORTED}
+        backed -= {w for w, c in nearest.items() if calibrate(c) < MIN_SUPPORT}
         close = [self._find_closeness(sentence) for sentence in caption.sentences]
         faults = find_faults(caption.description.sentences, self.wording)
         findings = []
         for place, (statement, row) in enumerate(zip(caption.statements, cosines, strict=True)):
-            found = _doubt(self._find(statement, row, caption, backed), faults)
+            found = _discount_unlikely(self._find(statement, row, caption, backed), faults)
             weight = math.sqrt(max(0.0, caption.information[place]))
             findings.append(_blend(found, close[caption.find_sentence(statement.claim)], weight))
-        # Words that are contradicted or denied, and those of sentences that state nothing, do not
-        # count as said.
+        # Words of contradicted or negated claims, and of sentences without claims, do not count.
         void = {
             word
             for found in findings
@@ -296,20 +305,20 @@ class Witnesses:
             for word in caption.own_words(found.claim)
         }
         omissions = self._find_omissions(caption, findings, void)
-        # Nor do sentences of which references support nothing tell anything of the image.
+        # Nor do sentences without any supported claim.
         holding = {caption.find_sentence(f.claim) for f in findings if f.verdict == "supported"}
-        said = {
-            word: min(1.0, cosine / HIGH)
+        matched = {
+            word: min(1.0, cosine / MAX_COSINE)
             for word, cosine in nearest.items()
             if word not in void and bisect(caption.ends, word) in holding
         }
         return Judgment(
-            findings, omissions, self._cover(omissions), self._amount(caption, said), faults
+            findings, omissions, self._cover(omissions), self._amount(caption, matched), faults
         )
 
-    def _find_nearest(self, caption: ReadCaption) -> dict[int, float]:
-        """Return the highest cosine of each telling word and one of the references, at least 0."""
-        telling = caption.telling_words
+    def _find_nearest(self, caption: CaptionClaims) -> dict[int, float]:
+        """Return the highest cosine of each content word and a reference's, at least 0."""
+        telling = caption.content_words
         if not telling or not len(self.vectors) or not self.stated:
             return dict.fromkeys(telling, 0.0)
         highest = (caption.vectors[telling] @ self.vectors.T).max(axis=1)
@@ -322,23 +331,23 @@ class Witnesses:
         cones = [measure_cone(sentence, group)[0] for group in self._groups if len(group)]
         return math.fsum(cones) / max(1, len(cones))
 
-    def _amount(self, caption: ReadCaption, said: Mapping[int, float]) -> float:
-        """Return how much a caption tells, each word as far as references have one like it."""
+    def _amount(self, caption: CaptionClaims, matched: Mapping[int, float]) -> float:
+        """Return the caption's information, each word weighted by its best cosine; at most 1."""
         by_word: dict[str, float] = {}
-        for place, share in said.items():
+        for place, share in matched.items():
             word = caption.words[place]
             by_word[word] = max(by_word.get(word, 0.0), share * float(caption.weights[place]))
-        told = math.fsum(by_word.values())
-        return min(1.0, told / self._told) if self._told else 0.0
+        amount = math.fsum(by_word.values())
+        return min(1.0, amount / self._mean_amount) if self._mean_amount else 0.0
 
     def _find(
-        self, statement: Statement, cosines: Floats, caption: ReadCaption, backed: set[int]
+        self, statement: Statement, cosines: Floats, caption: CaptionClaims, backed: set[int]
     ) -> Finding:
         claim = statement.claim
         if statement.repeated:
-            return Finding(claim, "repeated", 0.0, "said before")
+            return Finding(claim, "repeated", 0.0, "repeated")
         if statement.varied:
-            return Finding(claim, "contradicted", 0.0, "said otherwise before")
+            return Finding(claim, "contradicted", 0.0, "contradicts an earlier sentence")
         if claim.kind == "nothing" or not self.stated:
             silent = "states nothing" if claim.kind == "nothing" else "references state nothing"
             return Finding(claim, "unsupported", 0.0, silent)
@@ -350,15 +359,19 @@ class Witnesses:
         for reason, rule in RULES.items():
             against = rule(claim, self.stated, self.same)
             if against is not None:
-                left = self._excuse(claim, caption, against)
+                left = self._partial_credit(claim, caption, against)
                 return _decide(claim, "contradicted", left, reason, against)
         if is_exact(claim) and not claim.negated:
-            return Finding(claim, "unsupported", self._guess(claim, caption), "not told")
+            return Finding(
+                claim, "unsupported", self._prior_support(claim, caption), "not mentioned"
+            )
         nearest = int(cosines.argmax())
         support = calibrate(float(cosines[nearest]))
         number, word = self.owners[nearest]
-        # The mean of its words may be near where one of them is not: `a dog on the moon`.
-        holds = support >= SUPPORTED and backed.issuperset(w for part in claim.words for w in part)
+        # The mean of its words may be similar although one word is not: `a dog on the moon`.
+        holds = support >= MIN_SUPPORT and backed.issuperset(
+            w for part in claim.words for w in part
+        )
         if claim.negated:
             verdict: Verdict = "contradicted" if holds else "unsupported"
             return Finding(claim, verdict, 0.0, "denied", number, (word,))
@@ -366,32 +379,36 @@ class Witnesses:
         verdict = "supported" if holds else "unsupported"
         return Finding(claim, verdict, support, text, number, (word,))
 
-    def _excuse(self, claim: Claim, caption: ReadCaption, against: Stated) -> float:
-        """Return what a wrong number earns that is near the right one, or a usual wrong color."""
+    def _partial_credit(self, claim: Claim, caption: CaptionClaims, against: StatedClaim) -> float:
+        """Return the support of a wrong number that is close, or a wrong color that is common."""
         if not is_exact(claim) or claim.negated:
             return 0.0
-        said, told = to_number(claim.parts[1]), against.claim.number
+        own, other = to_number(claim.parts[1]), against.claim.number
         if claim.kind == "count":
-            return EXCUSED * min(said, told) / max(said, told) if said > 0 and told > 0 else 0.0
-        return EXCUSED * self._guess(claim, caption)
+            return (
+                MAX_PARTIAL_CREDIT * min(own, other) / max(own, other)
+                if own > 0 and other > 0
+                else 0.0
+            )
+        return MAX_PARTIAL_CREDIT * self._prior_support(claim, caption)
 
-    def _guess(self, claim: Claim, caption: ReadCaption) -> float:
-        noun, said = (caption.words[claim.words[part][-1]] for part in (0, 1))
-        return UNTOLD * rate(self.usual(said, noun), USUAL)
+    def _prior_support(self, claim: Claim, caption: CaptionClaims) -> float:
+        noun, modifier = (caption.words[claim.words[part][-1]] for part in (0, 1))
+        return UNSTATED_SUPPORT * rate(self.modifier_share(modifier, noun), HALF_SHARE)
 
     def _find_omissions(
-        self, caption: ReadCaption, findings: Sequence[Finding], void: Collection[int]
+        self, caption: CaptionClaims, findings: Sequence[Finding], void: Collection[int]
     ) -> list[Omission]:
-        """Return what references state, and how far words that are not void cover it."""
-        kept = [word for word in caption.telling_words if word not in void]
-        said = _ExactWords([found.claim for found in findings if found.support], self.same)
+        """Return the references' claims and how far words that are not void cover them."""
+        valid = [word for word in caption.content_words if word not in void]
+        exact = _ExactWords([found.claim for found in findings if found.support], self.same)
         omissions = []
         for number, (reference, own) in enumerate(zip(self.captions, self._own, strict=True)):
-            cosines = own @ caption.vectors[kept].T
+            cosines = own @ caption.vectors[valid].T
             covered = [calibrate(c) for c in cosines.max(axis=1, initial=0.0).tolist()]
             for place, statement in enumerate(reference.statements):
                 if is_exact(statement.claim):
-                    covered[place] = float(said.cover(statement.claim))
+                    covered[place] = float(exact.cover(statement.claim))
             omissions += [
                 Omission(s.claim, number, share, weight)
                 for s, share, weight in zip(
@@ -405,29 +422,29 @@ class Witnesses:
         return omissions
 
     def _cover(self, omissions: Sequence[Omission]) -> float:
-        """Return the mean over references of the share of their information that is covered."""
-        said, told = [0.0] * len(self.captions), [0.0] * len(self.captions)
+        """Return the mean over references of the covered share of their information."""
+        covered, total = [0.0] * len(self.captions), [0.0] * len(self.captions)
         for omission in omissions:
-            said[omission.reference] += omission.weight * omission.covered
-            told[omission.reference] += omission.weight
-        shares = [s / t for s, t in zip(said, told, strict=True) if t]
+            covered[omission.reference] += omission.weight * omission.covered
+            total[omission.reference] += omission.weight
+        shares = [s / t for s, t in zip(covered, total, strict=True) if t]
         return math.fsum(shares) / max(1, len(shares))  # in any order of references
 
 
 class _ExactWords:
-    """The colors and numbers that a caption tells, and of what."""
+    """Colors and numbers of a caption with their objects."""
 
-    def __init__(self, claims: Sequence[Claim], same: Same) -> None:
+    def __init__(self, claims: Sequence[Claim], same: SynonymCheck) -> None:
         self._same = same
-        self._told = [claim for claim in claims if is_exact(claim) and not claim.negated]
+        self._claims = [claim for claim in claims if is_exact(claim) and not claim.negated]
         self._things = {claim.parts[0] for claim in claims}
 
     def cover(self, claim: Claim) -> bool:
-        """Tell whether a color or number of a reference is told, of that thing if it is named."""
+        """Return True if the caption has a color or number, of the same object if it is named."""
         named = any(self._same(claim.parts[0], thing) for thing in self._things)
         return any(
-            _is_equal(told, claim) and (not named or self._same(told.parts[0], claim.parts[0]))
-            for told in self._told
+            _is_equal(own, claim) and (not named or self._same(own.parts[0], claim.parts[0]))
+            for own in self._claims
         )
 
 
@@ -439,26 +456,28 @@ def _is_equal(one: Claim, other: Claim) -> bool:
     return one.parts[1] == other.parts[1]
 
 
-def _doubt(found: Finding, faults: Faults) -> Finding:
-    """Halve the support of a relation whose words hardly ever stand together, unless stated."""
+def _discount_unlikely(found: Finding, faults: Faults) -> Finding:
+    """Halve the support of a relation with an unlikely n-gram, unless stated."""
     if len(found.claim.parts) != 3 or found.reason == "stated":
         return found
     words = {word for part in found.claim.words for word in part}
     if any(len(words.intersection((p, p + 1, p + 2))) > 1 for p in faults.unlikely):
-        return replace(found, support=DOUBT * found.support)
+        return replace(found, support=UNLIKELY_FACTOR * found.support)
     return found
 
 
 def _blend(found: Finding, sentence: float, weight: float) -> Finding:
-    """Let the sentence of a claim decide most of its support, unless its words settle it."""
-    denied = found.claim.negated and found.verdict != "supported"
-    if denied or found.verdict in ("contradicted", "repeated") or found.claim.kind == "nothing":
+    """Blend the support of a claim with that of its sentence, unless the verdict decides it."""
+    negated = found.claim.negated and found.verdict != "supported"
+    if negated or found.verdict in ("contradicted", "repeated") or found.claim.kind == "nothing":
         return replace(found, weight=weight)
-    support = (1 - SENTENCE) * found.support + SENTENCE * sentence
+    support = (1 - SENTENCE_WEIGHT) * found.support + SENTENCE_WEIGHT * sentence
     return replace(found, support=support, sentence=sentence, weight=weight)
 
 
-def _decide(claim: Claim, verdict: Verdict, support: float, reason: str, known: Stated) -> Finding:
+def _decide(
+    claim: Claim, verdict: Verdict, support: float, reason: str, known: StatedClaim
+) -> Finding:
     words = tuple(dict.fromkeys(word for part in known.claim.words for word in part))
     return Finding(claim, verdict, support, reason, known.reference, words)
 

@@ -1,4 +1,4 @@
-"""Word lists: what excludes what, and what states nothing."""
+"""Word lists for the extraction and comparison of claims."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ FRAMES = _words(
     nothing everything someone anyone everyone somebody anybody nobody one other another
     """
 )
-"""Nouns that name nothing that could be in an image or not: `the image shows a scene`."""
+"""Nouns that are no objects: `the image shows a scene`."""
 
 PICTURES = _words("image picture photo photograph photography shot")
-"""Frames that have colours of their own: `a black and white photo`."""
+"""Frames that have colors: `a black and white photo`."""
 
 HUBS = _words("front top middle side center centre corner edge end bottom left right rest back")
-"""Nouns that make a preposition: `in front of`, `on the left side of`."""
+"""Nouns in compound prepositions: `in front of`, `on the left side of`."""
 
 FRAME_VERBS = _words(
     "show feature depict capture display contain include be appear seem have suggest indicate add"
 )
-"""Verbs of which no thing is the subject: `there is`, `the image shows`."""
+"""Verbs without an object as subject: `there is`, `the image shows`."""
 
 PLACES = _words(
     """
@@ -39,7 +39,7 @@ PLACES = _words(
     under underneath up upon within
     """
 )
-"""Prepositions that say where something is; `next to` and the like are joined from these."""
+"""Prepositions of place, also as parts of `next to` and the like."""
 
 _COUNTED = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
@@ -66,7 +66,7 @@ MANY_WORDS = _words(
 EMPTY_MODIFIERS = MANY_WORDS | _words(
     "other different certain such own same various overall general visible main first last"
 )
-"""Modifiers that say nothing of how a thing looks."""
+"""Modifiers without visual meaning."""
 
 SYMMETRIC = _words("of with near beside be alongside face meet have") | {
     "next to",
@@ -74,7 +74,7 @@ SYMMETRIC = _words("of with near beside be alongside face meet have") | {
     "across from",
     "in front of",
 }
-"""Relations that say the same when their things change places."""
+"""Symmetric relations."""
 
 _OPPOSITES = """
 big large huge giant enormous tall | small little tiny short miniature
@@ -134,13 +134,13 @@ def _read_side(text: str) -> Iterable[str]:
 
 
 OPPOSITES = _read_opposites(_OPPOSITES)
-"""Words that cannot both be true of one thing at one time."""
+"""Mutually exclusive words."""
 
 POSTURES = _read_opposites("sit | stand walk run jump lie\nstand | lie sleep\nwalk run | sleep lie")
-"""The same of beings; what a thing does on a table is sit as well as stand."""
+"""Mutually exclusive postures of people and animals; things may `sit` and `stand` at once."""
 
 RESTING = _words("on onto upon atop in inside into at under underneath beneath")
-"""Prepositions that put one thing at another, which is not at the first then."""
+"""Asymmetric prepositions of place."""
 
 ANIMALS = _words(
     "animal bear bird calf cat cow dog duck elephant giraffe goat horse kitten monkey pony puppy "
