@@ -16,9 +16,9 @@ import cidery
 from cidery.errors import DataError, SettingError
 from cidery.metrics.chair.data_files import read_lines
 from cidery.metrics.chair.objects import (
+    find_categories,
     find_mentions,
     list_categories,
-    list_mentioned_categories,
     locate_mentions,
 )
 from cidery.metrics.chair.tagger import load_tagger
@@ -129,7 +129,7 @@ def test_what_counts_as_an_object() -> None:
     assert kinds("a motor bike") == []  # listed with a blank before it, which never matches
     assert kinds("two men") == []  # WordNet knows the noun `men`, which is no shorter than `man`
     assert kinds("he is skiing") == ["skis"] and kinds("the skiing was good") == []
-    assert list_mentioned_categories(["an orange bear", "men, three oranges"]) == [
+    assert find_categories(["an orange bear", "men, three oranges"]) == [
         ["bear"],
         ["orange", "person"],
     ]
@@ -194,8 +194,8 @@ class TestInstances:
             ("{", "is not JSON"),
             ("[]", "expected COCO's instances or an object"),
             ('{"7": "cat"}', "image '7' has no list of kinds"),
-            ('{"7": ["kat"], "8": []}', "'kat' is none of COCO's 80 kinds of objects"),
-            ('{"7": []}', "says nothing about the image 8"),
+            ('{"7": ["kat"], "8": []}', "'kat' is not one of COCO's 80 categories"),
+            ('{"7": []}', "no annotations of image 8"),
             ('{"annotations": [{"image_id": 7}], "categories": []}', "category_id"),
         ],
     )
@@ -206,9 +206,9 @@ class TestInstances:
             self.score(path)
 
     def test_no_file(self, tmp_path: Path) -> None:
-        with pytest.raises(SettingError, match="no file of instances"):
+        with pytest.raises(SettingError, match="no such file: instances="):
             self.score(tmp_path / "absent.json")
-        with pytest.raises(SettingError, match="needs to know what is there"):
+        with pytest.raises(SettingError, match="needs references=True or"):
             cidery.Chair(references=False)
 
 

@@ -1,8 +1,8 @@
 """Mentions of COCO's 80 object categories in captions.
 
-The categories are those of Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014; the words
-for each are those of Rohrbach et al., "Object Hallucination in Image Captioning", EMNLP 2018, as
-the PyPI package lmms-eval 0.7.3 has them.
+The categories are those of Lin et al., "Microsoft COCO: Common Objects in Context", ECCV 2014; the
+words for each are those of Rohrbach et al., "Object Hallucination in Image Captioning", EMNLP 2018,
+as in the PyPI package lmms-eval 0.7.3.
 """
 
 from __future__ import annotations
@@ -134,13 +134,13 @@ def _find(lemmas: Mapping[int, str]) -> list[Mention]:
     return [m for m in named if m.word != "seat"] if toilet else named
 
 
-def list_mentioned_categories(captions: Sequence[str]) -> list[list[str]]:
+def find_categories(captions: Sequence[str]) -> list[list[str]]:
     """Return the distinct categories mentioned in captions.
 
     Unlike CHAIR, `men` are persons, and `orange` in the singular is a color.
 
     ```python
-    list_mentioned_categories(["men and an orange dog near stop signs"])   # [["dog", "stop sign", "person"]]
+    find_categories(["men and an orange dog near stop signs"])   # [["dog", "stop sign", "person"]]
     ```
     """
     named = []

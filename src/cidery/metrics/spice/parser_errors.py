@@ -2,9 +2,10 @@
 
 F is a ratio of small numbers, so that a score shows the numbers of matched tuples and, nearly
 always, of all tuples. Each function brings these numbers closer to the original's;
-docs/metrics/spice.md says by how much, and `benchmarks/run.py spice_original` measures it. The evidence
-for `misparse_outdoors`, and for `drop_participle` without articles, is one score each. Most of the
-errors look alike: an -ing form after a noun is parsed as a noun. The tokens are changed in place.
+docs/metrics/spice.md says by how much, and `benchmarks/run.py spice_original` measures it. The
+evidence for `misparse_outdoors`, and for `drop_participle` without articles, is one score each.
+Most of the errors look alike: an -ing form after a noun is parsed as a noun. The tokens are changed
+in place.
 """
 
 from __future__ import annotations
