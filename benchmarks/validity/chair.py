@@ -20,7 +20,7 @@ from typing import Any
 
 import cidery
 from cidery.corpus import bundled
-from cidery.metrics.chair.objects import find_mentions, list_mentioned_categories
+from cidery.metrics.chair.objects import find_mentions, find_categories
 
 HARNESSES = Path(__file__).parents[2] / "build" / "harnesses"
 TAGGER = "taggers/averaged_perceptron_tagger_eng"
@@ -87,7 +87,7 @@ def read_captions() -> tuple[list[str], list[list[str]]]:
     references = cidery.read_references(bundled.path("references.json"))
     captions = cidery.read_candidates(bundled.path("system_a.json"))
     told = [" . ".join(references[image]) for image in captions]
-    return [*captions.values()] * 70, list_mentioned_categories(told) * 70
+    return [*captions.values()] * 70, find_categories(told) * 70
 
 
 def main() -> None:

@@ -192,8 +192,8 @@ class TestInstances:
         ("content", "message"),
         [
             ("{", "is not JSON"),
-            ("[]", "expected COCO's instances or an object"),
-            ('{"7": "cat"}', "image '7' has no list of kinds"),
+            ("[]", "expected COCO's instances, or"),
+            ('{"7": "cat"}', "image '7' has no list of categories"),
             ('{"7": ["kat"], "8": []}', "'kat' is not one of COCO's 80 categories"),
             ('{"7": []}', "no annotations of image 8"),
             ('{"annotations": [{"image_id": 7}], "categories": []}', "category_id"),
