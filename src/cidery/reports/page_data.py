@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cidery.corpus import Corpus, ImageId
-from cidery.metrics.chair.objects import name_kinds
+from cidery.metrics.chair.objects import find_categories
 from cidery.reports.word_contrasts import contrast_words, gather_references
 from cidery.reports.word_values import Values, color, find_step, list_values
 from cidery.scoring.tables import ScoreTable
@@ -77,7 +77,9 @@ def describe_systems(
     split = scorer.references.captions.form(SPLIT).tokens()
     offsets = scorer.references.image_offsets
     every, common = gather_references(split, offsets)
-    things, common_things = gather_references(name_kinds(scorer.references.captions.texts), offsets)
+    things, common_things = gather_references(
+        find_categories(scorer.references.captions.texts), offsets
+    )
     columns, contrasts = {}, {}
     for name, corpus in corpora.items():
         said = scorer.references.tokenizer(corpus.candidates, scorer.threads).form(SPLIT).tokens()
@@ -85,7 +87,9 @@ def describe_systems(
         images = corpus.candidate_images
         contrasts[name] = {
             "words": contrast_words(said, images, every, common),
-            "objects": contrast_words(name_kinds(corpus.candidates), images, things, common_things),
+            "objects": contrast_words(
+                find_categories(corpus.candidates), images, things, common_things
+            ),
         }
     return columns, contrasts
 
