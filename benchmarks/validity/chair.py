@@ -20,7 +20,7 @@ from typing import Any
 
 import cidery
 from cidery.corpus import bundled
-from cidery.metrics.chair.objects import find_mentions, find_categories
+from cidery.metrics.chair.objects import find_categories, find_mentions
 
 HARNESSES = Path(__file__).parents[2] / "build" / "harnesses"
 TAGGER = "taggers/averaged_perceptron_tagger_eng"
