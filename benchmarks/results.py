@@ -3,6 +3,7 @@
 A file has these keys: `script`, `command`, `measured` (a date, or "documented earlier, not
 repeated"), `commit`, `machine`, `load` (average number of running processes, before and after) and
 `blocks`: Markdown tables as columns and rows, and paragraphs of text, in the order of the output.
+`figures` lists the places in sentences of the documentation that state a figure of this benchmark.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def write_result(name: str, result: dict[str, Any]) -> None:
 
 def record(name: str, arguments: Sequence[str], run: Callable[[], object]) -> None:
     """Run a benchmark, show its output, and write its result."""
-    output = _Tee()
+    output, earlier = _Tee(), read_result(name) or {}
     before = os.getloadavg()[0]
     with redirect_stdout(output):
         run()
@@ -62,8 +63,11 @@ def record(name: str, arguments: Sequence[str], run: Callable[[], object]) -> No
             "machine": describe_machine(),
             "load": [round(before, 1), round(os.getloadavg()[0], 1)],
             "blocks": [*parse_blocks(output.getvalue())],
+            **({"figures": earlier["figures"]} if "figures" in earlier else {}),
         },
     )
+    for figure in earlier.get("figures", ()):
+        print(f"check {figure['page']}: {figure['text']}", file=sys.stderr)
 
 
 class _Tee(io.StringIO):

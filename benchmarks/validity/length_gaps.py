@@ -39,16 +39,17 @@ def main() -> None:
     for seed in range(options.draws):
         drawn = pairs.judged.draw(1, seed)
         scored = CaptionScorer().score(drawn, get_metrics(["cider-d", "cider-r"]))
-        said = count_words(list(drawn.captions))
-        told = count_words([group[0] for group in drawn.references])[drawn.documents]
-        apart = np.abs(said - told)
+        lengths = count_words(list(drawn.captions))
+        reference_lengths = count_words([group[0] for group in drawn.references])[drawn.documents]
+        apart = np.abs(lengths - reference_lengths)
         gaps.append(np.maximum(apart[pairs.first], apart[pairs.second]))
         right.append(
             [np.sign(s[pairs.first] - s[pairs.second]) == votes for s in scored.each.values()]
         )
     hits = np.asarray(right, float)  # [draws, metrics, pairs]
     rng = np.random.default_rng(0)
-    print("words apart   pairs  cider-d  cider-r  difference, 95 % interval")
+    print("| words apart | pairs | CIDEr-D | CIDEr-R | difference, 95 % interval |")
+    print("|---|---:|---:|---:|---:|")
     for low, high in GAPS:
         chosen = (np.asarray(gaps) >= low) & (np.asarray(gaps) < high) & (votes != 0)
         counts = np.bincount(images, chosen.sum(axis=0))
@@ -59,10 +60,8 @@ def main() -> None:
         bounds = 100 * np.quantile(differences, (0.025, 0.975))
         name = f"{low} to {high - 1}" if high < 100 else f"{low} or more"
         pairs_each = counts.sum() / options.draws
-        print(
-            f"{name:<12} {pairs_each:6.0f} {d:8.1f} {r:8.1f}     "
-            f"{r - d:+.1f} [{bounds[0]:+.1f}, {bounds[1]:+.1f}]"
-        )
+        interval = f"{r - d:+.1f} [{bounds[0]:+.1f}, {bounds[1]:+.1f}]".replace("-", "−")
+        print(f"| {name} | {pairs_each:,.0f} | {d:.1f} | {r:.1f} | {interval} |")
 
 
 def count_words(captions: list[str]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

@@ -21,6 +21,13 @@ from cidery.corpus import bundled
 Candidates = Mapping[str, str]
 References = Mapping[str, list[str]]
 PART = 10
+LABELS = {
+    "m2_transformer": "M² Transformer",
+    "blip2": "BLIP-2",
+    "llava_brief": "LLaVA-1.5, asked briefly",
+    "llava_default": "LLaVA-1.5",
+}
+"""Names of published systems, by the names of their files."""
 
 
 def score(candidates: Candidates, references: References, tokenizer: object = "ptb-coco") -> float:
@@ -71,7 +78,7 @@ def main(paths: list[str]) -> None:
         Path(path).stem: {str(i): text for i, text in cidery.read_candidates(path)}
         for path in paths[1:]
     }
-    print(f"| CIDEr-D times 100 | {' | '.join(systems)} |")
+    print(f"| | {' | '.join(LABELS.get(name, name) for name in systems)} |")
     print(f"|---|{'---:|' * len(systems)}")
     for name, measure in MISTAKES.items():
         values = []

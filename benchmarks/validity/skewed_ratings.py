@@ -103,7 +103,7 @@ def main() -> None:
                 f"{wide:.2f} |",
                 flush=True,
             )
-    print("\n| looks from | without a scale | with |\n|---:|---:|---:|")
+    print("\n| looks from | without a scale | with `--scale 1 5` |\n|---:|---:|---:|")
     bare, sure = (look(options.studies, scaled=scaled) for scaled in (False, True))
     for first, without, found in zip(FIRST_LOOKS, bare, sure, strict=True):
         print(f"| {first} images | {100 * without:.1f} | {100 * found:.1f} |")
