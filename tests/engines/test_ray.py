@@ -46,7 +46,7 @@ METRICS = ["cider-d", "bleu-4"]
 @pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[Any]:
     with pytest.MonkeyPatch.context() as environment:
-        # Workers look for the tests' own functions where these tests do.
+        # Workers scan_partitions for the tests' own functions where these tests do.
         environment.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
         environment.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         ray = pytest.importorskip("ray")

@@ -143,7 +143,7 @@ def test_nodes_that_join_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None
     later = cluster.listed.pop()
     use(monkeypatch, cluster)
     monkeypatch.setattr(engines.time, "sleep", lambda _: cluster.listed.append(later))
-    RayEngine()._need_places(cluster, 4)
+    RayEngine()._require_resources(cluster, 4)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +156,11 @@ def test_an_autoscaler_is_waited_for(
     cluster = Nodes((0, 0), group=group)
     use(monkeypatch, cluster, status)
     with pytest.warns(UserWarning, match="no room for a task with 1 CPU.* for its autoscaler"):
-        RayEngine()._need_places(cluster)
+        RayEngine()._require_resources(cluster)
     fixed = Nodes((0, 0))
     use(monkeypatch, fixed, {"autoscaler_report": {"active_nodes": {"node_0": 1}}})
     with pytest.raises(SettingError, match="ask for less, or add nodes"):
-        RayEngine()._need_places(fixed)
+        RayEngine()._require_resources(fixed)
 
 
 def test_messages_of_ray_are_kept_off_stdout(

@@ -160,7 +160,7 @@ def test_many_shards(example: Example, tmp_path: Path, monkeypatch: pytest.Monke
     assert counted.fingerprint == cidery.DocumentFrequencies.from_references(references).fingerprint
 
 
-@pytest.mark.parametrize("step", ["_split", "count_partition", "merge", "score_partition"])
+@pytest.mark.parametrize("step", ["_split", "count_partition", "merge_shards", "score_partition"])
 def test_an_interrupted_run_goes_on(
     step: str, example: Example, tmp_path: Path, sides: tuple[str, str]
 ) -> None:
@@ -169,7 +169,7 @@ def test_an_interrupted_run_goes_on(
             tmp_path,
             sides,
             METRICS,
-            engine=Stopping(step, 0 if step == "merge" else 1),
+            engine=Stopping(step, 0 if step == "merge_shards" else 1),
             partitions=4,
         )
     written = {file: file.stat().st_mtime_ns for file in (tmp_path / "scores").glob("*.parquet")}
@@ -214,7 +214,7 @@ def test_changed_inputs_and_settings(tmp_path: Path, sides: tuple[str, str]) -> 
 
 
 def test_a_folder_of_something_else(tmp_path: Path, sides: tuple[str, str]) -> None:
-    with pytest.raises(SettingError, match=r"holds other files, but no manifest\.json"):
+    with pytest.raises(SettingError, match=r"is not empty and has no manifest\.json"):
         score_here(tmp_path, sides, METRICS, work=tmp_path)
 
 
@@ -254,10 +254,10 @@ def count_words(caption: str, references: list[str]) -> float:
 
 def test_scores_of_another_run_do_not_stay(tmp_path: Path, sides: tuple[str, str]) -> None:
     score_here(tmp_path, sides, METRICS, partitions=4)
-    with pytest.raises(InputError, match="has scores of an earlier run; remove them, or name"):
+    with pytest.raises(InputError, match="contains scores of an earlier run; remove them, or pass"):
         score_here(tmp_path, sides, METRICS, partitions=2)
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="file is a file; name a folder for the captions' scores"):
+    with pytest.raises(InputError, match="file is a file; pass a folder for the scores"):
         score_here(tmp_path, sides, METRICS, captions=tmp_path / "file")
 
 
@@ -302,10 +302,10 @@ def test_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_a_run_that_ends_leaves_the_next_one_alone(tmp_path: Path) -> None:
     """It begins in the same folder while the one before removes what was there."""
-    from cidery.engines.plan import locked
+    from cidery.engines.plan import lock_folder
 
     work = tmp_path / "work"
-    with locked(work):
+    with lock_folder(work):
         work.rename(tmp_path / "leaving")
         work.mkdir()
         (work / "lock").write_text("")  # the next run's
@@ -332,16 +332,16 @@ def test_a_folder_that_is_being_removed_is_not_gone_on_with(
 
 @pytest.mark.parametrize("wrong", ["4", 2.0, 3, 0, True])
 def test_partitions_are_a_power_of_two(wrong: Any, tmp_path: Path, sides: tuple[str, str]) -> None:
-    with pytest.raises(SettingError, match="the number of partitions is a power of two"):
+    with pytest.raises(SettingError, match="partitions must be a power of two"):
         score_here(tmp_path, sides, METRICS, partitions=wrong)
 
 
 def test_two_runs_in_one_folder(tmp_path: Path, sides: tuple[str, str]) -> None:
-    from cidery.engines.plan import locked
+    from cidery.engines.plan import lock_folder
 
     with (
-        locked(tmp_path / "work"),
-        pytest.raises(InputError, match="another process is working"),
+        lock_folder(tmp_path / "work"),
+        pytest.raises(InputError, match="another process uses"),
     ):
         score_here(tmp_path, sides, METRICS)
 
@@ -361,7 +361,7 @@ def test_bad_rows_are_named(tmp_path: Path, sides: tuple[str, str]) -> None:
     with pytest.raises(FormatError, match=r"line 7 is not JSON"):
         score_here(tmp_path, (str(file), sides[1]), METRICS, work=tmp_path / "second")
     write_lines(file, [*lines, {"image_id": "x", "caption": "a"}])
-    with pytest.raises(FormatError, match=r"line 6: the id 'x' is no integer"):
+    with pytest.raises(FormatError, match=r"line 6: the id 'x' is not an integer"):
         score_here(tmp_path, (str(file), sides[1]), METRICS, work=tmp_path / "third")
 
 
@@ -415,7 +415,7 @@ def test_missing_images(example: Example, tmp_path: Path) -> None:
 def test_integers_against_names(example: Example, tmp_path: Path) -> None:
     candidates, references = example.many(5)
     named = {f"image {i}": group for i, group in references.items()}
-    with pytest.raises(MismatchError, match=r"no image is on both sides: the ids of .* integers"):
+    with pytest.raises(MismatchError, match=r"no ids match: those of .* integers"):
         score_here(tmp_path, write_streams(tmp_path, candidates, named), METRICS)
 
 
@@ -424,10 +424,10 @@ def test_what_streams_cannot_do(tmp_path: Path, sides: tuple[str, str]) -> None:
         score_here(tmp_path, sides, METRICS, tokenizer="ptb-coco")
     with pytest.raises(SettingError, match="a power of two up to 16384, not 3"):
         score_here(tmp_path, sides, METRICS, partitions=3)
-    with pytest.raises(SettingError, match="there is no engine 'spark'"):
+    with pytest.raises(SettingError, match="unknown engine 'spark'"):
         get_engine("spark")
     (tmp_path / "said.json").write_text("[]")
-    with pytest.raises(FormatError, match="only files that can be read piece by piece"):
+    with pytest.raises(FormatError, match="this format cannot be streamed"):
         score_here(tmp_path, (str(tmp_path / "said.json"), sides[1]), METRICS)
 
 

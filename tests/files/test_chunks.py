@@ -1,4 +1,4 @@
-"""Files read piece by piece: what is in the pieces, how much is held, and what damage is called."""
+"""Files read chunk by chunk: what is in the chunks, how much is held, and what damage is called."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from cidery import read_candidates
-from cidery.engines.spill import Split, gather, split_piece
+from cidery.engines.partitions import SplitTask, read_partition, split_chunk
 from cidery.errors import FormatError
 from cidery.files import chunks
-from cidery.files.chunks import Captions, cut_file, read_piece
+from cidery.files.chunks import CaptionColumns, read_chunk, split_file
 from cidery.files.fields import Side
 from support.example import Example
 from support.streams import check_same, damage_row_group, score_here, score_in_memory, write_lines
@@ -26,12 +26,12 @@ ROWS = [{"image_id": i // 2, "caption": f"a dog of {i} years"} for i in range(10
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
 
 
-def read(file: Path, side: Side = "candidates") -> list[Captions]:
-    """Return the blocks of all pieces."""
-    return [block for piece in cut_file(str(file)) for block in read_piece(piece, side)]
+def read(file: Path, side: Side = "candidates") -> list[CaptionColumns]:
+    """Return the blocks of all chunks."""
+    return [block for chunk in split_file(str(file)) for block in read_chunk(chunk, side)]
 
 
-def flatten(blocks: list[Captions]) -> list[tuple[int, str, list[str]]]:
+def flatten(blocks: list[CaptionColumns]) -> list[tuple[int, str, list[str]]]:
     return [
         row
         for block in blocks
@@ -64,17 +64,17 @@ def failure(file: Path, side: Side = "candidates") -> str:
 def test_arrow_streams_are_cut_between_rows(
     rows: int | None, compression: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_ROWS", 30)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 30)
     file = write_stream(tmp_path / "a.arrow", rows, compression=compression)
     blocks = read(file)
     assert [len(block.ids) for block in blocks] == [30, 30, 30, 10]
     assert flatten(blocks) == EXPECTED
-    last = cut_file(str(file))[-1]
-    assert flatten(list(read_piece(last, "candidates"))) == EXPECTED[90:], "a piece by itself"
+    last = split_file(str(file))[-1]
+    assert flatten(list(read_chunk(last, "candidates"))) == EXPECTED[90:], "a chunk by itself"
 
 
 def test_arrow_streams_with_dictionaries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chunks, "PIECE_ROWS", 30)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 30)
     table = pa.Table.from_pylist(ROWS)
     encoded = table.set_column(1, "caption", table.column("caption").dictionary_encode())
     with pa.ipc.new_stream(str(tmp_path / "a.arrow"), encoded.schema) as writer:
@@ -87,17 +87,15 @@ def test_arrow_streams_are_not_held(
     rows: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Arrow allocates less than the file's 13 MB, of one batch or many."""
-    monkeypatch.setattr(chunks, "PIECE_ROWS", 2000)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 2000)
     table = pa.table({"image_id": range(100_000), "caption": ["a dog " * 20] * 100_000})
     with pa.ipc.new_stream(str(tmp_path / "a.arrow"), table.schema) as writer:
         writer.write_table(table, rows)
     pool, before = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
     pa.set_memory_pool(pool)
     try:
-        pieces = cut_file(str(tmp_path / "a.arrow"))
-        read_rows = [
-            len(block.ids) for piece in pieces for block in read_piece(piece, "references")
-        ]
+        found = split_file(str(tmp_path / "a.arrow"))
+        read_rows = [len(block.ids) for chunk in found for block in read_chunk(chunk, "references")]
     finally:
         pa.set_memory_pool(before)
     assert read_rows == [2000] * 50
@@ -112,21 +110,23 @@ def test_an_arrow_stream_that_is_cut_short(tmp_path: Path) -> None:
 
 def test_an_arrow_stream_that_is_changed_meanwhile(tmp_path: Path) -> None:
     file = write_stream(tmp_path / "a.arrow", 7)
-    [piece] = cut_file(str(file))
+    [chunk] = split_file(str(file))
     with pa.ipc.new_stream(str(file), pa.Table.from_pylist(ROWS).schema) as writer:
         writer.write_table(pa.Table.from_pylist(ROWS[:30]))
-    with pytest.raises(FormatError, match=r"a\.arrow: there are 30 rows, and there were 100"):
-        list(read_piece(piece, "candidates"))
+    with pytest.raises(
+        FormatError, match=r"a\.arrow: the file changed while it was read: 30 rows instead of 100"
+    ):
+        list(read_chunk(chunk, "candidates"))
 
 
 def test_arrow_streams_by_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fsspec = pytest.importorskip("fsspec")
-    monkeypatch.setattr(chunks, "PIECE_ROWS", 30)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 30)
     content = write_stream(tmp_path / "a.arrow", 7).read_bytes()
     fsspec.filesystem("memory").pipe({"/chunks/a.arrow": content, "/chunks/a.jsonl": LINES})
     for name in ("a.arrow", "a.jsonl"):
-        pieces = cut_file(f"memory://chunks/{name}")
-        blocks = [block for piece in pieces for block in read_piece(piece, "candidates")]
+        found = split_file(f"memory://chunks/{name}")
+        blocks = [block for chunk in found for block in read_chunk(chunk, "candidates")]
         assert flatten(blocks) == EXPECTED
 
 
@@ -134,10 +134,10 @@ def test_arrow_streams_by_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_zipped_lines_are_read_block_by_block(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1000)
     file = tmp_path / name
     file.write_bytes(gzip.compress(LINES[:2000]) + gzip.compress(LINES[2000:]))  # two members
-    assert len(cut_file(str(file))) == 1
+    assert len(split_file(str(file))) == 1
     blocks = read(file)
     assert len(blocks) == -(-len(LINES) // 1000)
     assert flatten(blocks) == EXPECTED
@@ -148,7 +148,7 @@ def test_zipped_lines_are_read_block_by_block(
 def test_zipped_lines_longer_than_a_block(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", size)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", size)
     file = tmp_path / "a.jsonl.gz"
     file.write_bytes(gzip.compress(LINES.replace(b"\n", b"\n\n").removesuffix(b"\n\n")))
     found = flatten(read(file))
@@ -159,10 +159,10 @@ def test_zipped_lines_longer_than_a_block(
 def test_zipped_blocks_come_before_the_rest_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1000)
     file = tmp_path / "a.jsonl.gz"
     file.write_bytes(gzip.compress(LINES)[:-20])
-    blocks = read_piece(cut_file(str(file))[0], "candidates")
+    blocks = read_chunk(split_file(str(file))[0], "candidates")
     first = flatten([next(blocks)])
     assert first == EXPECTED[: len(first)]
     with pytest.raises(FormatError, match="damaged or cut short"):
@@ -177,8 +177,8 @@ def test_a_file_that_is_only_called_zipped(tmp_path: Path) -> None:
 def test_zipped_blocks_have_the_scores_of_memory(
     example: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", 500)
-    monkeypatch.setattr(chunks, "PIECE_ROWS", 7)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 500)
+    monkeypatch.setattr(chunks, "CHUNK_ROWS", 7)
     candidates, references = example.many(40)
     said = pa.table({"image_id": list(candidates), "caption": list(candidates.values())})
     with pa.ipc.new_stream(str(tmp_path / "said.arrow"), said.schema) as writer:
@@ -194,18 +194,18 @@ def test_zipped_blocks_have_the_scores_of_memory(
 def test_splitting_blocks_again_gives_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1000)
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(LINES))
-    [piece] = cut_file(str(tmp_path / "a.jsonl.gz"))
-    split = Split(piece, "references", None, None, 4, tmp_path / "a.arrow")
-    told = split_piece(split)
+    [chunk] = split_file(str(tmp_path / "a.jsonl.gz"))
+    split = SplitTask(chunk, "references", None, None, 4, tmp_path / "a.arrow")
+    told = split_chunk(split)
     assert told == {"rows": 100, "captions": 100, "kind": "int", "spelled": True}
     assert split.is_done
     written = split.file.read_bytes()
     split.file.with_suffix(".json").unlink()
-    assert split_piece(split) == told
+    assert split_chunk(split) == told
     assert split.file.read_bytes() == written
-    parts = [gather([split], number, alone=True) for number in range(4)]
+    parts = [read_partition([split], number, references_only=True) for number in range(4)]
     assert sorted(int(image) for part in parts for image in part.images) == list(range(50))
     assert sum(len(part.references) for part in parts) == 100
 
@@ -233,17 +233,17 @@ def test_damaged_gzip_is_named(damage: Callable[[bytes], bytes], tmp_path: Path)
 def test_ids_of_another_kind_in_a_later_block(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", len(LINES))
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", len(LINES))
     file = tmp_path / "a.jsonl.gz"
     file.write_bytes(gzip.compress(LINES + b'{"image_id": "x", "caption": "a cat"}\n'))
-    assert f"{file}, line 101: the id 'x' is no integer, as those before are" in failure(file)
+    assert f"{file}, line 101: the id 'x' is not an integer, unlike those before" in failure(file)
 
 
 @pytest.mark.parametrize("zipped", [False, True])
 def test_bytes_that_are_not_utf_8_in_a_later_piece(
     zipped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chunks, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(chunks, "CHUNK_BYTES", 1000)
     content = LINES + '{"image_id": 7, "caption": "café"}\n'.encode("latin-1")
     file = tmp_path / "a.jsonl"
     file.write_bytes(gzip.compress(content) if zipped else content)
@@ -260,7 +260,7 @@ def test_lines_in_utf_16(encoding: str, tmp_path: Path) -> None:
 def test_ids_of_candidates_that_do_not_fit(image: int, tmp_path: Path) -> None:
     rows = [{"image_id": i, "caption": "a dog"} for i in (5, (1 << 63) - 1, image)]
     file = write_lines(tmp_path / "a.jsonl", rows)
-    message = f"line 3: the id {image} does not fit in 64 bits with a sign"
+    message = f"line 3: the id {image} exceeds 64 bits (signed)"
     assert f"{file}, {message}" in failure(file)
     assert [row[1] for row in flatten(read(file, "references"))][2] == str(image), "not written"
     assert len(flatten(read(write_lines(file, rows[:2])))) == 2
@@ -272,7 +272,7 @@ def test_unsigned_ids_of_candidates_that_do_not_fit(column: str, tmp_path: Path)
     table = pa.table({"image_id": ids, column: ["a dog"] * 3})
     file = tmp_path / "a.parquet"
     pq.write_table(table, file)
-    assert f"{file}, row 3: the id 9223372036854775808 does not fit in 64" in failure(file)
+    assert f"{file}, row 3: the id 9223372036854775808 exceeds 64 bits" in failure(file)
     assert len(flatten(read(file, "references"))) == 3
     pq.write_table(table.slice(0, 2), file)
     assert len(flatten(read(file))) == 2
@@ -303,7 +303,7 @@ def test_two_columns_of_one_name(kind: str, twice: str, tmp_path: Path) -> None:
         new = pa.ipc.new_file if kind == "arrow" else pa.ipc.new_stream
         with new(str(file), table.schema) as writer:
             writer.write_table(table)
-    assert f"{file}: 2 columns are called {twice!r}; rename all but one" in failure(file)
+    assert f"{file}: 2 columns have the name {twice!r}; rename all but one" in failure(file)
 
 
 def test_the_row_group_that_is_damaged_is_named(tmp_path: Path) -> None:
@@ -322,9 +322,9 @@ def test_the_record_batch_that_is_damaged_is_named(tmp_path: Path) -> None:
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_file(str(file), table.schema, options=options) as writer:
         writer.write_table(table, 40)
-    pieces = cut_file(str(file))
+    found = split_file(str(file))
     content = file.read_bytes()
     frames = [at for at in range(len(content)) if content.startswith(b"\x28\xb5\x2f\xfd", at)]
     file.write_bytes(content[: frames[-1]] + bytes(4) + content[frames[-1] + 4 :])
     with pytest.raises(FormatError, match=r"record batch 3, which begins with row 81, cannot be"):
-        list(read_piece(pieces[0], "candidates"))
+        list(read_chunk(found[0], "candidates"))

@@ -1,7 +1,7 @@
-"""Scoring beyond memory and beyond one machine: streams, and what runs their steps.
+"""Streams: score files that do not fit in memory, on one machine or a cluster.
 
-A stream is scored by a plan of small steps that read and write files. An engine runs the steps of a
-plan: processes of this machine (`local`), or a Ray cluster (`ray`). Scores do not depend on it.
+A stream is a plan of small steps that read and write files. An engine runs the steps: processes of
+this machine (`local`), or a Ray cluster (`ray`). Scores do not depend on the engine.
 """
 
 from cidery.engines.base import ENGINES, Engine, EngineLike, Pool, get_engine, use_engine

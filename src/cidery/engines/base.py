@@ -1,4 +1,4 @@
-"""What runs the steps of a plan."""
+"""Engines: run the steps of a plan, or the slow work of metrics."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 ENGINES = ("local", "ray")
-"""The engines by name."""
+"""Names of the engines."""
 
 
 class Engine(ABC):
-    """Runs the same function on many tasks.
+    """Runs a function on many tasks.
 
-    A function is a module's own, its tasks can be pickled, and what it computes depends on its task
-    alone: a task may run anywhere, and again where a machine was lost.
+    Functions are defined at module level, and tasks are picklable. A result depends on its task
+    only: a task may run on any machine, and again if a machine fails.
     """
 
     @abstractmethod
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """Yield the result of each task, in any order; an error of a task is raised here."""
+        """Yield the result of each task, in any order; raise the error of a task."""
 
     def check(self) -> None:  # noqa: B027  # processes of this machine need no check
         """Raise an error if the engine cannot be reached."""
@@ -34,23 +34,23 @@ class Engine(ABC):
     @property
     @abstractmethod
     def workers(self) -> int:
-        """How many tasks run at a time."""
+        """Number of tasks that run at a time."""
 
     @abstractmethod
     def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:
-        """Give workers a copy each of something that can be called, which they keep.
+        """Start workers that each have a copy of a function.
 
         Args:
-            function: what is called; it must be possible to pickle it.
-            size: how many workers; 0 means as many as the engine has.
+            function: picklable callable.
+            size: number of workers. Default: all that the engine has.
         """
 
 
 class Pool(ABC):
-    """Workers that each hold a copy of the same function, with all that it has loaded."""
+    """Workers that each have a copy of a function and its loaded data."""
 
     size: int
-    """How many workers there are."""
+    """Number of workers."""
 
     @abstractmethod
     def map(self, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
@@ -62,15 +62,15 @@ class Pool(ABC):
 
 
 EngineLike: TypeAlias = str | Engine
-"""The name of an engine, or an engine."""
+"""Name of an engine, or an Engine."""
 
 
 def get_engine(engine: EngineLike = "local", **settings: Any) -> Engine:
-    """Return the engine of that name, or the one given.
+    """Return an engine by name; an Engine is returned as it is.
 
     Args:
         engine: `"local"`, `"ray"` or an Engine.
-        settings: of the engine: `processes` of the local one; `address` and others of Ray's.
+        settings: settings of the engine: `processes` for local; `address` and others for Ray.
 
     ```python
     get_engine("local", processes=1).workers   # 1
@@ -86,30 +86,30 @@ def get_engine(engine: EngineLike = "local", **settings: Any) -> Engine:
         from cidery.engines.ray import RayEngine
 
         return RayEngine(**settings)
-    raise SettingError(f"there is no engine {engine!r}; there are {', '.join(ENGINES)}")
+    raise SettingError(f"unknown engine {engine!r}; known: {', '.join(ENGINES)}")
 
 
 @contextmanager
 def use_engine(engine: EngineLike, **settings: Any) -> Iterator[None]:
-    """Have an engine do the slow work of metrics inside the block, for any function of cidery.
+    """Run the slow work of metrics on an engine, inside the block, for any function of cidery.
 
-    These are scene graphs (SPICE), claims, the layers of language models and segmenters of
-    languages; what is quick stays in this process. Scores do not depend on it.
+    Slow work: scene graphs (SPICE), claims, layers of language models, segmenters. Scores do not
+    depend on the engine.
 
     Args:
-        engine: as `get_engine` takes it.
-        settings: the same.
+        engine: as for `get_engine`.
+        settings: as for `get_engine`.
 
     ```py
     with cidery.engines.use_engine("ray", address="auto"):
-        cidery.compare({"ours": ours, "theirs": theirs}, references, ["spice", "consensus"])
+        cidery.compare({"a": system_a, "b": system_b}, references, ["spice", "consensus"])
     ```
     """
     from cidery.engines.local import LocalEngine
 
     chosen = get_engine(engine, **settings)
     if isinstance(chosen, LocalEngine):
-        yield  # what metrics do by themselves
+        yield  # metrics start processes themselves
         return
     with run_with(Runner(chosen.map, chosen.workers)):
         yield

@@ -13,8 +13,8 @@ import numpy as np
 from cidery.corpus import Missing
 from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.content import describe_content
-from cidery.engines.plan import WORK, Input, Plan, Progress, locked
-from cidery.engines.spill import Split, gather
+from cidery.engines.partitions import SplitTask, read_partition
+from cidery.engines.plan import WORK_PREFIX, Input, Plan, StepProgress, lock_folder
 from cidery.errors import InputError, MismatchError, SettingError
 from cidery.frequencies import MAX_ORDER, CountedFrequencies, DocumentFrequencies
 from cidery.frequencies.counted import Part, assemble, merge_shard, merge_words, write_part
@@ -22,49 +22,52 @@ from cidery.storage import write_atomically
 from cidery.text import Tokenizer, TokenizerLike, choose_tokenizer, stem_form
 
 SHARD_CAPTIONS = 400_000
-"""References per shard: some six million n-grams, which are merged in memory."""
-SHARDS_TOGETHER = 16
-"""Shards that one task merges: it opens each partition once for all of them."""
-TASKS_EACH = 2
-"""Tasks per worker, at the least: what ends last must not be long."""
-_EXAMPLES = 3
+"""References per shard: about six million n-grams, which are merged in memory."""
+SHARDS_PER_TASK = 16
+"""Maximum number of shards that one task merges; it opens each partition once."""
+TASKS_PER_WORKER = 2
+"""Minimum number of tasks per worker, so that the last task is short."""
+MAX_EXAMPLES = 3
+"""Maximum number of ids in a message."""
 
 
 @dataclass(frozen=True)
-class Count:
-    """Looks at one partition: which images have both sides, and their n-grams."""
+class CountTask:
+    """Task: match one partition, and count its n-grams."""
 
-    splits: list[Split]
+    splits: list[SplitTask]
     number: int
     tokenizer: Tokenizer
     missing: Missing
     orders: Mapping[str | None, int]
-    """stemmer -> the longest n-grams to count; empty: none are counted"""
+    """stemmer -> longest n-grams; empty: none are counted"""
     shards: int
     folder: Path
-    alone: bool = False
-    """Whether there are references only."""
+    references_only: bool = False
 
     def part(self, stemmer: str | None) -> Path:
         """Return the folder of this partition's n-grams."""
         return self.folder / f"{stemmer or 'words'}-{self.number:06}"
 
 
-def count_partition(task: Count) -> dict[str, Any]:
-    """Write one partition's n-grams, and return what the plan must know of its images."""
+def count_partition(task: CountTask) -> dict[str, Any]:
+    """Write the n-grams of one partition; return its numbers of images and captions."""
     summary = task.folder / f"{task.number:06}.json"
     if summary.exists():
         known: dict[str, Any] = json.loads(summary.read_text())
         return known
-    partition = gather(task.splits, task.number, task.alone)
+    partition = read_partition(task.splits, task.number, task.references_only)
     content = {
         "number": task.number,
         "images": len(partition.images),
         "captions": len(partition.candidates),
         "sizes": partition.sizes,
-        **{kind: [len(images), images[:_EXAMPLES]] for kind, images in partition.lacks.items()},
+        "unmatched": {
+            reason: [len(images), images[:MAX_EXAMPLES]]
+            for reason, images in partition.unmatched_ids.items()
+        },
     }
-    if task.orders and partition.images and (task.missing == "skip" or not _lacks(content)):
+    if task.orders and partition.images and (task.missing == "skip" or not _has_unmatched(content)):
         tokenized = task.tokenizer.cut_column(partition.references, 1)
         for stemmer, order in task.orders.items():
             form = stem_form(stemmer)
@@ -74,53 +77,60 @@ def count_partition(task: Count) -> dict[str, Any]:
     return content
 
 
-def _lacks(content: Mapping[str, Any]) -> bool:
-    return any(content[key][0] for key in ("alone", "without", "empty"))
+def _has_unmatched(content: Mapping[str, Any]) -> bool:
+    return any(count for count, _ in content["unmatched"].values())
 
 
 @dataclass(frozen=True)
-class Looked:
-    """What is known after all partitions were looked at."""
+class PartitionSummary:
+    """Numbers of images and captions in all partitions."""
 
     images: int
     captions: int
     sizes: tuple[int, int]
-    """The fewest and the most references of an image."""
+    """Smallest and largest number of references of an image."""
     partitions: list[int]
-    """Those that have images to score."""
+    """Numbers of partitions that have images."""
 
 
-def look(
+def scan_partitions(
     plan: Plan,
     engine: Engine,
     orders: Mapping[str | None, int],
     tokenizer: Tokenizer,
     missing: Missing,
     shards: int,
-) -> tuple[Looked, list[Count]]:
-    """Match both sides and count n-grams, partition by partition."""
-    alone = len(plan.inputs) == 1
+) -> tuple[PartitionSummary, list[CountTask]]:
+    """Match candidates and references and count n-grams, partition by partition."""
     folder = plan.folder / "count"
     tasks = [
-        Count(plan.splits, number, tokenizer, missing, dict(orders), shards, folder, alone)
+        CountTask(
+            plan.splits,
+            number,
+            tokenizer,
+            missing,
+            dict(orders),
+            shards,
+            folder,
+            len(plan.inputs) == 1,
+        )
         for number in range(plan.partitions)
     ]
-    progress = Progress("counting n-grams", "images", lambda content: int(content["images"]))
+    progress = StepProgress("counting n-grams", "images", lambda content: int(content["images"]))
     found = sorted(
-        progress.follow(engine.map(count_partition, tasks), len(tasks)),
+        progress.track(engine.map(count_partition, tasks), len(tasks)),
         key=lambda content: int(content["number"]),
     )
     if missing == "error":
-        _check(plan, found)
+        _check_unmatched(plan, found)
     sizes = [content["sizes"] for content in found if content["sizes"]]
     if not sizes:
-        given = [each.given for each in plan.inputs]
         raise MismatchError(
-            f"nothing is left to score: no image has both candidates ({given[0]}) and references "
-            f"({given[-1]})"
+            f"nothing to score: no image has both candidates ({plan.inputs[0].source}) and "
+            f"references ({plan.inputs[-1].source})"
         )
     return (
-        Looked(
+        PartitionSummary(
             sum(content["images"] for content in found),
             sum(content["captions"] for content in found),
             (min(low for low, _ in sizes), max(high for _, high in sizes)),
@@ -130,31 +140,32 @@ def look(
     )
 
 
-def _check(plan: Plan, found: Sequence[Mapping[str, Any]]) -> None:
-    names = {each.side: each.given for each in plan.inputs}
-    told = {
-        "alone": ("candidates but no references", names.get("candidates", "")),
-        "without": ("references but no candidates", names["references"]),
-        "empty": ("an empty list of references", names["references"]),
+def _check_unmatched(plan: Plan, found: Sequence[Mapping[str, Any]]) -> None:
+    names = {each.side: each.source for each in plan.inputs}
+    problems = {
+        "no_references": ("candidates but no references", names.get("candidates", "")),
+        "no_candidates": ("references but no candidates", names["references"]),
+        "empty_references": ("an empty list of references", names["references"]),
     }
     parts = []
-    for key, (what, name) in told.items():
-        count = sum(content[key][0] for content in found)
-        shown = [image for content in found for image in content[key][1]][:_EXAMPLES]
+    for reason, (problem, name) in problems.items():
+        unmatched = [content["unmatched"][reason] for content in found]
+        count = sum(number for number, _ in unmatched)
+        shown = [image for _, images in unmatched for image in images][:MAX_EXAMPLES]
         if count == 1:
-            parts.append(f"image {shown[0]!r} has {what} ({name})")
+            parts.append(f"image {shown[0]!r} has {problem} ({name})")
         elif count:
             more = ", …" if count > len(shown) else ""
             listed = ", ".join(map(repr, shown))
-            parts.append(f"{count} images have {what}: {listed}{more} ({name})")
+            parts.append(f"{count} images have {problem}: {listed}{more} ({name})")
     if parts:
         advice = 'pass missing="skip" (--missing skip) to leave them out'
         raise MismatchError("; ".join((*parts, advice)))
 
 
 @dataclass(frozen=True)
-class Merge:
-    """Merges some shards of all parts."""
+class MergeTask:
+    """Task: merge some shards of all partitions."""
 
     parts: list[Path]
     shards: range
@@ -163,8 +174,8 @@ class Merge:
     folder: Path
 
 
-def merge(task: Merge) -> None:
-    """Write the merged shards, but those that an earlier run wrote."""
+def merge_shards(task: MergeTask) -> None:
+    """Write the merged shards that no earlier run wrote."""
     marks = {shard: task.folder / f"{shard}.done" for shard in task.shards}
     left = [shard for shard in task.shards if not marks[shard].exists()]
     parts = [Part.open(part) for part in task.parts] if left else []
@@ -174,8 +185,8 @@ def merge(task: Merge) -> None:
 
 
 def merge_counts(
-    tasks: Sequence[Count],
-    looked: Looked,
+    tasks: Sequence[CountTask],
+    summary: PartitionSummary,
     engine: Engine,
     stemmer: str | None,
     *,
@@ -183,20 +194,22 @@ def merge_counts(
     name: str,
     source: str = "",
 ) -> DocumentFrequencies:
-    """Put the n-grams of all partitions together."""
+    """Return the document frequencies of all partitions."""
     first = tasks[0]
     order = first.orders[stemmer]
-    parts = [tasks[number].part(stemmer) for number in looked.partitions]
+    parts = [tasks[number].part(stemmer) for number in summary.partitions]
     folder = first.folder / f"{stemmer or 'words'}-merged"
     folder.mkdir(exist_ok=True)
     words, counts = merge_words(parts, min_count)
-    together = max(1, min(SHARDS_TOGETHER, first.shards // (TASKS_EACH * engine.workers)))
+    together = max(1, min(SHARDS_PER_TASK, first.shards // (TASKS_PER_WORKER * engine.workers)))
     merges = [
-        Merge(parts, range(first.shards)[begin : begin + together], len(words), min_count, folder)
+        MergeTask(
+            parts, range(first.shards)[begin : begin + together], len(words), min_count, folder
+        )
         for begin in range(0, first.shards, together)
     ]
-    progress = Progress("merging n-grams")
-    for _ in progress.follow(engine.map(merge, merges), len(merges)):
+    progress = StepProgress("merging n-grams")
+    for _ in progress.track(engine.map(merge_shards, merges), len(merges)):
         pass
     return assemble(
         words,
@@ -204,7 +217,7 @@ def merge_counts(
         folder,
         order,
         first.shards,
-        image_count=looked.images,
+        image_count=summary.images,
         tokenizer=first.tokenizer.family,
         stemmer=stemmer,
         min_count=min_count,
@@ -214,7 +227,7 @@ def merge_counts(
 
 
 def load_counted(files: Mapping[str | None, Path], image_count: int) -> CountedFrequencies:
-    """Map the sets that were counted; processes of a machine share their memory."""
+    """Memory-map the counted document frequencies, which processes of a machine share."""
     sets = {stemmer: _load(str(file)) for stemmer, file in files.items()}
     return CountedFrequencies(sets, image_count)
 
@@ -223,7 +236,7 @@ _loaded: dict[str, tuple[int, DocumentFrequencies]] = {}
 
 
 def _load(file: str) -> DocumentFrequencies:
-    """Map a set, once per process for as long as the file does not change."""
+    """Memory-map document frequencies, once per process while the file does not change."""
     changed = Path(file).stat().st_mtime_ns
     if file not in _loaded or _loaded[file][0] != changed:
         _loaded.clear()  # of an earlier stream
@@ -231,17 +244,17 @@ def _load(file: str) -> DocumentFrequencies:
     return _loaded[file][1]
 
 
-def forget_counted() -> None:
-    """Let go of the sets that this process mapped, whose files are removed."""
+def release_counted() -> None:
+    """Release the mapped document frequencies, whose files are removed."""
     _loaded.clear()
 
 
 def check_tokenizer(tokenizer: Tokenizer) -> None:
-    """Refuse a tokenizer that reads captions as one document: a part would be cut otherwise."""
+    """Raise a SettingError for the tokenizer that reads all captions as one document."""
     if tokenizer.id == "ptb-coco":
         raise SettingError(
-            "the tokenizer ptb-coco reads all captions as one document, of which a stream sees "
-            "parts; use ptb, which cuts each caption by itself"
+            "the tokenizer ptb-coco reads all captions as one document, which streams do not "
+            "support; use ptb, which tokenizes each caption separately"
         )
 
 
@@ -266,19 +279,20 @@ def count_frequencies(
     The result is that of `DocumentFrequencies.from_references`, to the byte of its file.
 
     Args:
-        references: a Parquet, Arrow or JSON-lines file, a folder, a pattern or a URL of these.
-        tokenizer: as `score` takes it.
-        language: as `score` takes it.
-        stemmer: counts stems of that language.
-        n: the longest n-grams.
-        min_count: n-grams of fewer images are left out.
-        name: what signatures call the set.
-        source: where the captions come from, and their license.
-        caption_field: the column of the references; by default a well-known one.
-        id_field: the column of the ids; by default a well-known one.
+        references: Parquet, Arrow or JSON-lines file, folder, pattern or URL.
+        tokenizer: as for `score`.
+        language: as for `score`.
+        stemmer: language of the stems to count. Default: words.
+        n: length of the longest n-grams.
+        min_count: minimum number of images of an n-gram.
+        name: name of the set in signatures.
+        source: origin and license of the captions.
+        caption_field: column of the references. Default: a well-known name.
+        id_field: column of the image ids. Default: a well-known name.
         engine: `"local"`, `"ray"` or an Engine.
-        work: the folder for what is begun; by default one beside the present folder's files.
-        partitions: how many parts there are, a power of two; by default as the size asks for.
+        work: working directory. Rerun the same call to resume. Default: a folder
+            `cidery-work-…` in the current directory.
+        partitions: number of partitions, a power of two. Default: by the size of the inputs.
 
     ```py
     cidery.engines.count_frequencies("references/*.parquet", min_count=2).save("mine.df")
@@ -291,36 +305,34 @@ def count_frequencies(
     chosen = choose_tokenizer(tokenizer, language)
     check_tokenizer(chosen)
     runner = get_engine(engine)
-    given = Input.find(references, "references", caption_field, id_field, [work])
+    found = Input.find(references, "references", caption_field, id_field, [work])
     settings = {
         "frequencies": [chosen.id, chosen.language, stemmer, n, min_count],
     }
-    folder = choose_folder(work, [given], settings)
-    with locked(folder):
+    folder = choose_folder(work, [found], settings)
+    with lock_folder(folder):
         content = describe_content({}, chosen)
-        plan, counts = Plan.open([given], settings, content, folder, partitions).split(
-            runner, Progress("reading captions")
-        )
-        shards = max(1, -(-counts["references"].captions // SHARD_CAPTIONS))
-        looked, tasks = look(plan, runner, {stemmer: n}, chosen, "error", shards)
-        found = merge_counts(
-            tasks, looked, runner, stemmer, min_count=min_count, name=name, source=source
+        plan, inputs = Plan.open([found], settings, content, folder, partitions).split(runner)
+        shards = max(1, -(-inputs["references"].captions // SHARD_CAPTIONS))
+        summary, tasks = scan_partitions(plan, runner, {stemmer: n}, chosen, "error", shards)
+        frequencies = merge_counts(
+            tasks, summary, runner, stemmer, min_count=min_count, name=name, source=source
         )
         plan.close()
-    return found
+    return frequencies
 
 
 def choose_folder(
     work: str | Path | None, inputs: Sequence[Input], settings: Mapping[str, Any]
 ) -> Path:
-    """Return the folder of a plan: the one named, or one that the same command finds again."""
+    """Return the working directory: the given one, or a default that depends on the settings."""
     import hashlib
 
     if work is not None:
         path = Path(work)
         if path.exists() and not path.is_dir():
-            raise InputError(f"{work} is a file; name a folder for what is begun (--work)")
+            raise InputError(f"{work} is a file; pass a folder as working directory (--work)")
         return path.absolute()
-    known = [[each.given, each.caption_field, each.id_field] for each in inputs]
+    known = [[each.source, each.caption_field, each.id_field] for each in inputs]
     digest = hashlib.sha256(json.dumps([known, settings], default=repr).encode()).hexdigest()
-    return Path(f"{WORK}{digest[:12]}").absolute()
+    return Path(f"{WORK_PREFIX}{digest[:12]}").absolute()

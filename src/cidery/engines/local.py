@@ -1,4 +1,4 @@
-"""Processes of this machine."""
+"""Local engine: processes of this machine."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ R = TypeVar("R")
 
 @dataclass(frozen=True)
 class LocalEngine(Engine):
-    """This process and helpers: one per core, or as many as are asked for."""
+    """This process and helper processes."""
 
     processes: int = 0
-    """How many processes work, this one counted; 0 means one per core."""
+    """Number of processes, including this one; 0 means one per core."""
 
     def __post_init__(self) -> None:
         if self.processes < 0:
-            raise SettingError(f"the number of processes cannot be {self.processes}")
+            raise SettingError(f"processes must be >= 0, not {self.processes}")
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time."""
+        """Number of tasks that run at a time."""
         if not can_start_processes():
             return 1
         return self.processes or count_cores()
@@ -38,15 +38,15 @@ class LocalEngine(Engine):
         return share_work(tasks, function, function, max(0, helpers))
 
     def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:  # noqa: ARG002
-        """Return this process, whose function uses threads."""
+        """Return this process; the function may use threads."""
         return LocalPool(function)
 
 
 class LocalPool(Pool):
-    """This process alone."""
+    """This process."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Keep the function."""
+        """Store the function."""
         self._function = function
         self.size = 1
 
@@ -55,4 +55,4 @@ class LocalPool(Pool):
         return [self._function(*task) for task in tasks]
 
     def close(self) -> None:
-        """Nothing has to end."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""The plan of a stream: its inputs and settings, its folder, and how far it is."""
+"""Plan of a stream: its inputs, settings and working directory, and the steps that are done."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from cidery._version import __version__
 from cidery.engines.base import Engine
 from cidery.engines.content import find_unknown
-from cidery.engines.spill import GROUP_BITS, Split, split_piece
+from cidery.engines.partitions import GROUP_BITS, SplitTask, split_chunk
 from cidery.errors import InputError, MismatchError, SettingError
-from cidery.files.chunks import cut_file, describe_file, find_files, measure_file
+from cidery.files.chunks import find_files, fingerprint_file, get_file_size, split_file
 from cidery.files.fields import Side
 from cidery.runtime.progress import current_progress
 from cidery.storage import write_atomically
@@ -27,19 +27,20 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 PARTITION_BYTES = 4_000_000
-"""Of the inputs' files; some twenty thousand captions with their references."""
+"""Size of the input files per partition: about 20,000 captions with their references."""
 LAYOUT = 4
-"""Of the files in a plan's folder; raised when they change, so that no run goes on with others."""
+"""Version of the files in a working directory."""
 MANIFEST = "manifest.json"
-WORK = "cidery-work-"
-"""What names of folders begin with that nobody named."""
+WORK_PREFIX = "cidery-work-"
+"""Prefix of default working directories."""
 
 
 @dataclass(frozen=True)
 class Input:
-    """One side of a stream."""
+    """Candidates or references of a stream."""
 
-    given: str
+    source: str
+    """Path, folder, pattern or URL."""
     side: Side
     files: tuple[str, ...]
     caption_field: str | None = None
@@ -48,32 +49,32 @@ class Input:
     @classmethod
     def find(
         cls,
-        given: str,
+        source: str,
         side: Side,
         caption_field: str | None = None,
         id_field: str | None = None,
-        written: Sequence[str | Path | None] = (),
+        output_folders: Sequence[str | Path | None] = (),
     ) -> Input:
-        """Look which files there are, without folders in the given one that are written into.
+        """List the files of a source, except those in output folders.
 
-        Paths are absolute: tasks may run in processes that work in another folder.
+        Paths are absolute: tasks may run in processes with another current directory.
         """
-        folders = [Path(folder).absolute() for folder in written if folder is not None]
-        folders = [folder for folder in folders if Path(given).absolute() in folder.parents]
+        folders = [Path(folder).absolute() for folder in output_folders if folder is not None]
+        folders = [folder for folder in folders if Path(source).absolute() in folder.parents]
         files = [
             file
-            for file in map(_make_absolute, find_files(given))
+            for file in map(_make_absolute, find_files(source))
             if not _is_within(Path(file), folders)
         ]
         if not files:
-            raise InputError(f"{given}: there is no file of captions here but what runs write")
-        return cls(given, side, tuple(files), caption_field, id_field)
+            raise InputError(f"{source}: no input files, only output of streams")
+        return cls(source, side, tuple(files), caption_field, id_field)
 
     def describe(self) -> dict[str, Any]:
-        """Return what tells whether the input has changed."""
+        """Return fingerprints of the files and the settings of the input."""
         return {
-            "given": self.given,
-            "files": {file: describe_file(file) for file in self.files},
+            "source": self.source,
+            "files": {file: fingerprint_file(file) for file in self.files},
             "caption_field": self.caption_field,
             "id_field": self.id_field,
         }
@@ -81,14 +82,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is done with some inputs, in a folder that keeps what is done."""
+    """Steps on some inputs, whose results are in a working directory."""
 
     inputs: tuple[Input, ...]
     settings: dict[str, Any]
-    """Everything that results depend on, ready for JSON."""
+    """Settings that results depend on, ready for JSON."""
     folder: Path
     partitions: int
-    splits: list[Split] = field(default_factory=list)
+    splits: list[SplitTask] = field(default_factory=list)
 
     @classmethod
     def open(
@@ -115,7 +116,7 @@ class Plan:
             "settings": settings,
             "content": dict(content),
         }
-        size = sum(measure_file(file) for each in inputs for file in each.files)
+        size = sum(get_file_size(file) for each in inputs for file in each.files)
         partitions = choose_partitions(size, partitions)
         description = {**described, "partitions": partitions}
         folder.mkdir(parents=True, exist_ok=True)
@@ -123,59 +124,57 @@ class Plan:
         if manifest.exists():
             _check_manifest(json.loads(manifest.read_text()), description, folder)
         elif any(path.name != "lock" for path in folder.iterdir()):
-            raise SettingError(
-                f"{folder} holds other files, but no {MANIFEST}; name an empty folder"
-            )
+            raise SettingError(f"{folder} is not empty and has no {MANIFEST}; pass an empty folder")
         else:
             write_atomically(manifest, json.dumps(description, indent=1).encode())
         for name in ("split", "count", "score"):
             (folder / name).mkdir(exist_ok=True)
         return cls(tuple(inputs), settings, folder, partitions)
 
-    def split(self, engine: Engine, report: Progress) -> tuple[Plan, dict[Side, Counts]]:
-        """Cut the inputs into partitions; return the plan that knows the pieces, and counts."""
+    def split(self, engine: Engine) -> tuple[Plan, dict[Side, InputSummary]]:
+        """Split the inputs into partitions; return the plan with its chunks, and summaries."""
         splits = []
         for each in self.inputs:
-            pieces = [piece for file in each.files for piece in cut_file(file)]
+            chunks = [chunk for file in each.files for chunk in split_file(file)]
             splits += [
-                Split(
-                    piece,
+                SplitTask(
+                    chunk,
                     each.side,
                     each.caption_field,
                     each.id_field,
                     self.partitions,
                     self.folder / "split" / f"{each.side}-{number:06}.arrow",
                 )
-                for number, piece in enumerate(pieces)
+                for number, chunk in enumerate(chunks)
             ]
-        counts = {each.side: Counts(each) for each in self.inputs}
-        # Results come in any order, so each says whose it is.
-        for side, found in report.follow(engine.map(_split, splits), len(splits)):
-            counts[side].add(found)
-        for count in counts.values():
-            count.check()
-        return Plan(self.inputs, self.settings, self.folder, self.partitions, splits), counts
+        summaries = {each.side: InputSummary(each) for each in self.inputs}
+        progress = StepProgress("reading captions")
+        for side, found in progress.track(engine.map(_split, splits), len(splits)):
+            summaries[side].add(found)
+        for summary in summaries.values():
+            summary.check()
+        return Plan(self.inputs, self.settings, self.folder, self.partitions, splits), summaries
 
     def close(self) -> None:
-        """Remove the folder of a plan that is done.
+        """Remove the working directory of a finished run.
 
-        It gets another name first: what is half removed must not be gone on with.
+        It is renamed first, so that a half-removed one is never resumed.
         """
         try:
-            leaving = Path(tempfile.mkdtemp(prefix=f"{WORK}removed-", dir=self.folder.parent))
-            self.folder.rename(leaving / "work")
-        except OSError:  # a disk of its own, or a folder that only this one can be removed from
-            leaving = self.folder
-        shutil.rmtree(leaving)
+            removed = tempfile.mkdtemp(prefix=f"{WORK_PREFIX}removed-", dir=self.folder.parent)
+            self.folder.rename(Path(removed) / "work")
+        except OSError:  # a mount point, or a parent folder without write access
+            removed = str(self.folder)
+        shutil.rmtree(removed)
 
 
-def _split(task: Split) -> tuple[Side, dict[str, Any]]:
-    return task.side, split_piece(task)
+def _split(task: SplitTask) -> tuple[Side, dict[str, Any]]:
+    return task.side, split_chunk(task)
 
 
 @dataclass
-class Counts:
-    """What is known of one side after it was cut."""
+class InputSummary:
+    """Numbers of rows and captions of an input, and its kinds of ids."""
 
     input: Input
     rows: int = 0
@@ -184,7 +183,7 @@ class Counts:
     spelled: bool = True
 
     def add(self, found: dict[str, Any]) -> None:
-        """Take in what a piece holds."""
+        """Add the summary of a chunk."""
         self.rows += found["rows"]
         self.captions += found["captions"]
         if found["kind"]:
@@ -192,28 +191,27 @@ class Counts:
             self.spelled &= found["spelled"]
 
     def check(self) -> None:
-        """Refuse a side without captions or with ids of two kinds."""
+        """Raise an InputError if there are no captions, or integers and strings as ids."""
         if not self.rows:
-            raise InputError(f"{self.input.given}: there are no captions")
+            raise InputError(f"{self.input.source}: there are no captions")
         if len(self.kinds) > 1:
             raise InputError(
-                f"{self.input.given}: some files have integers as ids and some have strings; in a "
-                "stream all ids of a side are integers or all are strings"
+                f"{self.input.source}: some files have integers as ids and some have strings; use "
+                "one kind in all files of an input"
             )
 
 
-def check_ids(candidates: Counts, references: Counts) -> None:
-    """Refuse integers against strings that do not spell integers, as no image would match."""
+def check_ids(candidates: InputSummary, references: InputSummary) -> None:
+    """Raise a MismatchError if ids are integers on one side and names on the other."""
     alike = candidates.kinds == references.kinds or (candidates.spelled and references.spelled)
     if not alike:
         raise MismatchError(
-            f"no image is on both sides: the ids of {candidates.input.given} are "
-            f"{_name(candidates)}, those of {references.input.given} are {_name(references)}; both "
-            "sides must name the images alike"
+            f"no ids match: those of {candidates.input.source} are {_name(candidates)}, those of "
+            f"{references.input.source} are {_name(references)}; use the same ids on both sides"
         )
 
 
-def _name(side: Counts) -> str:
+def _name(side: InputSummary) -> str:
     return "integers" if side.kinds == {"int"} else "strings"
 
 
@@ -222,21 +220,19 @@ def _make_absolute(file: str) -> str:
 
 
 def _is_within(file: Path, folders: Sequence[Path]) -> bool:
-    """Tell whether a file is a run's own, in one of these folders or in one that nobody named."""
-    return any(folder in folders or folder.name.startswith(WORK) for folder in file.parents)
+    """Return True if a file is in one of these folders or in a default working directory."""
+    return any(folder in folders or folder.name.startswith(WORK_PREFIX) for folder in file.parents)
 
 
 def choose_partitions(size: int, partitions: int | None) -> int:
-    """Return how many partitions inputs of so many bytes have: a power of two."""
+    """Return the number of partitions, a power of two, for inputs of `size` bytes."""
     most = 1 << GROUP_BITS
     if partitions is None:
         wanted = max(1, -(-size // PARTITION_BYTES))
         return min(most, 1 << (wanted - 1).bit_length())
     is_whole = isinstance(partitions, int) and not isinstance(partitions, bool)
     if not is_whole or not 1 <= partitions <= most or partitions & (partitions - 1):
-        raise SettingError(
-            f"the number of partitions is a power of two up to {most}, not {partitions!r}"
-        )
+        raise SettingError(f"partitions must be a power of two up to {most}, not {partitions!r}")
     return partitions
 
 
@@ -272,8 +268,8 @@ def _check_manifest(before: dict[str, Any], now: dict[str, Any], folder: Path) -
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep others from working in a folder; a killed process holds no lock."""
+def lock_folder(folder: Path) -> Iterator[None]:
+    """Lock a working directory; the lock of a killed process is free."""
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -282,15 +278,13 @@ def locked(folder: Path) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         raise InputError(
-            f"another process is working in {folder}; wait for it, or name another folder with "
-            "work= (--work)"
+            f"another process uses {folder}; wait for it, or pass another with work= (--work)"
         ) from None
     mine = _identify(folder / "lock")
     try:
         yield
     finally:
-        # Nothing was begun: removed while it is locked, since another may begin right after, or
-        # may have begun where a plan that is done has left the folder.
+        # A folder without results is removed while it is locked, unless another run made it anew.
         is_bare = all(path.name == "lock" for path in folder.glob("*"))
         if is_bare and _identify(folder / "lock") == mine:
             shutil.rmtree(folder, ignore_errors=True)
@@ -298,7 +292,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _identify(file: Path) -> tuple[int, int] | None:
-    """Return what tells a file from another that has its name later; None where there is none."""
+    """Return the device and inode of a file; None if it does not exist."""
     try:
         status = file.stat()
     except OSError:
@@ -307,24 +301,24 @@ def _identify(file: Path) -> tuple[int, int] | None:
 
 
 @dataclass
-class Progress:
-    """Reports how far a step is, how fast it goes and when it will be done."""
+class StepProgress:
+    """Progress of a step: share done, speed, remaining time."""
 
-    what: str
+    step: str
     unit: str = ""
     size: Callable[[Any], int] | None = None
-    """How many units a result is worth."""
+    """Number of units of a result."""
 
-    def follow(self, results: Iterator[R], count: int) -> Iterator[R]:
-        """Yield results, and report after each."""
+    def track(self, results: Iterator[R], count: int) -> Iterator[R]:
+        """Yield results; call the progress callback after each."""
         progress = current_progress()
-        begun = time.monotonic()
+        started = time.monotonic()
         units = 0
-        progress(self.what, 0.0)
+        progress(self.step, 0.0)
         for done, result in enumerate(results, start=1):
-            passed = max(time.monotonic() - begun, 1e-9)
+            passed = max(time.monotonic() - started, 1e-9)
             left = passed / done * (count - done)
-            text = f"{self.what}, {_spell_time(left)} left"
+            text = f"{self.step}, {_spell_time(left)} left"
             if self.size is not None:
                 units += self.size(result)
                 text += f", {units / passed:,.0f} {self.unit}/s"

@@ -1,4 +1,4 @@
-"""A Ray cluster: the one place that knows Ray."""
+"""Ray engine: tasks on a Ray cluster. No other module imports Ray."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 RETRIES = 5
-"""How often a task is begun again whose process or machine was lost."""
+"""Number of times that a task is repeated after its process or machine failed."""
 ANSWER_SECONDS = 5.0
-"""How long the head of a cluster may take to answer; Ray itself would try for minutes."""
+"""Timeout for the head node of a cluster; Ray itself would try for minutes."""
 JOINING_SECONDS = 10.0
-"""How long nodes may take to join a cluster on which a task has no room yet."""
+"""Timeout for nodes to join a cluster that has too few resources for a task."""
 
 
 def require_ray() -> None:
-    """Say which extra brings Ray, where it is missing; nothing is imported, which takes seconds."""
+    """Raise a MissingExtraError if Ray is not installed; importing it would take seconds."""
     if find_spec("ray") is None:
         raise MissingExtraError.to("run work on a cluster", package="ray", extra="ray")
 
 
 def import_ray() -> Any:
-    """Import Ray, or say which extra brings it."""
+    """Import Ray, or raise a MissingExtraError."""
     require_ray()
     import ray
 
@@ -55,7 +55,7 @@ class RayEngine(Engine):
 
     def __post_init__(self) -> None:
         if self.num_cpus < 0 or self.num_gpus < 0:
-            raise SettingError("a task cannot have fewer than no CPUs or GPUs")
+            raise SettingError("num_cpus and num_gpus must be >= 0")
 
     def _connect(self) -> Any:
         ray = import_ray()
@@ -74,7 +74,7 @@ class RayEngine(Engine):
         return self.address or os.environ.get("RAY_ADDRESS") or "local"
 
     def check(self) -> None:
-        """Connect and leave again, so that a wrong address is noticed before there is work."""
+        """Connect and disconnect, to find a wrong address before there is work."""
         require_ray()
         if self._find_address() == "local":
             return
@@ -88,11 +88,11 @@ class RayEngine(Engine):
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time."""
-        return max(1, self._count_places(self._connect()))
+        """Number of tasks that run at a time."""
+        return max(1, self._count_slots(self._connect()))
 
-    def _count_places(self, ray: Any) -> int:
-        """Return how many tasks have room, each on one node; 1 for tasks that need nothing."""
+    def _count_slots(self, ray: Any) -> int:
+        """Return the number of tasks that fit on the nodes; 1 for tasks without requirements."""
         if not self.num_cpus and not self.num_gpus:
             return 1
         return sum(
@@ -106,21 +106,21 @@ class RayEngine(Engine):
         needs = (("CPU", self.num_cpus), ("GPU", self.num_gpus))
         return [(name, each) for name, each in needs if each]
 
-    def _need_places(self, ray: Any, size: int = 1) -> None:
-        """Refuse what would wait for ever: tasks, or so many workers, that the nodes cannot hold.
+    def _require_resources(self, ray: Any, size: int = 1) -> None:
+        """Raise a SettingError if tasks, or `size` workers, would wait forever for resources.
 
-        A cluster of this machine alone stays as it is. Nodes may be about to join another, and an
-        autoscaler may add some: for that one is waited, with a warning.
+        Nodes may still join a cluster of several machines, and an autoscaler may add some: then
+        wait, with a warning.
         """
         if not self._needs():
             return
-        deadline = time.monotonic() + (0 if _is_alone(ray) else JOINING_SECONDS)
-        while self._count_places(ray) < size:
+        deadline = time.monotonic() + (0 if _is_local(ray) else JOINING_SECONDS)
+        while self._count_slots(ray) < size:
             if time.monotonic() >= deadline:
-                told = self._describe_room(ray, size)
+                problem = self._describe_room(ray, size)
                 if not _has_autoscaler(ray):
-                    raise SettingError(f"{told}; ask for less, or add nodes")
-                warnings.warn(f"{told}; waiting for its autoscaler", stacklevel=3)
+                    raise SettingError(f"{problem}; ask for less, or add nodes")
+                warnings.warn(f"{problem}; waiting for its autoscaler", stacklevel=3)
                 return
             time.sleep(0.2)
 
@@ -135,13 +135,13 @@ class RayEngine(Engine):
         more = f" and {len(nodes) - 8} more nodes" if len(nodes) > 8 else ""
         return (
             f"the Ray cluster has no room for {asked}: it has room for "
-            f"{self._count_places(ray)} (its nodes have {has}{more})"
+            f"{self._count_slots(ray)} (its nodes have {has}{more})"
         )
 
     def map(self, function: Callable[[T], R], tasks: Sequence[T]) -> Iterator[R]:
-        """Yield results as they come; no more tasks are given out than keep the cluster busy."""
+        """Yield results as they arrive; submit only as many tasks as keep the cluster busy."""
         ray = self._connect()
-        self._need_places(ray)
+        self._require_resources(ray)
         remote = ray.remote(
             num_cpus=self.num_cpus,
             num_gpus=self.num_gpus,
@@ -168,10 +168,10 @@ class RayEngine(Engine):
                 ray.cancel(reference, force=False)
 
     def open_pool(self, function: Callable[..., Any], size: int = 0) -> Pool:
-        """Return actors, each with a copy of the function; one that dies is started again."""
+        """Return actors with a copy of the function; an actor that fails is restarted."""
         ray = self._connect()
         size = size or self.workers
-        self._need_places(ray, size)
+        self._require_resources(ray, size)
         actor = ray.remote(
             num_cpus=self.num_cpus,
             num_gpus=self.num_gpus,
@@ -184,15 +184,15 @@ class RayEngine(Engine):
 
 
 class RayPool(Pool):
-    """Actors of a cluster."""
+    """Actors of a Ray cluster."""
 
     def __init__(self, ray: Any, actors: list[Any], function: Any) -> None:
-        """Take the actors, and where the cluster keeps the function."""
+        """Store the actors and the reference of the function."""
         self._ray, self._actors, self._function = ray, actors, function
         self.size = len(actors)
 
     def map(self, tasks: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return the results in order; an actor has at most two tasks, so that none waits."""
+        """Return the results in order; an actor has at most two tasks at a time."""
         results: dict[int, Any] = {}
         running: dict[Any, tuple[int, Any]] = {}
         free = [actor for _ in range(2) for actor in reversed(self._actors)]
@@ -209,7 +209,7 @@ class RayPool(Pool):
             free.append(actor)
 
     def close(self) -> None:
-        """End the actors."""
+        """Stop the actors."""
         for actor in self._actors:
             self._ray.kill(actor)
         self._actors = []
@@ -219,7 +219,7 @@ def _get(node: Any, name: str) -> float:
     return float(node["Resources"].get(name, 0))
 
 
-def _is_alone(ray: Any) -> bool:
+def _is_local(ray: Any) -> bool:
     """Whether this process has started the cluster, which nothing then joins."""
     started = getattr(ray._private.worker, "_global_node", None)
     return bool(getattr(started, "head", False))
@@ -241,7 +241,7 @@ def _has_autoscaler(ray: Any) -> bool:
 
 
 def _check_address(address: str) -> None:
-    """Refuse an address at which nothing answers."""
+    """Raise a SettingError for an address without a cluster."""
     if address == "local":
         return
     scheme, _, rest = address.rpartition("://")
@@ -266,7 +266,7 @@ def _check_address(address: str) -> None:
 
 
 def _find_cluster() -> str:
-    """Return the host and port of the cluster that this machine belongs to."""
+    """Return the host and port of this machine's cluster."""
     from ray._private.services import canonicalize_bootstrap_address
 
     try:
@@ -283,7 +283,7 @@ def _no_cluster(address: str, reason: str) -> SettingError:
 
 
 def _explain(address: str, error: Exception) -> SettingError:
-    """Return what to do where something answers, and Ray still cannot use it."""
+    """Return the error for a cluster that answers but cannot be used."""
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
     if address == "local":
         return SettingError(f"Ray cannot be started on this machine ({reason})")
@@ -300,7 +300,7 @@ def _explain(address: str, error: Exception) -> SettingError:
 
 
 def _keep_off_stdout() -> None:
-    """Have Ray tell of lost processes on stderr: what is on stdout may be JSON."""
+    """Print Ray's messages on stderr: stdout may be JSON."""
     from ray._private import worker
 
     tell = getattr(worker, "print_to_stdstream", None)  # Ray's own, which another version may lack
@@ -341,6 +341,6 @@ def _take(ray: Any, reference: Any) -> Any:
     except ray.exceptions.RayError as error:
         first = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise ProcessError(
-            f"a task was lost {RETRIES + 1} times on the cluster ({first}); what is done is "
-            "kept: mend the cluster and give the same command again"
+            f"a task failed {RETRIES + 1} times on the cluster ({first}); repair the cluster and "
+            "rerun the same command to resume"
         ) from error

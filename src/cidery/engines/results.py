@@ -1,4 +1,4 @@
-"""What a stream's scores are."""
+"""Result of score_stream()."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cidery.scoring.tables import ScoreTable
 
 @dataclass(frozen=True, eq=False)
 class StreamResult:
-    """The scores of a stream: those of the corpus in a table, those of captions in files.
+    """Scores of a stream: corpus scores in a table, scores of captions in files.
 
     ```py
     result = cidery.score_stream("samples/*.parquet", "references.parquet", captions="scores")
@@ -20,8 +20,8 @@ class StreamResult:
     """
 
     table: ScoreTable
-    """Corpus scores, signatures and intervals; it has no rows of captions."""
+    """Corpus scores, signatures and intervals; scores of captions are in `files`."""
     captions: int
-    """How many captions were scored."""
+    """Number of captions."""
     files: Sequence[Path] = field(default=())
-    """The Parquet files with a row per caption, where they were asked for."""
+    """Parquet files with a row per caption, if `captions` was given."""

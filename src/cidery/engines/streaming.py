@@ -1,8 +1,7 @@
-"""score_stream(): captions that need not fit in memory, scored in two passes.
+"""score_stream(): score captions that do not fit in memory, in two passes.
 
-First n-grams are counted, partition by partition; then each partition is scored with the counts of
-all. Captions have the bits that `score` gives them, and so has the corpus: sums are exact, whatever
-the partitions are.
+N-grams are counted partition by partition, then each partition is scored with the counts of all.
+Scores are bit-identical to those of `score`: sums are exact, whatever the partitions are.
 """
 
 from __future__ import annotations
@@ -25,17 +24,24 @@ from cidery.engines.base import Engine, EngineLike, get_engine
 from cidery.engines.content import describe_content
 from cidery.engines.counting import (
     SHARD_CAPTIONS,
-    Looked,
+    PartitionSummary,
     check_tokenizer,
     choose_folder,
-    forget_counted,
     load_counted,
-    look,
     merge_counts,
+    release_counted,
+    scan_partitions,
 )
-from cidery.engines.plan import MANIFEST, Input, Plan, Progress, check_ids, locked
+from cidery.engines.partitions import (
+    GROUP_BITS,
+    Origins,
+    Partition,
+    SplitTask,
+    read_partition,
+    replacing,
+)
+from cidery.engines.plan import MANIFEST, Input, Plan, StepProgress, check_ids, lock_folder
 from cidery.engines.results import StreamResult
-from cidery.engines.spill import GROUP_BITS, Origins, Partition, Split, gather, replacing
 from cidery.errors import CideryError, InputError, SettingError, UnreliableWarning
 from cidery.files.containers import import_pyarrow
 from cidery.files.fields import Side
@@ -52,47 +58,47 @@ from cidery.text import scan_captions
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-ENOUGH = 2
-"""N-grams of fewer images weigh as much as those of none: log max(1, df). They are not kept."""
+MIN_COUNT = 2
+"""N-grams of fewer images are not stored: their weight, log max(1, df), is that of unseen ones."""
 
 
 @dataclass(frozen=True)
-class Score:
-    """Scores one partition."""
+class ScoreTask:
+    """Task: score one partition."""
 
-    splits: list[Split]
+    splits: list[SplitTask]
     number: int
     pipeline: Pipeline
     counted: Mapping[str | None, Path]
     """stemmer -> document frequencies counted on all partitions"""
     images: int
-    """In all partitions."""
-    is_number: bool
-    """Whether the candidates' ids are integers."""
+    """Number of images in all partitions."""
+    integer_ids: bool
+    """True if the ids of candidates are integers."""
     folder: Path
     captions: Path | None
 
     @property
     def rows_file(self) -> Path | None:
-        """Where the scores of captions go."""
+        """File of the scores of captions."""
         return self.captions and self.captions / f"part-{self.number:06}.parquet"
 
     @property
     def sums_file(self) -> Path:
-        """Where the sums go; written last, it says that the partition is done."""
+        """File of the sums, which is written last."""
         return self.folder / f"{self.number:06}.json"
 
     @property
     def is_done(self) -> bool:
-        """Whether an earlier run did this."""
+        """True if an earlier run did this task."""
         return self.sums_file.exists() and (self.rows_file is None or self.rows_file.exists())
 
 
-def score_partition(task: Score) -> int:
-    """Write one partition's scores and sums; return how many captions it has."""
+def score_partition(task: ScoreTask) -> int:
+    """Write the scores and sums of one partition; return its number of captions."""
     if task.is_done:
         return int(json.loads(task.sums_file.read_text())["captions"])
-    partition = gather(task.splits, task.number)
+    partition = read_partition(task.splits, task.number)
     frequencies = (
         load_counted(task.counted, task.images)
         if task.pipeline.frequencies == "references"
@@ -103,7 +109,7 @@ def score_partition(task: Score) -> int:
         try:
             measured = _measure(task.pipeline, partition, frequencies)
         except Exception as error:
-            raise _find_culprit(task.pipeline, partition, frequencies, error) from error
+            raise _locate_error(task.pipeline, partition, frequencies, error) from error
     if task.rows_file is not None:
         _write_rows(task, task.rows_file, partition, measured)
     _write_sums(task, partition, measured)
@@ -115,7 +121,7 @@ def _measure(
     partition: Partition,
     frequencies: str | DocumentFrequencies | CountedFrequencies,
 ) -> dict[str, Floats]:
-    """Return each metric's rows, as `score` has them."""
+    """Return the rows of each metric."""
     tokenize = pipeline.tokenizer.cut_column
     offsets = partition.reference_offsets.astype(np.uint64)
     groups = GroupedCaptions(tokenize(partition.references, 1), offsets)
@@ -125,13 +131,13 @@ def _measure(
     return pipeline.prepare_tokenized(references).measure_tokenized(candidates)
 
 
-def _find_culprit(
+def _locate_error(
     pipeline: Pipeline,
     partition: Partition,
     frequencies: str | DocumentFrequencies | CountedFrequencies,
     error: Exception,
 ) -> Exception:
-    """Return the error that names the first caption which cannot be scored."""
+    """Return the error with the file and row of the first caption that cannot be scored."""
     ends = partition.reference_offsets.tolist()
     for row, place in enumerate(partition.candidate_images.tolist()):
         image = partition.images[place]
@@ -150,14 +156,14 @@ def _find_culprit(
 
 
 def _write_rows(
-    task: Score, file: Path, partition: Partition, measured: Mapping[str, Floats]
+    task: ScoreTask, file: Path, partition: Partition, measured: Mapping[str, Floats]
 ) -> None:
     pa = import_pyarrow("pyarrow", "write Parquet files")
     parquet = import_pyarrow("pyarrow.parquet", "write Parquet files")
     ids = pa.array(partition.images, pa.string()).take(pa.array(partition.candidate_images))
     table = pa.table(
         {
-            "image_id": ids.cast(pa.int64()) if task.is_number else ids,
+            "image_id": ids.cast(pa.int64()) if task.integer_ids else ids,
             "file": _name_files(partition.origins),
             "row": pa.array(partition.origins.rows),
             **{label: m.each(measured[label]) for label, m in task.pipeline.metrics.items()},
@@ -169,13 +175,13 @@ def _write_rows(
 
 def _name_files(origins: Origins) -> Any:
     pa = import_pyarrow("pyarrow", "write Parquet files")
-    files = list(dict.fromkeys(piece.file for piece in origins.pieces))
+    files = list(dict.fromkeys(chunk.file for chunk in origins.chunks))
     number = {file: place for place, file in enumerate(files)}
-    of_piece = np.asarray([number[piece.file] for piece in origins.pieces], np.int32)
-    return pa.DictionaryArray.from_arrays(of_piece[origins.places], pa.array(files))
+    of_chunk = np.asarray([number[chunk.file] for chunk in origins.chunks], np.int32)
+    return pa.DictionaryArray.from_arrays(of_chunk[origins.places], pa.array(files))
 
 
-def _write_sums(task: Score, partition: Partition, measured: Mapping[str, Floats]) -> None:
+def _write_sums(task: ScoreTask, partition: Partition, measured: Mapping[str, Floats]) -> None:
     """Write the exact sums of rows, and the sums of images by group for the intervals."""
     groups = (partition.hashes >> np.uint64(64 - GROUP_BITS)).astype(np.int64)
     present, places = np.unique(groups, return_inverse=True)
@@ -214,28 +220,28 @@ def score_stream(
     partitions: int | None = None,
     **settings: Unpack[PipelineSettings],
 ) -> StreamResult:
-    """Score captions that need not fit in memory, with the bits of `score`.
+    """Score captions that do not fit in memory; scores are bit-identical to those of `score`.
 
     Args:
-        candidates: a Parquet, Arrow or JSON-lines file, a folder, a pattern such as
-            `"samples/*.parquet"`, or a URL that fsspec opens, such as `"s3://bucket/samples"`.
+        candidates: Parquet, Arrow or JSON-lines file, folder, pattern such as
+            `"samples/*.parquet"`, or URL that fsspec opens, such as `"s3://bucket/samples"`.
         references: the same.
-        metrics: as `score` takes them.
-        captions: a folder that gets every caption's scores as Parquet files, one per partition,
-            while it runs; one that has such files of another run is refused.
-        missing: as `score` takes it.
-        caption_field: the column of the captions to score; by default a well-known one.
-        reference_field: the column of the references.
-        id_field: the column that names the image.
-        reference_id_field: the same of the references, where it is another.
+        metrics: as for `score`.
+        captions: output folder for the scores of captions, one Parquet file per partition. It
+            must not contain such files of another run.
+        missing: as for `score`.
+        caption_field: column of the captions. Default: a well-known name.
+        reference_field: column of the references. Default: a well-known name.
+        id_field: column of the image ids. Default: a well-known name.
+        reference_id_field: the same for references. Default: `id_field`.
         engine: `"local"` (processes of this machine), `"ray"`, or an Engine.
-        work: the folder for what is begun, with room for a copy of the captions; the same call
-            goes on there after it was stopped. It is removed at the end. By default a folder
-            `cidery-work-…` in the present one.
-        partitions: how many parts there are, a power of two; by default as the inputs' size asks
-            for. Scores do not depend on it.
-        settings: as `score` takes them, but for the tokenizer `"ptb-coco"`, which reads all
-            captions as one document. The engine sets the number of threads.
+        work: working directory, with space for a copy of the captions. Rerun the same call to
+            resume. It is removed at the end. Default: a folder `cidery-work-…` in the current
+            directory.
+        partitions: number of partitions, a power of two. Default: by the size of the inputs.
+            Scores do not depend on it.
+        settings: as for `score`, except the tokenizer `"ptb-coco"`, which reads all captions as
+            one document. The engine sets the number of threads.
 
     ```py
     result = cidery.score_stream("samples/*.parquet", "references.parquet", captions="scores")
@@ -251,13 +257,13 @@ def score_stream(
         (references, "references", reference_field, reference_id_field or id_field),
     )
     inputs = [
-        Input.find(given, side, captions_in, ids_in, [work, captions])
-        for given, side, captions_in, ids_in in sides
+        Input.find(source, side, captions_in, ids_in, [work, captions])
+        for source, side, captions_in, ids_in in sides
     ]
     output = None if captions is None else Path(captions).absolute()
     frequencies = pipeline.frequencies
     key = {
-        # In their order, which is that of the columns, and of what metrics with equal rows share.
+        # Their order is that of the columns, and decides which of equal rows are stored.
         "metrics": [[label, _describe_metric(m)] for label, m in pipeline.metrics.items()],
         "tokenizer": [pipeline.tokenizer.id, pipeline.language],
         "frequencies": frequencies if isinstance(frequencies, str) else frequencies.name,
@@ -265,33 +271,33 @@ def score_stream(
         "captions": None if output is None else str(output),
     }
     folder = choose_folder(work, inputs, key)
-    with locked(folder):
+    with lock_folder(folder):
         if output is not None and not (folder / MANIFEST).exists():
             _check_output(output)
         content = describe_content(pipeline.metrics, pipeline.tokenizer, pipeline.frequencies)
         plan = Plan.open(inputs, key, content, folder, partitions)
         result = _run(plan, runner, pipeline, missing, output)
-        forget_counted()
+        release_counted()
         plan.close()
     return result
 
 
 def _describe_metric(metric: Metric) -> str:
-    """Return what tells metrics apart, in another process too: without addresses in memory."""
+    """Return the settings of a metric, without addresses in memory."""
     return re.sub(r" at 0x[0-9a-fA-F]+", "", repr(metric))
 
 
 def _check_output(folder: Path) -> None:
-    """Refuse a folder that cannot be written, or in which parts of another run would stay."""
+    """Raise an InputError if the folder is not writable, or has scores of another run."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        raise InputError(f"{folder} is a file; name a folder for the captions' scores") from None
+        raise InputError(f"{folder} is a file; pass a folder for the scores of captions") from None
     if not os.access(folder, os.W_OK):
-        raise InputError(f"{folder} cannot be written; name another folder for the scores")
+        raise InputError(f"{folder} is not writable; pass another folder for the scores")
     if any(folder.glob("part-*.parquet")):
         raise InputError(
-            f"{folder} has scores of an earlier run; remove them, or name another folder"
+            f"{folder} contains scores of an earlier run; remove them, or pass another folder"
         )
 
 
@@ -315,7 +321,7 @@ def _run(
     missing: Missing,
     output: Path | None,
 ) -> StreamResult:
-    plan, sides = plan.split(engine, Progress("reading captions"))
+    plan, sides = plan.split(engine)
     check_ids(sides["candidates"], sides["references"])
     orders: dict[str | None, int] = {}
     if pipeline.frequencies == "references":
@@ -324,9 +330,9 @@ def _run(
             if needed is not None:
                 orders[needed.stemmer] = max(needed.order, orders.get(needed.stemmer, 1))
     shards = max(1, -(-sides["references"].captions // SHARD_CAPTIONS))
-    looked, counts = look(plan, engine, orders, pipeline.tokenizer, missing, shards)
+    summary, counts = scan_partitions(plan, engine, orders, pipeline.tokenizer, missing, shards)
     # Captions are checked by those of one partition.
-    first = gather(plan.splits, looked.partitions[0])
+    first = read_partition(plan.splits, summary.partitions[0])
     sample = Corpus(
         tuple(first.images),
         scan_captions(first.references),
@@ -335,47 +341,49 @@ def _run(
         first.candidate_images,
         [],
     )
-    names = [found.given for found in plan.inputs]
-    pipeline.check({names[0]: sample}, names[1], looked.images)
+    names = [found.source for found in plan.inputs]
+    pipeline.check({names[0]: sample}, names[1], summary.images)
     files = {stemmer: plan.folder / f"{stemmer or 'words'}.df" for stemmer in orders}
     for stemmer, file in files.items():
         if not file.exists():
-            found = merge_counts(counts, looked, engine, stemmer, min_count=ENOUGH, name="stream")
+            found = merge_counts(
+                counts, summary, engine, stemmer, min_count=MIN_COUNT, name="stream"
+            )
             found.save(file)
             del found
             _remove_counts(plan.folder / "count", stemmer)
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)
     tasks = [
-        Score(
+        ScoreTask(
             plan.splits,
             number,
             pipeline,
             files,
-            looked.images,
+            summary.images,
             sides["candidates"].kinds == {"int"},
             plan.folder / "score",
             output,
         )
-        for number in looked.partitions
+        for number in summary.partitions
     ]
-    progress = Progress("scoring", "captions", int)
-    scored = sum(progress.follow(engine.map(score_partition, tasks), len(tasks)))
-    table = _pool(tasks, looked, pipeline)
+    progress = StepProgress("scoring", "captions", int)
+    scored = sum(progress.track(engine.map(score_partition, tasks), len(tasks)))
+    table = _pool(tasks, summary, pipeline)
     written = [task.rows_file for task in tasks if task.rows_file is not None]
-    for half in [] if output is None else output.glob(".part-*.part"):
-        half.unlink(missing_ok=True)  # of processes that were killed
+    for temporary in [] if output is None else output.glob(".part-*.part"):
+        temporary.unlink(missing_ok=True)  # of killed processes
     return StreamResult(table, scored, written)
 
 
 def _remove_counts(folder: Path, stemmer: str | None) -> None:
-    """Make room: the merged file has all that is needed of the parts."""
+    """Remove the n-grams of partitions, which are merged."""
     for part in folder.glob(f"{stemmer or 'words'}-*"):
         shutil.rmtree(part)
 
 
-def _pool(tasks: list[Score], looked: Looked, pipeline: Pipeline) -> ScoreTable:
-    """Add up what the partitions wrote."""
+def _pool(tasks: list[ScoreTask], summary: PartitionSummary, pipeline: Pipeline) -> ScoreTable:
+    """Return the table of the summed partitions."""
     sums: dict[str, ExactSums] = {}
     groups: dict[str, Floats] = {}
     sources: dict[str, str] = {}
@@ -394,7 +402,7 @@ def _pool(tasks: list[Score], looked: Looked, pipeline: Pipeline) -> ScoreTable:
     drawn = {label: rows[rows[:, -1] > 0] for label, rows in groups.items()}
     return ScoreTable(
         ids=[],
-        image_count=looked.images,
+        image_count=summary.images,
         corpus={
             label: float(
                 metric.pool(
@@ -404,7 +412,7 @@ def _pool(tasks: list[Score], looked: Looked, pipeline: Pipeline) -> ScoreTable:
             for label, metric in pipeline.metrics.items()
         },
         each={},
-        signatures=pipeline.sign(looked.images, looked.sizes),
+        signatures=pipeline.sign(summary.images, summary.sizes),
         resampling={
             label: Resampling(
                 drawn[sources[label]],

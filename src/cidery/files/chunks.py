@@ -1,8 +1,8 @@
-"""Files read piece by piece: which files there are, where they can be cut, and what is in a piece.
+"""Chunks of large files, for streams.
 
-Parquet is cut between row groups, Arrow between record batches, Arrow streams between rows, JSON
-lines between lines. A piece is read by itself, in any order and by any process, and knows the
-numbers of its rows. A zipped file is one piece, which is read block by block.
+Parquet files are split between row groups, Arrow files between record batches, Arrow streams
+between rows, JSON lines between lines. Chunks can be read in any order and by any process. A gzip
+file is one chunk, which is read block by block.
 """
 
 from __future__ import annotations
@@ -31,48 +31,48 @@ SUFFIXES = {
     **dict.fromkeys((".arrow", ".feather", ".ipc"), "arrow"),
     **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "jsonl"),
 }
-"""What can be read piece by piece, by the end of the file's name."""
-PIECE_BYTES = 16_000_000
-"""How much of JSON lines is read at a time."""
-PIECE_ROWS = 200_000
-"""How many rows of small row groups are read together."""
+"""File formats that can be streamed, by suffix."""
+CHUNK_BYTES = 16_000_000
+"""Size of a chunk of JSON lines."""
+CHUNK_ROWS = 200_000
+"""Number of rows of a chunk that has several small row groups."""
 GZIP = b"\x1f\x8b"
-"""How zipped files begin, whatever they are called."""
-LARGEST = (1 << 63) - 1
-"""The largest integer that is a candidate's id, which its scores are written with."""
+"""First bytes of gzip files."""
+MAX_ID = (1 << 63) - 1
+"""Maximum integer id of a candidate: scores are written with ids of 64 bits."""
 
 
 @dataclass(frozen=True)
-class Piece:
-    """A part of a file that is read at once."""
+class Chunk:
+    """Part of a file."""
 
     file: str
     kind: str
     begin: int
-    """The first row group, record batch, row (of an Arrow stream) or byte."""
+    """First row group, record batch, row (of an Arrow stream) or byte."""
     end: int
     first: int
-    """How many rows, or lines, are before it."""
+    """Number of rows or lines before it."""
 
 
 @dataclass(frozen=True)
-class Captions:
-    """What a piece, or a block of it, holds."""
+class CaptionColumns:
+    """CaptionColumns of a chunk, or of a block of it, as Arrow arrays."""
 
     ids: Any
-    """A pyarrow array of strings: ids as they are spelled."""
+    """Strings: ids as written."""
     captions: Any
-    """A pyarrow array of lists of strings."""
+    """Lists of strings."""
     listed: Any
-    """A pyarrow array: whether the captions came as a list."""
+    """Booleans: True if the captions are a list in the file."""
     kind: str
-    """`int` or `str`: what the ids are."""
+    """Kind of the ids: `int` or `str`."""
     rows: Any
-    """A pyarrow array: the number of each row, or line, in its file, from 1."""
+    """Number of each row or line in its file, from 1."""
 
 
 def find_files(given: str) -> list[str]:
-    """Return the files that a path, a folder, a pattern or a URL means, in order of their names."""
+    """Return the files of a path, folder, pattern or URL, sorted by name."""
     if "://" in given:
         found = _list_remote(given)
     elif Path(given).is_dir():
@@ -85,20 +85,18 @@ def find_files(given: str) -> list[str]:
         Path(given).stat()  # OSError says what is wrong
         found = [given]
     if not found:
-        raise InputError(
-            f"{given}: there is no file of captions here; streams are {', '.join(SUFFIXES)}"
-        )
+        raise InputError(f"{given}: no files found; streams read {', '.join(SUFFIXES)}")
     for file in found:
         if _kind(file) is None:
             raise FormatError(
-                f"{file}: only files that can be read piece by piece are streamed "
-                f"({', '.join(SUFFIXES)}); write the captions as one of these"
+                f"{file}: this format cannot be streamed; convert the captions to one of "
+                f"{', '.join(SUFFIXES)}"
             )
     return found
 
 
 def is_streamable(given: str) -> bool:
-    """Tell whether something can be read piece by piece, by its name."""
+    """Return True if a path, folder, pattern or URL can be streamed, judging by its name."""
     if "://" in given or Path(given).is_dir() or _kind(given) is not None:
         return True
     return any(sign in given for sign in "*?[") and not Path(given).exists()
@@ -109,7 +107,7 @@ MEMORY_FACTOR = 12
 
 
 def must_stream(*given: str) -> bool:
-    """Tell whether inputs are more than one file each, or would not fit in the free memory."""
+    """Return True if an input has several files, or the inputs exceed the available memory."""
     if "-" in given:
         return False
     several = ["://" in each or not Path(each).is_file() for each in given]
@@ -128,7 +126,7 @@ def _kind(file: str) -> str | None:
 
 
 def _list_remote(url: str) -> list[str]:
-    with _reaching(url) as (system, path):
+    with _open_remote(url) as (system, path):
         if any(sign in path for sign in "*?["):
             found = system.glob(path)
         elif system.isdir(path):
@@ -139,7 +137,7 @@ def _list_remote(url: str) -> list[str]:
 
 
 def import_fsspec() -> Any:
-    """Import the package that opens URLs, or say what to install."""
+    """Import fsspec, or raise a MissingExtraError."""
     try:
         import fsspec
     except ImportError:
@@ -152,8 +150,8 @@ def import_fsspec() -> Any:
 
 
 @contextmanager
-def _reaching(url: str) -> Iterator[tuple[Any, str]]:
-    """Yield the storage of a URL and the path there; what fails is an error that names the URL."""
+def _open_remote(url: str) -> Iterator[tuple[Any, str]]:
+    """Yield the file system and path of a URL; errors name the URL."""
     fsspec = import_fsspec()
     try:
         yield fsspec.core.url_to_fs(url)
@@ -163,15 +161,15 @@ def _reaching(url: str) -> Iterator[tuple[Any, str]]:
             name=error.name or "fsspec",
         ) from error
     except Exception as error:  # each storage has its own
-        said = str(error) or type(error).__name__
-        raise InputError(f"{url} cannot be read: {said}") from error
+        reason = str(error) or type(error).__name__
+        raise InputError(f"{url} cannot be read: {reason}") from error
 
 
 @contextmanager
 def open_file(file: str) -> Iterator[IO[bytes]]:
     """Open a path or a URL for reading."""
     if "://" in file:
-        with _reaching(file) as (system, path):
+        with _open_remote(file) as (system, path):
             remote = system.open(path, "rb")
         with remote as opened:
             yield opened
@@ -180,18 +178,18 @@ def open_file(file: str) -> Iterator[IO[bytes]]:
             yield opened
 
 
-def describe_file(file: str) -> list[Any]:
-    """Return what tells whether a file has changed: its size, its time and how it begins and ends.
+def fingerprint_file(file: str) -> list[Any]:
+    """Return the size, time and hash of the first and last bytes of a file.
 
-    Of a URL the size and what its storage says.
+    For a URL: the size and version that its storage reports.
     """
     import hashlib
 
     if "://" in file:
-        with _reaching(file) as (system, path):
+        with _open_remote(file) as (system, path):
             known = system.info(path)
-        said = [known.get(key) for key in ("size", "ETag", "etag", "mtime", "LastModified")]
-        return [str(value) for value in said if value is not None]
+        reported = [known.get(key) for key in ("size", "ETag", "etag", "mtime", "LastModified")]
+        return [str(value) for value in reported if value is not None]
     status = os.stat(file)  # noqa: PTH116
     digest = hashlib.sha256()
     with open_file(file) as opened:
@@ -201,19 +199,19 @@ def describe_file(file: str) -> list[Any]:
     return [status.st_size, status.st_mtime_ns, digest.hexdigest()[:16]]
 
 
-def measure_file(file: str) -> int:
+def get_file_size(file: str) -> int:
     """Return the size of a file in bytes."""
     if "://" in file:
-        with _reaching(file) as (system, path):
+        with _open_remote(file) as (system, path):
             return int(system.size(path) or 0)
     return Path(file).stat().st_size
 
 
-def cut_file(file: str) -> list[Piece]:
-    """Return the pieces of a file, in order."""
+def split_file(file: str) -> list[Chunk]:
+    """Return the chunks of a file, in order."""
     kind = _kind(file) or ""
     if kind == "jsonl":
-        return _cut_lines(file)
+        return _split_lines(file)
     source = Source(file)
     pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     try:
@@ -222,19 +220,19 @@ def cut_file(file: str) -> list[Piece]:
         elif _begins_with(file, b"ARROW1"):
             sizes = _measure_batches(file)
         else:
-            return _cut_stream(file)
+            return _split_stream(file)
     except (pyarrow.ArrowException, OSError) as error:
         if isinstance(error, FileNotFoundError | PermissionError):
             raise
         source.fail(f"not a complete {kind.capitalize()} file: {error}")
-    pieces = []
+    chunks = []
     begin = first = rows = 0
     for number, size in enumerate(sizes):
         rows += size
-        if rows >= PIECE_ROWS or number + 1 == len(sizes):
-            pieces.append(Piece(file, kind, begin, number + 1, first))
+        if rows >= CHUNK_ROWS or number + 1 == len(sizes):
+            chunks.append(Chunk(file, kind, begin, number + 1, first))
             begin, first, rows = number + 1, first + rows, 0
-    return pieces
+    return chunks
 
 
 def _measure_row_groups(file: str) -> list[int]:
@@ -251,18 +249,18 @@ def _measure_batches(file: str) -> list[int]:
         return [reader.get_batch(i).num_rows for i in range(reader.num_record_batches)]
 
 
-def _cut_stream(file: str) -> list[Piece]:
-    """Cut an Arrow stream, which has no index and may be one batch, between rows."""
+def _split_stream(file: str) -> list[Chunk]:
+    """Split an Arrow stream, which has no index and may be one batch, between rows."""
     ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
     with _open_arrow(file) as opened:
         count = sum(batch.num_rows for batch in ipc.open_stream(opened))
-    begins = range(0, count, PIECE_ROWS)
-    return [Piece(file, "stream", at, min(at + PIECE_ROWS, count), at) for at in begins]
+    begins = range(0, count, CHUNK_ROWS)
+    return [Chunk(file, "stream", at, min(at + CHUNK_ROWS, count), at) for at in begins]
 
 
 @contextmanager
 def _open_arrow(file: str) -> Iterator[Any]:
-    """Open an Arrow file; of one on this machine only what is looked at comes into memory."""
+    """Open an Arrow file; of one on this machine only what is summary at comes into memory."""
     pyarrow = import_pyarrow("pyarrow", "read Arrow files")
     if "://" in file:
         with open_file(file) as opened:
@@ -276,80 +274,77 @@ def _begins_with(file: str, magic: bytes) -> bool:
         return opened.read(len(magic)) == magic
 
 
-def _cut_lines(file: str) -> list[Piece]:
-    """Cut at line ends; a zipped file is one piece, since it cannot be entered in the middle."""
+def _split_lines(file: str) -> list[Chunk]:
+    """Split between lines; a gzip file, which has no random access, is one chunk."""
     if _begins_with(file, GZIP):
-        return [Piece(file, "jsonl", 0, measure_file(file), 0)]
-    pieces = []
+        return [Chunk(file, "jsonl", 0, get_file_size(file), 0)]
+    chunks = []
     begin = lines = counted = at = 0
     with open_file(file) as opened:
-        while block := opened.read(PIECE_BYTES):
+        while block := opened.read(CHUNK_BYTES):
             cut = block.rfind(b"\n") + 1
             if cut:
                 counted += block.count(b"\n")
-                pieces.append(Piece(file, "jsonl", begin, at + cut, lines))
+                chunks.append(Chunk(file, "jsonl", begin, at + cut, lines))
                 begin, lines = at + cut, counted
             at += len(block)
     if at > begin:
-        pieces.append(Piece(file, "jsonl", begin, at, lines))
-    return pieces
+        chunks.append(Chunk(file, "jsonl", begin, at, lines))
+    return chunks
 
 
-def read_piece(
-    piece: Piece, side: Side, *, caption_field: str | None = None, id_field: str | None = None
-) -> Iterator[Captions]:
-    """Yield the captions of a piece: of a zipped file block by block, of others all at once.
-
-    Nothing comes of a piece without captions.
-    """
+def read_chunk(
+    chunk: Chunk, side: Side, *, caption_field: str | None = None, id_field: str | None = None
+) -> Iterator[CaptionColumns]:
+    """Yield the captions of a chunk; those of a gzip file block by block."""
     chosen = Chosen(id_field, caption_field)
-    if piece.kind == "jsonl":
-        yield from _read_lines(piece, side, chosen)
+    if chunk.kind == "jsonl":
+        yield from _read_lines(chunk, side, chosen)
         return
     pyarrow = import_pyarrow("pyarrow", "read Parquet and Arrow files")
-    rows = Source(piece.file, "row", piece.first)
+    rows = Source(chunk.file, "row", chunk.first)
     try:
-        table, fields = _read_table(piece, side, chosen, rows)
+        table, fields = _read_table(chunk, side, chosen, rows)
     except FormatError:
         raise
     except (pyarrow.ArrowException, OSError) as error:
-        _fail_damaged(f"the rows from {piece.first + 1} on", error, rows)
+        _fail_damaged(f"the rows from {chunk.first + 1} on", error, rows)
     if table.num_rows:
-        yield _take_columns(table, fields, piece, side, chosen, rows)
+        yield _convert_columns(table, fields, chunk, side, chosen, rows)
 
 
 def _fail_damaged(what: str, error: Exception, rows: Source) -> NoReturn:
     rows.fail(f"{what} cannot be read: {error}; the file is damaged, write or fetch it again")
 
 
-def _read_table(piece: Piece, side: Side, chosen: Chosen, rows: Source) -> tuple[Any, Fields]:
-    """Return the columns that are needed, and which these are."""
-    read = {"parquet": _read_row_groups, "arrow": _read_batches, "stream": _read_rows}[piece.kind]
+def _read_table(chunk: Chunk, side: Side, chosen: Chosen, rows: Source) -> tuple[Any, Fields]:
+    """Return the columns of ids and captions, and their names."""
+    read = {"parquet": _read_row_groups, "arrow": _read_batches, "stream": _read_rows}[chunk.kind]
 
     def choose(schema: Any) -> Fields:
         fields = find_fields(describe_columns(schema), side, chosen, rows)
         for name in (fields.id, *fields.captions):
             if schema.names.count(name) > 1:
                 rows.fail(
-                    f"{schema.names.count(name)} columns are called {name!r}; rename all but one"
+                    f"{schema.names.count(name)} columns have the name {name!r}; rename all but one"
                 )
         return fields
 
-    table, fields = read(piece, choose, rows)
+    table, fields = read(chunk, choose, rows)
     check_texts(table, rows)
     return table, fields
 
 
 def _read_row_groups(
-    piece: Piece, choose: Callable[[Any], Fields], rows: Source
+    chunk: Chunk, choose: Callable[[Any], Fields], rows: Source
 ) -> tuple[Any, Fields]:
     pyarrow = import_pyarrow("pyarrow", "read Parquet files")
     parquet = import_pyarrow("pyarrow.parquet", "read Parquet files")
-    tables, first = [], piece.first
-    with open_file(piece.file) as opened:
+    tables, first = [], chunk.first
+    with open_file(chunk.file) as opened:
         file = parquet.ParquetFile(opened)
         fields = choose(file.schema_arrow)
-        for number in range(piece.begin, piece.end):
+        for number in range(chunk.begin, chunk.end):
             last = first + file.metadata.row_group(number).num_rows
             try:
                 columns = [fields.id, *fields.captions]
@@ -362,15 +357,15 @@ def _read_row_groups(
 
 
 def _read_batches(
-    piece: Piece, choose: Callable[[Any], Fields], rows: Source
+    chunk: Chunk, choose: Callable[[Any], Fields], rows: Source
 ) -> tuple[Any, Fields]:
     pyarrow = import_pyarrow("pyarrow", "read Arrow files")
     ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
-    batches, first = [], piece.first
-    with _open_arrow(piece.file) as opened:
+    batches, first = [], chunk.first
+    with _open_arrow(chunk.file) as opened:
         reader = ipc.open_file(opened)
         fields = choose(reader.schema)
-        for number in range(piece.begin, piece.end):
+        for number in range(chunk.begin, chunk.end):
             try:
                 batches.append(reader.get_batch(number))
             except (pyarrow.ArrowException, OSError) as error:
@@ -381,51 +376,51 @@ def _read_batches(
     return table.select([fields.id, *fields.captions]), fields
 
 
-def _read_rows(piece: Piece, choose: Callable[[Any], Fields], rows: Source) -> tuple[Any, Fields]:
-    """Read some rows of an Arrow stream; of the batches before only the lengths are looked at."""
+def _read_rows(chunk: Chunk, choose: Callable[[Any], Fields], rows: Source) -> tuple[Any, Fields]:
+    """Read some rows of an Arrow stream; of the batches before only the lengths are summary at."""
     pyarrow = import_pyarrow("pyarrow", "read Arrow files")
     ipc = import_pyarrow("pyarrow.ipc", "read Arrow files")
     parts, at = [], 0
-    with _open_arrow(piece.file) as opened:
+    with _open_arrow(chunk.file) as opened:
         reader = ipc.open_stream(opened)
         fields = choose(reader.schema)
         for batch in reader:
-            if at + batch.num_rows > piece.begin:
-                skipped = max(0, piece.begin - at)
-                parts.append(batch.slice(skipped, piece.end - at - skipped))
+            if at + batch.num_rows > chunk.begin:
+                skipped = max(0, chunk.begin - at)
+                parts.append(batch.slice(skipped, chunk.end - at - skipped))
             at += batch.num_rows
-            if at >= piece.end:
+            if at >= chunk.end:
                 break
         else:
-            rows.fail(f"there are {at} rows, and there were {piece.end}; the file was changed")
+            rows.fail(f"the file changed while it was read: {at} rows instead of {chunk.end}")
     table = pyarrow.Table.from_batches(parts, reader.schema)
     return table.select([fields.id, *fields.captions]), fields
 
 
-def _take_columns(
-    table: Any, fields: Fields, piece: Piece, side: Side, chosen: Chosen, rows: Source
-) -> Captions:
-    """Take ids and captions as Arrow has them, or row by row where they are in another form."""
+def _convert_columns(
+    table: Any, fields: Fields, chunk: Chunk, side: Side, chosen: Chosen, rows: Source
+) -> CaptionColumns:
+    """Return the columns of ids and captions, converted row by row where necessary."""
     pa = import_pyarrow("pyarrow", "read Parquet and Arrow files")
     ids = table.column(fields.id).combine_chunks()
     texts = None if fields.numbered else table.column(fields.captions[0]).combine_chunks()
-    numbers = pa.array(np.arange(table.num_rows, dtype=np.int64) + (piece.first + 1))
+    numbers = pa.array(np.arange(table.num_rows, dtype=np.int64) + (chunk.first + 1))
     if texts is not None and not ids.null_count and not texts.null_count:
-        is_number = pa.types.is_integer(ids.type)
+        integer_ids = pa.types.is_integer(ids.type)
         if pa.types.is_uint64(ids.type) and side == "candidates":
             _check_sizes(ids.to_pylist(), rows)
-        kind = "int" if is_number else "str" if _is_text(ids.type) else None
+        kind = "int" if integer_ids else "str" if _is_text(ids.type) else None
         if kind and _is_text(texts.type):
             count = len(texts)
             ends = pa.array(np.arange(count + 1, dtype=np.int32))
             lists = pa.ListArray.from_arrays(ends, texts.cast(pa.string()))
             listed = pa.array(np.zeros(count, bool))
-            return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
+            return CaptionColumns(ids.cast(pa.string()), lists, listed, kind, numbers)
         if kind and _is_list(texts.type) and _is_text(texts.type.value_type):
             lists = texts.cast(pa.list_(pa.string()))
             if not lists.flatten().null_count:
                 listed = pa.array(np.ones(len(texts), bool))
-                return Captions(ids.cast(pa.string()), lists, listed, kind, numbers)
+                return CaptionColumns(ids.cast(pa.string()), lists, listed, kind, numbers)
     entries = Reader(side, None, chosen).pick(table.to_pylist(), rows)
     return _make_captions(entries, numbers.to_pylist(), rows, side)
 
@@ -440,10 +435,10 @@ def _is_list(kind: Any) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def _read_lines(piece: Piece, side: Side, chosen: Chosen) -> Iterator[Captions]:
+def _read_lines(chunk: Chunk, side: Side, chosen: Chosen) -> Iterator[CaptionColumns]:
     kind: str | None = None
-    for content, before in _read_blocks(piece):
-        found = _read_block(content, Source(piece.file, "line", before), side, chosen, kind)
+    for content, before in _read_blocks(chunk):
+        found = _read_block(content, Source(chunk.file, "line", before), side, chosen, kind)
         if found is not None:
             kind = found.kind
             yield found
@@ -451,7 +446,7 @@ def _read_lines(piece: Piece, side: Side, chosen: Chosen) -> Iterator[Captions]:
 
 def _read_block(
     content: bytes, source: Source, side: Side, chosen: Chosen, kind: str | None
-) -> Captions | None:
+) -> CaptionColumns | None:
     if not source.first and content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         source.fail(
             "JSON lines in UTF-16 are not streamed; convert the file, for instance with: "
@@ -466,15 +461,15 @@ def _read_block(
     return _make_captions(entries, numbers, lines, side, kind)
 
 
-def _read_blocks(piece: Piece) -> Iterator[tuple[bytes, int]]:
-    """Yield whole lines of a piece, and how many lines are before them in the file."""
-    with open_file(piece.file) as opened:
+def _read_blocks(chunk: Chunk) -> Iterator[tuple[bytes, int]]:
+    """Yield whole lines of a chunk with the number of lines before them in the file."""
+    with open_file(chunk.file) as opened:
         zipped = opened.read(len(GZIP)) == GZIP
-        opened.seek(piece.begin)
+        opened.seek(chunk.begin)
         if zipped:
-            yield from _unzip_lines(opened, Source(piece.file))
+            yield from _unzip_lines(opened, Source(chunk.file))
         else:
-            yield opened.read(piece.end - piece.begin), piece.first
+            yield opened.read(chunk.end - chunk.begin), chunk.first
 
 
 def _unzip_lines(opened: IO[bytes], source: Source) -> Iterator[tuple[bytes, int]]:
@@ -495,7 +490,7 @@ def _unzip(opened: IO[bytes], source: Source) -> Iterator[bytes]:
     file = gzip.GzipFile(fileobj=opened, mode="rb")
     while True:
         try:
-            block = file.read(PIECE_BYTES)
+            block = file.read(CHUNK_BYTES)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             source.fail(f"the gzip data is damaged or cut short ({error})")
         if not block:
@@ -505,7 +500,7 @@ def _unzip(opened: IO[bytes], source: Source) -> Iterator[bytes]:
 
 @dataclass(frozen=True, slots=True)
 class _Lines(Source):
-    """Records that do not stand in every line."""
+    """Lines of a file with blank lines."""
 
     numbers: tuple[int, ...] = ()
 
@@ -519,8 +514,8 @@ def _make_captions(
     source: Source,
     side: Side,
     kind: str | None = None,
-) -> Captions:
-    """Return entries as columns; `kind` is what the ids in blocks before are."""
+) -> CaptionColumns:
+    """Return entries as columns; `kind` is the kind of the ids in earlier blocks."""
     pa = import_pyarrow("pyarrow", "score streams")
     kind = kind or ("int" if type(entries[0][0]) is int else "str")
     _check_kinds(entries, source, kind)
@@ -529,7 +524,7 @@ def _make_captions(
     captions = [[text] if isinstance(text, str) else list(text) for _, text in entries]
     ids = [str(image) for image, _ in entries]
     try:
-        return Captions(
+        return CaptionColumns(
             pa.array(ids, pa.string()),
             pa.array(captions, pa.list_(pa.string())),
             pa.array([not isinstance(text, str) for _, text in entries], pa.bool_()),
@@ -549,19 +544,18 @@ def _check_kinds(entries: Sequence[Any], source: Source, kind: str) -> None:
     if {type(image) for image, _ in entries} != {expected}:
         index = next(i for i, (image, _) in enumerate(entries) if type(image) is not expected)
         source.fail(
-            f"the id {entries[index][0]!r} is no {'integer' if kind == 'int' else 'string'}, as "
-            "those before are; in a stream all ids of a side are integers or all are strings",
+            f"the id {entries[index][0]!r} is not {'an integer' if kind == 'int' else 'a string'}, "
+            "unlike those before; use one kind of ids in all files of an input",
             index=index,
         )
 
 
 def _check_sizes(ids: Sequence[int], source: Source) -> None:
-    """Refuse ids of candidates that do not fit the column in which their scores are written."""
-    if max(ids) > LARGEST or min(ids) < -LARGEST - 1:
-        index = next(i for i, image in enumerate(ids) if not -LARGEST - 1 <= image <= LARGEST)
+    """Raise a FormatError for ids that do not fit in the column of the scores."""
+    if max(ids) > MAX_ID or min(ids) < -MAX_ID - 1:
+        index = next(i for i, image in enumerate(ids) if not -MAX_ID - 1 <= image <= MAX_ID)
         source.fail(
-            f"the id {ids[index]} does not fit in 64 bits with a sign, which integers must in "
-            "what a stream scores; write the ids of these captions as strings",
+            f"the id {ids[index]} exceeds 64 bits (signed); write the ids of these captions as strings",
             index=index,
         )
 

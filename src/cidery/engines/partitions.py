@@ -1,8 +1,8 @@
-"""Both sides of a stream, cut into partitions by the hash of the image's id.
+"""Partitions: candidates and references of a stream, split by the hash of the image id.
 
-Each piece of the inputs becomes one Arrow file with a record batch per partition (and again for
-each block of a zipped file), so that images meet their references without either side being held.
-An image's partition, and the order of images within it, depend on its id alone.
+Each chunk of the inputs becomes one Arrow file with a record batch per partition (and again for
+each block of a gzip file), so that neither side has to fit in memory. An image's partition, and the
+order of images within it, depend on its id alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from cidery._native import hash_texts, hash_words
 from cidery.corpus import spell_integers
-from cidery.files.chunks import Captions, Piece, read_piece
+from cidery.files.chunks import CaptionColumns, Chunk, read_chunk
 from cidery.files.containers import import_pyarrow
 from cidery.files.fields import Side
 from cidery.files.sources import collector_paused
@@ -29,17 +29,17 @@ from cidery.text import TextColumn
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LACKS = ("alone", "without", "empty")
-"""What an image may lack: its references, its candidates, references in their list."""
+UNMATCHED = ("no_references", "no_candidates", "empty_references")
+"""Reasons why an image cannot be scored."""
 GROUP_BITS = 14
-"""Images are drawn in at most 2^14 groups, so there are no more partitions either."""
+"""The bootstrap draws at most 2^14 groups of images, the maximum number of partitions."""
 
 
 @dataclass(frozen=True)
-class Split:
-    """Cuts one piece of an input."""
+class SplitTask:
+    """Task: split one chunk of an input by partition."""
 
-    piece: Piece
+    chunk: Chunk
     side: Side
     caption_field: str | None
     id_field: str | None
@@ -48,18 +48,18 @@ class Split:
 
     @property
     def is_done(self) -> bool:
-        """Whether an earlier run did this."""
+        """True if an earlier run did this task."""
         return self.file.with_suffix(".json").exists()
 
 
-def split_piece(task: Split) -> dict[str, Any]:
-    """Write a piece by partition, and return what the plan must know of it."""
+def split_chunk(task: SplitTask) -> dict[str, Any]:
+    """Write a chunk by partition; return its numbers of rows and captions and its kind of ids."""
     summary = task.file.with_suffix(".json")
     if task.is_done:
         known: dict[str, Any] = json.loads(summary.read_text())
         return known
-    blocks = read_piece(
-        task.piece, task.side, caption_field=task.caption_field, id_field=task.id_field
+    blocks = read_chunk(
+        task.chunk, task.side, caption_field=task.caption_field, id_field=task.id_field
     )
     content: dict[str, Any] = {"rows": 0, "captions": 0, "kind": None, "spelled": True}
     with _writing(task) as write:
@@ -74,8 +74,8 @@ def split_piece(task: Split) -> dict[str, Any]:
 
 
 @contextmanager
-def _writing(task: Split) -> Iterator[Callable[[Captions], None]]:
-    """Yield what writes captions by partition into the file of a task."""
+def _writing(task: SplitTask) -> Iterator[Callable[[CaptionColumns], None]]:
+    """Yield a function that writes captions by partition into the file of a task."""
     pa = import_pyarrow("pyarrow", "score streams")
     ipc = import_pyarrow("pyarrow.ipc", "score streams")
     schema = pa.schema(
@@ -88,7 +88,7 @@ def _writing(task: Split) -> Iterator[Callable[[Captions], None]]:
         }
     )
 
-    def write(found: Captions) -> None:
+    def write(found: CaptionColumns) -> None:
         hashes = hash_ids(found.ids)
         # There are at most 2^14: NumPy sorts numbers of 16 bits by counting them.
         parts = partition_of(hashes, task.partitions).astype(np.uint16)
@@ -106,7 +106,7 @@ def _writing(task: Split) -> Iterator[Callable[[Captions], None]]:
 
 @contextmanager
 def replacing(file: Path) -> Iterator[Path]:
-    """Yield a name to write to; the file has its own name when it is complete."""
+    """Yield a temporary path; it gets the name of the file when it is complete."""
     temporary = file.with_name(f".{file.name}.{os.urandom(4).hex()}.part")
     try:
         yield temporary
@@ -117,7 +117,7 @@ def replacing(file: Path) -> Iterator[Path]:
 
 
 def hash_ids(ids: Any) -> NDArray[np.uint64]:
-    """Return a number for each id of a pyarrow array of strings, the same on every machine."""
+    """Return the hash of each id of a pyarrow array of strings, the same on every machine."""
     _, offsets, content = ids.buffers()
     ends = np.frombuffer(offsets, np.int32, len(ids) + 1, ids.offset * 4).astype(np.int64)
     if content is None:
@@ -133,7 +133,7 @@ def partition_of(hashes: NDArray[np.uint64], partitions: int) -> NDArray[np.uint
 
 @dataclass(frozen=True)
 class Row:
-    """Where a caption comes from."""
+    """File and row of a caption."""
 
     file: str
     row: int
@@ -145,144 +145,151 @@ class Row:
 
 @dataclass(frozen=True)
 class Partition:
-    """The images of one partition that have both sides, in the order of their ids' hashes.
-
-    Where candidates are not asked for, references are enough.
-    """
+    """Images of one partition with candidates and references, in the order of their ids' hashes."""
 
     images: list[str]
     references: TextColumn
-    """Image by image; those of an image in the order of its files."""
+    """Image by image, in the order of the files."""
     reference_offsets: NDArray[np.int64]
     candidates: TextColumn
-    """Those of an image lie together, in the order of its files."""
+    """Image by image, in the order of the files."""
     candidate_images: NDArray[np.int64]
     """Indexes into `images`."""
     origins: Origins
-    """Where the candidates come from."""
+    """Files and rows of the candidates."""
     hashes: NDArray[np.uint64]
-    """Of the images' ids."""
-    lacks: Mapping[str, list[str]]
-    """Images that lack a side, by `LACKS`."""
+    """Hashes of the image ids."""
+    unmatched_ids: Mapping[str, list[str]]
+    """Ids of images that cannot be scored, by `UNMATCHED`."""
 
     @property
     def sizes(self) -> tuple[int, int] | None:
-        """The fewest and the most references of an image."""
+        """Smallest and largest number of references of an image."""
         counts = np.diff(self.reference_offsets)
         return (int(counts.min()), int(counts.max())) if len(counts) else None
 
 
 @dataclass(frozen=True)
 class Origins:
-    """Where candidates come from."""
+    """Files and rows of candidates."""
 
-    pieces: list[Piece]
+    chunks: list[Chunk]
     places: NDArray[np.int64]
-    """int64[candidates]: indexes into `pieces`"""
+    """int64[candidates]: indexes into `chunks`"""
     rows: NDArray[np.int64]
 
     def __getitem__(self, index: int) -> Row:
-        piece = self.pieces[int(self.places[index])]
-        return Row(piece.file, int(self.rows[index]), piece.kind == "jsonl")
+        chunk = self.chunks[int(self.places[index])]
+        return Row(chunk.file, int(self.rows[index]), chunk.kind == "jsonl")
 
 
-def gather(splits: list[Split], number: int, alone: bool = False) -> Partition:
-    """Return one partition, out of the files of all pieces; `alone` without candidates."""
+def read_partition(
+    splits: list[SplitTask], number: int, references_only: bool = False
+) -> Partition:
+    """Read one partition from the files of all chunks."""
     with collector_paused():
-        told = _Side.read(splits, "references", number)
-        if alone:
-            return _group(splits, told, None)
-        said = _Side.read(splits, "candidates", number)
-        places = _match(told, said)
-        return _group(splits, told, said) if places is None else _join(splits, told, said, places)
+        references = _Rows.read(splits, "references", number)
+        if references_only:
+            return _group(splits, references, None)
+        candidates = _Rows.read(splits, "candidates", number)
+        places = _match(references, candidates)
+        if places is None:
+            return _group(splits, references, candidates)
+        return _join(splits, references, candidates, places)
 
 
-def _match(told: _Side, said: _Side) -> NDArray[np.int64] | None:
-    """Return the row of references of each row of candidates, where each image has just one.
+def _match(references: _Rows, candidates: _Rows) -> NDArray[np.int64] | None:
+    """Return the row of references of each row of candidates.
 
-    None where some image lacks a side, or its references are in several rows.
+    None if an image has references in several rows, or cannot be scored.
     """
-    if not len(told.hashes) or not len(said.hashes):
+    if not len(references.hashes) or not len(candidates.hashes):
         return None
-    if not (np.diff(told.offsets).all() and np.diff(said.offsets).all()):
+    if not (np.diff(references.offsets).all() and np.diff(candidates.offsets).all()):
         return None
-    if (told.hashes[1:] == told.hashes[:-1]).any():
+    if (references.hashes[1:] == references.hashes[:-1]).any():
         return None
-    places = np.searchsorted(told.hashes, said.hashes)
-    places[places == len(told.hashes)] = 0
-    fits = np.array_equal(told.hashes[places], said.hashes)
-    if not fits or not np.bincount(places, minlength=len(told.hashes)).all():
+    places = np.searchsorted(references.hashes, candidates.hashes)
+    places[places == len(references.hashes)] = 0
+    fits = np.array_equal(references.hashes[places], candidates.hashes)
+    if not fits or not np.bincount(places, minlength=len(references.hashes)).all():
         return None
-    return places if told.ids.take(places).equals(said.ids) else None
+    return places if references.ids.take(places).equals(candidates.ids) else None
 
 
-def _join(splits: list[Split], told: _Side, said: _Side, places: NDArray[np.int64]) -> Partition:
-    """Return the partition as its columns are."""
-    owners = np.repeat(np.arange(len(places)), np.diff(said.offsets))
+def _join(
+    splits: list[SplitTask], references: _Rows, candidates: _Rows, places: NDArray[np.int64]
+) -> Partition:
+    """Return the partition without regrouping: each image has one row of references."""
+    owners = np.repeat(np.arange(len(places)), np.diff(candidates.offsets))
     return Partition(
-        told.ids.to_pylist(),
-        TextColumn(told.captions),
-        told.offsets,
-        TextColumn(said.captions),
+        references.ids.to_pylist(),
+        TextColumn(references.captions),
+        references.offsets,
+        TextColumn(candidates.captions),
         places[owners],
-        said.trace(splits, owners),
-        told.hashes,
-        {lack: [] for lack in LACKS},
+        candidates.trace(splits, owners),
+        references.hashes,
+        {reason: [] for reason in UNMATCHED},
     )
 
 
-def _group(splits: list[Split], told: _Side, said: _Side | None) -> Partition:
-    """Return the partition image by image: some have rows in several files, or lack a side."""
+def _group(splits: list[SplitTask], references: _Rows, candidates: _Rows | None) -> Partition:
+    """Return the partition regrouped by image."""
     pa = import_pyarrow("pyarrow", "score streams")
-    groups = told.group()
+    groups = references.group()
     ids: list[str] = []
-    if said is not None:
-        owners = np.repeat(np.arange(len(said.hashes)), np.diff(said.offsets))
-        ids = said.ids.take(owners).to_pylist()
-    candidates = dict.fromkeys(ids)
-    kept = [i for i, group in groups.items() if group and (said is None or i in candidates)]
-    place = {image: number for number, image in enumerate(kept)}
-    offsets = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum([len(groups[image]) for image in kept], out=offsets[1:])
+    if candidates is not None:
+        owners = np.repeat(np.arange(len(candidates.hashes)), np.diff(candidates.offsets))
+        ids = candidates.ids.take(owners).to_pylist()
+    described = dict.fromkeys(ids)
+    matched = [i for i, group in groups.items() if group and (candidates is None or i in described)]
+    place = {image: number for number, image in enumerate(matched)}
+    offsets = np.zeros(len(matched) + 1, np.int64)
+    np.cumsum([len(groups[image]) for image in matched], out=offsets[1:])
     images = np.asarray([place.get(image, -1) for image in ids], np.int64)
     rows = np.flatnonzero(images >= 0)
-    texts = pa.array([], pa.string()) if said is None else said.captions.take(rows)
-    flat = [text for image in kept for text in groups[image]]
+    texts = pa.array([], pa.string()) if candidates is None else candidates.captions.take(rows)
+    if candidates is None:
+        origins = references.trace(splits, rows)
+    else:
+        origins = candidates.trace(splits, owners[rows])
+    flat = [text for image in matched for text in groups[image]]
     return Partition(
-        kept,
+        matched,
         TextColumn(pa.array(flat, pa.string())),
         offsets,
         TextColumn(texts),
         images[rows],
-        told.trace(splits, rows) if said is None else said.trace(splits, owners[rows]),
-        hash_words(kept),
+        origins,
+        hash_words(matched),
         {
-            "alone": [image for image in candidates if not groups.get(image)],
-            "without": []
-            if said is None
-            else [image for image, group in groups.items() if group and image not in candidates],
-            "empty": [image for image, group in groups.items() if not group],
+            "no_references": [image for image in described if not groups.get(image)],
+            "no_candidates": []
+            if candidates is None
+            else [image for image, group in groups.items() if group and image not in described],
+            "empty_references": [image for image, group in groups.items() if not group],
         },
     )
 
 
 @dataclass(frozen=True)
-class _Side:
-    """The rows of one side, sorted by hash, id and place in the inputs."""
+class _Rows:
+    """Rows of candidates or references, sorted by hash, id and position in the inputs."""
 
     ids: Any
-    """An Arrow array of strings."""
+    """Arrow array of strings."""
     hashes: NDArray[np.uint64]
     captions: Any
-    """An Arrow array of strings."""
+    """Arrow array of strings."""
     offsets: NDArray[np.int64]
-    """Captions of row i are captions[offsets[i] : offsets[i + 1]]."""
+    """CaptionColumns of row i are captions[offsets[i] : offsets[i + 1]]."""
     listed: NDArray[np.bool_]
     places: NDArray[np.int64]
     rows: NDArray[np.int64]
 
     @classmethod
-    def read(cls, splits: list[Split], side: Side, number: int) -> _Side:
+    def read(cls, splits: list[SplitTask], side: Side, number: int) -> _Rows:
         pa = import_pyarrow("pyarrow", "score streams")
         batches, places = [], []
         for place, split in enumerate(splits):
@@ -297,7 +304,7 @@ class _Side:
         table = pa.Table.from_batches(batches).combine_chunks()
         hashes = table.column("hash").to_numpy()
         order = np.argsort(hashes, kind="stable")  # rows are in the order of the inputs
-        order = _part_collisions(hashes, order, table.column("id"))
+        order = _separate_collisions(hashes, order, table.column("id"))
         taken = table.take(pa.array(order))
         captions = taken.column("captions").combine_chunks()
         lengths = captions.value_lengths().to_numpy(zero_copy_only=False)
@@ -325,13 +332,13 @@ class _Side:
                 known += captions
         return groups
 
-    def trace(self, splits: list[Split], rows: NDArray[np.int64]) -> Origins:
-        """Return where rows come from."""
-        return Origins([split.piece for split in splits], self.places[rows], self.rows[rows])
+    def trace(self, splits: list[SplitTask], rows: NDArray[np.int64]) -> Origins:
+        """Return the files and rows of some rows."""
+        return Origins([split.chunk for split in splits], self.places[rows], self.rows[rows])
 
 
-def _read_batches(split: Split, number: int) -> Iterator[Any]:
-    """Yield the batches of a partition, in the order of the piece's rows."""
+def _read_batches(split: SplitTask, number: int) -> Iterator[Any]:
+    """Yield the record batches of a partition, in the order of the chunk's rows."""
     pa = import_pyarrow("pyarrow", "score streams")
     ipc = import_pyarrow("pyarrow.ipc", "score streams")
     reader = ipc.open_file(pa.memory_map(str(split.file)))
@@ -339,10 +346,10 @@ def _read_batches(split: Split, number: int) -> Iterator[Any]:
         yield reader.get_batch(place)
 
 
-def _part_collisions(
+def _separate_collisions(
     hashes: NDArray[np.uint64], order: NDArray[np.int64], ids: Any
 ) -> NDArray[np.int64]:
-    """Sort ids that differ and have the same hash, so that an image's rows lie together."""
+    """Sort different ids with the same hash, so that the rows of an image are adjacent."""
     ordered = hashes[order]
     equal = np.flatnonzero(ordered[1:] == ordered[:-1])
     if not len(equal) or ids.take(order[equal]).equals(ids.take(order[equal + 1])):
