@@ -113,9 +113,7 @@ def test_an_arrow_stream_that_is_changed_meanwhile(tmp_path: Path) -> None:
     [chunk] = split_file(str(file))
     with pa.ipc.new_stream(str(file), pa.Table.from_pylist(ROWS).schema) as writer:
         writer.write_table(pa.Table.from_pylist(ROWS[:30]))
-    with pytest.raises(
-        FormatError, match=r"a\.arrow: the file changed while it was read: 30 rows instead of 100"
-    ):
+    with pytest.raises(FormatError, match=r"a\.arrow: .* 30 rows instead of 100"):
         list(read_chunk(chunk, "candidates"))
 
 

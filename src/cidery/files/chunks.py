@@ -555,7 +555,7 @@ def _check_sizes(ids: Sequence[int], source: Source) -> None:
     if max(ids) > MAX_ID or min(ids) < -MAX_ID - 1:
         index = next(i for i, image in enumerate(ids) if not -MAX_ID - 1 <= image <= MAX_ID)
         source.fail(
-            f"the id {ids[index]} exceeds 64 bits (signed); write the ids of these captions as strings",
+            f"the id {ids[index]} exceeds 64 bits (signed); write these ids as strings",
             index=index,
         )
 
