@@ -252,14 +252,17 @@ def _compare_scenes(
 
 def _measure(work: Workspace, scenes: _Scenes, candidates: TokenizedCandidates) -> Floats:
     """Return rows, float64[captions, 70], which all metrics on these scene graphs share."""
-    return _count_tuples(work.once(_compare_scenes, scenes, candidates))
+    return _count_tuples(_compare_scenes(work, scenes, candidates))
 
 
 def _count_tuples(comparisons: Sequence[SceneComparison]) -> Floats:
-    rows = np.zeros((len(comparisons), len(CATEGORIES) * _WIDTH))
-    for place, comparison in enumerate(comparisons):
-        for number, category in enumerate(CATEGORIES):
-            rows[place, number * _WIDTH :][:_WIDTH] = _row(comparison.count(category))
+    distinct = {id(comparison): comparison for comparison in comparisons}
+    counted = {
+        key: [number for category in CATEGORIES for number in _row(comparison.count(category))]
+        for key, comparison in distinct.items()
+    }
+    rows = np.asarray([counted[id(comparison)] for comparison in comparisons], np.float64)
+    rows = rows.reshape(-1, len(CATEGORIES) * _WIDTH)
     rows[:, _PRESENT : _PRESENT + 3] = 1.0  # a caption without tuples scores 0
     return rows
 
