@@ -10,8 +10,9 @@ import numpy as np
 from cidery import _native
 from cidery.diversity.base import Measure
 from cidery.diversity.caption_sets import TokenizedSets
-from cidery.metrics.base import GroupedCaptions, require
+from cidery.metrics.base import GroupedCaptions
 from cidery.metrics.ngram.overlap import make_overlap
+from cidery.metrics.settings import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT

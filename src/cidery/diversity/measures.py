@@ -13,7 +13,7 @@ from cidery.diversity.kernels import Kernel
 from cidery.diversity.mbleu import MBleu
 from cidery.diversity.self_cider import Lsa, SelfCider
 from cidery.errors import SettingError
-from cidery.metrics.selection import read_settings, split_settings
+from cidery.metrics.settings import parse_settings, split_settings
 
 MEASURES: Mapping[str, Measure] = MappingProxyType(
     {
@@ -94,7 +94,7 @@ def _resolve(
             known = ", ".join([*MEASURES, *FAMILIES])
             raise SettingError(f"unknown measure of diversity {name!r}; known: {known}")
         measure = MEASURES[name]
-        asked = read_settings(measure, pairs)
+        asked = parse_settings(measure, pairs)
         if isinstance(measure, SelfCider):
             measure = replace(measure, **{"kernel": kernel, **asked})
         elif isinstance(measure, Lsa):

@@ -29,7 +29,7 @@ from .selection import find_origin as find_origin
 from .selection import get_metrics as get_metrics
 from .selection import is_built_in as is_built_in
 from .selection import list_metrics as list_metrics
-from .selection import split_settings as split_settings
+from .settings import split_settings as split_settings
 from .spice.metric import Spice as Spice
 from .spice.metric import Spider as Spider
 from .spice.spider_fl import SpiderFl as SpiderFl

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 
 from cidery._native import Captions, FrequencyTrie, NgramIndex
-from cidery.errors import FrequenciesError, SettingError
+from cidery.errors import FrequenciesError
 from cidery.frequencies import (
-    MAX_ORDER,
     SHIPPED,
     CountedFrequencies,
     DocumentFrequencies,
     load_shipped,
 )
+from cidery.metrics.settings import check_settings, format_setting
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats, sum_exactly
 from cidery.text import TokenForm, TokenizedCaptions, Tokenizer
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
     from cidery.text import Language
 
-Faithful: TypeAlias = Literal["coco", "paper"]
 Images: TypeAlias = "NDArray[np.uint32]"
 
 
@@ -243,6 +242,9 @@ class Metric(ABC):
     paper: ClassVar[str] = ""
     """Where it is defined."""
 
+    def __post_init__(self) -> None:
+        check_settings(self)
+
     @classmethod
     def variants(cls) -> Sequence[Metric]:
         """Return the metrics of this class that have a name: one, with the default settings."""
@@ -305,38 +307,3 @@ class Metric(ABC):
     def data_settings(self) -> dict[str, str]:
         """Return what the signature says about data that are read from outside the settings."""
         return {}
-
-
-def format_setting(value: object) -> str:
-    """Spell a setting for a signature."""
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:.12g}"
-    if isinstance(value, tuple):
-        return ",".join(map(format_setting, value))
-    return str(value)
-
-
-def require(holds: bool, message: str) -> None:
-    """Raise a SettingError unless the condition holds."""
-    if not holds:
-        raise SettingError(message)
-
-
-def require_between(name: str, value: float, low: float, high: float) -> None:
-    """Raise a SettingError unless low <= value <= high (nan is not)."""
-    require(low <= value <= high, f"{name} must lie between {low:g} and {high:g}, not {value}")
-
-
-def require_order(n: int) -> None:
-    """Raise a SettingError unless n can be the length of n-grams."""
-    holds = isinstance(n, int) and 1 <= n <= MAX_ORDER
-    require(holds, f"n must be a whole number from 1 to {MAX_ORDER}, not {n}")
-
-
-def require_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """Raise a SettingError unless the value is one of the choices."""
-    require(value in choices, f"{name} must be one of {', '.join(choices)}, not {value!r}")

@@ -17,7 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from cidery.frequencies import load_shipped
-from cidery.metrics.base import TokenizedCandidates, TokenizedReferences, require_between
+from cidery.metrics.base import TokenizedCandidates, TokenizedReferences
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, TokenizedCaptions
@@ -242,9 +242,3 @@ def penalize(faults: Floats, penalty: float, repetition: float) -> Floats:
     """Return the factor of each score: (1 - penalty·broken)·(1 - repetition·repeated)."""
     factors: Floats = (1 - penalty * faults[:, 0]) * (1 - repetition * faults[:, 1])
     return factors
-
-
-def check_weights(penalty: float, repetition: float) -> None:
-    """Raise a SettingError unless both weights lie in [0, 1]."""
-    require_between("penalty", penalty, 0, 1)
-    require_between("repetition", repetition, 0, 1)

@@ -14,15 +14,7 @@ import numpy as np
 
 from cidery import _native
 from cidery.errors import DataError, SettingError
-from cidery.metrics.base import (
-    Metric,
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-    require_choice,
-)
+from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.explanations import Shares, Span, share, share_lack
 from cidery.metrics.located_captions import LocatedCaption
 from cidery.metrics.meteor_languages import (
@@ -30,6 +22,7 @@ from cidery.metrics.meteor_languages import (
     MeteorLanguage,
     get_meteor_language,
 )
+from cidery.metrics.settings import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.storage import Resource, load
@@ -92,12 +85,12 @@ class Meteor(Metric):
     paper: ClassVar[str] = "Denkowski and Lavie 2014"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.table is not None:
             object.__setattr__(self, "table", os.fspath(self.table))
         require(self.table != "", "table must be the path of a file, not an empty string")
         knows = get_meteor_language(self.language)
         object.__setattr__(self, "language", knows.code)
-        require_choice("function_words", self.function_words, ("english", "own"))
         if self.function_words == "own":
             self._require_own_words(knows)
         if self.paraphrases is None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-import typing
 from collections.abc import Iterable, Mapping, Sequence
-from types import NoneType, UnionType
 from typing import Any, TypeAlias
 
 from cidery.errors import PluginError, SettingError
-from cidery.metrics.base import Faithful, Metric, format_setting
+from cidery.metrics.base import Metric
 from cidery.metrics.function import CaptionFunction, FunctionMetric, find_module
 from cidery.metrics.presets import get_preset
 from cidery.metrics.registry import FAMILIES, METRICS
+from cidery.metrics.settings import Faithful, format_setting, parse_settings, split_settings
 from cidery.plugins import LoadedPlugin, find_package, list_names, list_plugins, load_plugin
 from cidery.text import Language, get_language
 
@@ -161,7 +160,9 @@ def _find_named(given: str, common: _Common) -> list[_Request]:
     requests = []
     for member in FAMILIES.get(name, (name,)):
         metric = METRICS[member] if member in METRICS else _find_foreign(member)
-        asked = read_settings(metric, pairs)
+        if pairs and isinstance(metric, FunctionMetric):
+            raise SettingError(f"{metric.name} is a function and has no settings")
+        asked = parse_settings(metric, pairs)
         shared = common.choose(metric)
         if asked or shared:
             metric = _vary(metric, shared | asked)
@@ -253,59 +254,6 @@ def _needs_nothing(kind: type[Metric]) -> bool:
         for f in dataclasses.fields(kind)
         if f.init
     )
-
-
-def split_settings(given: str) -> tuple[str, dict[str, str]]:
-    """Return a name and its settings, of `name:setting=value,…`.
-
-    ```python
-    split_settings("cider-d:sigma=4,n=2")   # ("cider-d", {"sigma": "4", "n": "2"})
-    ```
-    """
-    name, _, text = given.partition(":")
-    return name, dict(_split_pair(pair, given) for pair in text.split(",")) if text else {}
-
-
-def _split_pair(pair: str, given: str) -> tuple[str, str]:
-    key, equals, value = pair.partition("=")
-    if not equals:
-        raise SettingError(f"{given!r}: expected setting=value, found {pair!r}")
-    return key.strip(), value.strip()
-
-
-def read_settings(metric: Any, pairs: Mapping[str, str]) -> dict[str, Any]:
-    """Return the settings of a metric, or of a measure of diversity, as what they are declared."""
-    if pairs and isinstance(metric, FunctionMetric):
-        raise SettingError(f"{metric.name} is a function and has no settings")
-    kinds = typing.get_type_hints(type(metric)) if pairs else {}
-    known = [f.name for f in dataclasses.fields(metric) if f.init]
-    read: dict[str, Any] = {}
-    for key, text in pairs.items():
-        if key not in known:
-            listed = f"; it has: {', '.join(known)}" if known else " and no others"
-            raise SettingError(f"{metric.name} has no setting {key!r}{listed}")
-        read[key] = _read_value(f"{metric.name}: {key}", text, kinds[key])
-    return read
-
-
-def _read_value(where: str, text: str, kind: Any) -> Any:
-    """Read a setting from the command line by its declared type."""
-    options = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
-    if text == "none" and NoneType in options:
-        return None
-    for option in options:
-        if option is bool and text in ("yes", "no", "true", "false"):
-            return text in ("yes", "true")
-        if option in (int, float):
-            try:
-                return option(text)
-            except ValueError:
-                continue
-        if option is str or typing.get_origin(option) is typing.Literal:
-            return text
-        if typing.get_origin(option) is typing.Union:
-            return _read_value(where, text, typing.get_args(option)[0])
-    raise SettingError(f"{where} cannot be {text!r}")
 
 
 def _label(requests: Sequence[_Request]) -> dict[str, Metric]:

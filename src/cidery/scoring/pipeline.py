@@ -24,13 +24,13 @@ from cidery.errors import SettingError, UnreliableWarning, warn_caller
 from cidery.frequencies import SHIPPED, DocumentFrequencies
 from cidery.metrics import FunctionMetric, Metric, MetricsLike, get_metrics, is_built_in
 from cidery.metrics.base import (
-    Faithful,
     FrequencyNeeds,
     GroupedCaptions,
     TokenizedReferences,
     find_frequencies,
 )
 from cidery.metrics.selection import find_metric_module
+from cidery.metrics.settings import Faithful
 from cidery.plugins import find_package
 from cidery.runtime.workspace import Workspace, check_threads
 from cidery.scoring.scorer import Scorer

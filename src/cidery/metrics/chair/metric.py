@@ -10,17 +10,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 
 from cidery.errors import SettingError
-from cidery.metrics.base import (
-    Metric,
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-    require_choice,
-)
+from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.chair.instances import Instances, read_instances
 from cidery.metrics.chair.objects import find_mentions, locate_mentions, unite_categories
+from cidery.metrics.settings import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
@@ -89,7 +82,7 @@ class Chair(ObjectRatio):
         return cls(), cls(measure="s"), cls(measure="recall")
 
     def __post_init__(self) -> None:
-        require_choice("measure", self.measure, ("i", "s", "recall"))
+        super().__post_init__()
         require(
             self.references or self.instances is not None,
             "CHAIR needs references=True or a file of instances",

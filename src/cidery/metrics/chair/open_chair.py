@@ -7,13 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from cidery.metrics.base import (
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require_choice,
-)
+from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.chair.metric import COLUMNS, ObjectRatio
 from cidery.metrics.spice.metric import Spice
 from cidery.runtime.workspace import Workspace
@@ -46,7 +40,7 @@ class OpenChair(ObjectRatio):
         return cls(), cls(measure="s"), cls(measure="recall")
 
     def __post_init__(self) -> None:
-        require_choice("measure", self.measure, ("i", "s", "recall"))
+        super().__post_init__()
         _ = self._spice  # validates the settings
 
     @property

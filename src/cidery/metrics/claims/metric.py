@@ -13,14 +13,7 @@ import numpy as np
 
 from cidery.encoders import Encoder, find_lens
 from cidery.frequencies import load_shipped
-from cidery.metrics.base import (
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-    require_choice,
-)
+from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.claims.contradictions import SynonymCheck
 from cidery.metrics.claims.explanation import share_judgment
 from cidery.metrics.claims.extraction import (
@@ -43,6 +36,7 @@ from cidery.metrics.claims.verdicts import (
 from cidery.metrics.claims.word_lists import NUMBERS, NUMERALS
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.explanations import Shares
+from cidery.metrics.settings import require
 from cidery.runtime.processes import count_cores
 from cidery.runtime.progress import current_progress
 from cidery.runtime.workspace import Workspace
@@ -93,7 +87,6 @@ class Claims(Contextual):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_choice("measure", self.measure, MEASURES)
         require(self.parser != "", "parser must be the name of a spaCy pipeline, or auto")
 
     @classmethod

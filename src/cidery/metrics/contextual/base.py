@@ -38,6 +38,7 @@ class Contextual(Metric):
     """Whether to keep vectors in the user's cache directory for the next time."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if isinstance(self.encoder, os.PathLike):
             object.__setattr__(self, "encoder", os.fspath(self.encoder))
 

@@ -11,14 +11,7 @@ import numpy as np
 
 from cidery.encoders import Encoder, TokenStates
 from cidery.errors import DataError
-from cidery.metrics.base import (
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-    require_choice,
-)
+from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.word_vectors import (
     CaptionWords,
@@ -27,6 +20,7 @@ from cidery.metrics.contextual.word_vectors import (
     find_missing,
 )
 from cidery.metrics.explanations import Shares, share, share_lack
+from cidery.metrics.settings import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 
@@ -74,8 +68,6 @@ class BertScore(ByToken):
         super().__post_init__()
         if isinstance(self.baseline, os.PathLike):
             object.__setattr__(self, "baseline", os.fspath(self.baseline))
-        require_choice("measure", self.measure, ("f", "precision", "recall"))
-        require_choice("over", self.over, ("max", "mean"))
         if self.baseline is not None and not isinstance(self.baseline, str):
             holds = _is_baseline(self.baseline)
             require(holds, f"baseline must be three numbers below 1, not {self.baseline}")

@@ -17,14 +17,8 @@ from cidery.encoders.clip import ClipModel, open_clip
 from cidery.encoders.image_features import ImageFeatures
 from cidery.errors import DataError, SettingError
 from cidery.files.image_files import list_images, match_files
-from cidery.metrics.base import (
-    Metric,
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-)
+from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
+from cidery.metrics.settings import require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
@@ -135,6 +129,7 @@ class ClipScore(Metric):
         return cls(), cls(references=True)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("features", "model", "images"):
             if isinstance(value := getattr(self, name), os.PathLike):
                 object.__setattr__(self, name, os.fspath(value))

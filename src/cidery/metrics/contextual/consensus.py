@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -18,13 +18,7 @@ from cidery.encoders import (
     find_lens,
 )
 from cidery.errors import MissingExtraError
-from cidery.metrics.base import (
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require_between,
-)
+from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import ByToken, encode, rows_by_image
 from cidery.metrics.contextual.information import (
     measure_information,
@@ -39,6 +33,7 @@ from cidery.metrics.contextual.word_vectors import (
 )
 from cidery.metrics.explanations import Shares, Span, join_spans, make_spans, share
 from cidery.metrics.fluency import Faults, ReferenceWording
+from cidery.metrics.settings import Interval, Proportion
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import Language, TokenizedCaptions, locate_words
@@ -91,31 +86,25 @@ class Consensus(ByToken):
     ```
     """
 
-    recall: float = 1.5
+    recall: Annotated[float, Interval(0, 10)] = 1.5
     """The weight of recall."""
-    brevity: float = 0.7
+    brevity: Proportion = 0.7
     """The weight of telling less than the references."""
-    rarity: float = 1.0
+    rarity: Proportion = 1.0
     """The power of a word's rarity in its weight; 0: all words weigh the same."""
-    agreement: float = 0.4
+    agreement: Proportion = 0.4
     """The power of the references' agreement, by which a score is divided."""
-    repetition: float = 0.3
+    repetition: Proportion = 0.3
     """The weight of words said more often than in any reference."""
-    dangling: float = 0.3
+    dangling: Proportion = 0.3
     """The weight of an end like `in the`."""
-    oddity: float = 0.25
+    oddity: Proportion = 0.25
     """The weight of neighbors that hardly ever stand side by side."""
     lens: bool = True
     """Whether vectors are changed by their encoder's lens, a map learned from people's judgments;
     only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "none: cidery's own"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_between("recall", self.recall, 0, 10)
-        for name in ("brevity", "rarity", "agreement", "repetition", "dangling", "oddity"):
-            require_between(name, getattr(self, name), 0, 1)
 
     @classmethod
     def language_settings(cls, language: Language) -> dict[str, Any]:

@@ -13,11 +13,11 @@ from cidery.metrics.base import Needs, Prepared, TokenizedCandidates, TokenizedR
 from cidery.metrics.contextual.base import Contextual, rows_by_image
 from cidery.metrics.fluency import (
     RULES_VERSION,
-    check_weights,
     measure_excess_faults,
     measure_reference_faults,
     penalize,
 )
+from cidery.metrics.settings import Proportion
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import TokenizedCaptions
@@ -39,18 +39,14 @@ class Fense(Contextual):
     ```
     """
 
-    penalty: float = 0.9
+    penalty: Proportion = 0.9
     """What a caption loses that ends in the middle."""
-    repetition: float = 0.25
+    repetition: Proportion = 0.25
     """What a caption would lose that repeats all its words; it loses in proportion."""
     lens: bool = True
     """Whether vectors are changed by their encoder's lens; only minilm and mpnet have one."""
 
     paper: ClassVar[str] = "Zhou et al. 2022"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self.penalty, self.repetition)
 
     @property
     def name(self) -> str:

@@ -10,23 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from cidery.encoders import TokenStates, choose_beta
-from cidery.metrics.base import (
-    Metric,
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require_between,
-    require_choice,
-)
+from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.contextual.base import ByToken, CaptionCounts, rows_by_image
 from cidery.metrics.contextual.word_vectors import CaptionWords
 from cidery.metrics.explanations import Shares, Span, make_spans, share_lack
+from cidery.metrics.settings import Interval, require_choice
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import STOP_WORDS, Language, TokenizedCaptions, TokenSpan, locate_words
@@ -35,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Over: TypeAlias = Literal["combine", "concatenate", "max", "mean"]
-OVER = ("combine", "concatenate", "max", "mean")
 
 _PUNCTUATION = frozenset(".,;:!?'\"()-") | {"'s"}
 _OTHER_PUNCTUATION = frozenset("。、，！？：；（）「」¿¡«»„“”")
@@ -151,7 +143,7 @@ class _Settings(Metric):
         return replace(super().needs, all_references=self.idf)
 
     def __post_init__(self) -> None:
-        require_choice("over", self.over, OVER)
+        super().__post_init__()
         if self.stop_words is not None:
             require_choice("stop_words", self.stop_words, tuple(STOP_WORDS))
 
@@ -220,14 +212,8 @@ class Irv(_Settings, ByToken):
     ```
     """
 
-    beta: float | None = None
+    beta: Annotated[float | None, Interval(0, 1)] = None
     """The highest cosine of a mismatch; 0 takes every token for a match, None: the encoder's."""
-
-    def __post_init__(self) -> None:
-        _Settings.__post_init__(self)
-        ByToken.__post_init__(self)
-        if self.beta is not None:
-            require_between("beta", self.beta, 0, 1)
 
     @property
     def name(self) -> str:

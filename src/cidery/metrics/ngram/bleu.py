@@ -9,17 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from cidery.metrics.base import (
-    Faithful,
-    Metric,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-    require_choice,
-    require_order,
-)
+from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.ngram.overlap import PreparedOverlap
+from cidery.metrics.settings import Faithful, NgramOrder, require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT
@@ -27,8 +19,6 @@ from cidery.text import SPLIT
 if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
     from cidery.metrics.ngram.matches import Words
-
-SMOOTHINGS = ("none", "add-one", "epsilon", "exponential")
 
 # coco-caption's constants: "so that if guess is 0 still return 0", and against division by zero.
 _TINY = 1e-15
@@ -49,7 +39,7 @@ class Bleu(Metric):
     ```
     """
 
-    n: int = 4
+    n: NgramOrder = 4
     faithful: Faithful = "coco"
     reference_length: Literal["closest", "shortest", "average"] = "closest"
     """Which length a candidate's is compared with; of two equally close ones the shorter."""
@@ -68,11 +58,7 @@ class Bleu(Metric):
         return tuple(cls(n) for n in (1, 2, 3, 4))
 
     def __post_init__(self) -> None:
-        require_order(self.n)
-        require_choice("faithful", self.faithful, ("coco", "paper"))
-        lengths = ("closest", "shortest", "average")
-        require_choice("reference_length", self.reference_length, lengths)
-        require_choice("smoothing", self.smoothing, SMOOTHINGS)
+        super().__post_init__()
         require(
             self.faithful == "paper" or self.smoothing == "none",
             'coco-caption does not smooth; pass faithful="paper" with a smoothing',

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import compress
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from cidery import _native
 from cidery.metrics.base import (
-    Faithful,
     FrequencyNeeds,
     GroupedCaptions,
     Images,
@@ -19,12 +18,9 @@ from cidery.metrics.base import (
     TokenizedReferences,
     find_weights,
     index_ngrams,
-    require,
-    require_between,
-    require_choice,
-    require_order,
 )
 from cidery.metrics.ngram.overlap import translate
+from cidery.metrics.settings import Faithful, Interval, NgramOrder, Proportion, require
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT, WORD_RUNS, TokenForm, TokenizedCaptions, name_stemmer, stem_form
@@ -187,11 +183,8 @@ def _without_penalties(
 class _CiderFamily(Metric):
     """What the three have in common."""
 
-    n: int = 4
+    n: NgramOrder = 4
     """Length of the longest n-grams, N of equation (3)."""
-
-    def __post_init__(self) -> None:
-        require_order(self.n)
 
     @property
     def stems(self) -> str | None:
@@ -277,11 +270,7 @@ class Cider(_CiderFamily):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_choice("faithful", self.faithful, ("coco", "paper"))
-        require_choice("over", self.over, ("mean", "max"))
-        if isinstance(self.weights, str):
-            require_choice("weights", self.weights, ("uniform", "exponential"))
-        else:
+        if not isinstance(self.weights, str):
             object.__setattr__(self, "weights", tuple(map(float, self.weights)))
             require(
                 len(self.weights) == self.n and min(self.weights) >= 0 < sum(self.weights),
@@ -354,16 +343,11 @@ class CiderD(_CiderFamily):
     ```
     """
 
-    sigma: float = 6.0
+    sigma: Annotated[float, Interval(1e-3, 1e6)] = 6.0
     """The penalty's width, in words."""
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Vedantam, Zitnick, Parikh 2015, equations (4)-(5)"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_choice("faithful", self.faithful, ("coco", "paper"))
-        require_between("sigma", self.sigma, 1e-3, 1e6)
 
     @property
     def name(self) -> str:
@@ -398,16 +382,11 @@ class CiderR(_CiderFamily):
     ```
     """
 
-    repetition: float = 0.8
+    repetition: Proportion = 0.8
     """k_r: the repetition penalty's share; 1 - k_r is the length penalty's."""
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Santos, Colombini, Avila 2021, equations (5)-(7)"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        require_choice("faithful", self.faithful, ("coco", "paper"))
-        require_between("repetition", self.repetition, 0.0, 1.0)
 
     @property
     def name(self) -> str:

@@ -8,21 +8,13 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import add
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
-from cidery.metrics.base import (
-    Faithful,
-    Metric,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require_between,
-    require_choice,
-    require_order,
-)
+from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.ngram.overlap import PreparedOverlap
+from cidery.metrics.settings import Faithful, Interval, NgramOrder
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
 from cidery.text import SPLIT, TOKENS
@@ -31,6 +23,10 @@ if TYPE_CHECKING:
     from cidery.metrics.explanations import Shares
     from cidery.metrics.located_captions import LocatedCaption
     from cidery.metrics.ngram.matches import Comparison, Words
+
+
+BETA = Interval(1e-3, 1e3)
+"""Weights of recall."""
 
 
 def f_measure(precision: Floats, recall: Floats, beta: float) -> Floats:
@@ -131,17 +127,16 @@ class RougeL(_ByReference):
     ```
     """
 
-    beta: float | None = None
+    beta: Annotated[float | None, BETA] = None
     """How much recall outweighs precision; None: 1.2 in coco mode, 2 in the paper."""
     faithful: Faithful = "coco"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (10)-(12)"
 
     def __post_init__(self) -> None:
-        require_choice("faithful", self.faithful, ("coco", "paper"))
         if self.beta is None:
             object.__setattr__(self, "beta", 1.2 if self.faithful == "coco" else 2.0)
-        require_between("beta", self.beta or 0.0, 1e-3, 1e3)
+        super().__post_init__()
 
     @property
     def name(self) -> str:
@@ -174,14 +169,10 @@ class RougeW(_ByReference):
     f(k) = k^weight: Lin 2004, section 4.
     """
 
-    weight: float = 1.2
-    beta: float = 2.0
+    weight: Annotated[float, Interval(1, 10)] = 1.2
+    beta: Annotated[float, BETA] = 2.0
 
     paper: ClassVar[str] = "Lin 2004"
-
-    def __post_init__(self) -> None:
-        require_between("weight", self.weight, 1.0, 10.0)
-        require_between("beta", self.beta, 1e-3, 1e3)
 
     @property
     def name(self) -> str:
@@ -220,17 +211,12 @@ class RougeS(_ByReference):
     Lin 2004; equations (13)-(15) of the CIDEr paper's Appendix VII.
     """
 
-    skip: int | None = 4
+    skip: Annotated[int | None, Interval(0, 100)] = 4
     """At most so many words between the two (Lin's d_skip, 0 to 100); None: any number. Appendix
     VII's "distance of at most 4" can also be read as 3."""
-    beta: float = 2.0
+    beta: Annotated[float, BETA] = 2.0
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equations (13)-(15)"
-
-    def __post_init__(self) -> None:
-        if self.skip is not None:
-            require_between("skip", self.skip, 0, 100)
-        require_between("beta", self.beta, 1e-3, 1e3)
 
     @property
     def name(self) -> str:
@@ -273,7 +259,7 @@ class RougeN(Metric):
     paper's Appendix VII. `measure="f"` is its F₁ with P = Σ_j Σ_k min(…) / (m Σ_k h_k(c)).
     """
 
-    n: int = 1
+    n: NgramOrder = 1
     measure: Literal["recall", "f"] = "recall"
 
     paper: ClassVar[str] = "Lin 2004; Vedantam et al. 2015, equation (9)"
@@ -282,10 +268,6 @@ class RougeN(Metric):
     def variants(cls) -> tuple[RougeN, ...]:
         """Return ROUGE-1 and ROUGE-2."""
         return cls(1), cls(2)
-
-    def __post_init__(self) -> None:
-        require_order(self.n)
-        require_choice("measure", self.measure, ("recall", "f"))
 
     @property
     def name(self) -> str:

@@ -13,19 +13,11 @@ import numpy as np
 
 from cidery import _native
 from cidery.errors import MissingExtraError
-from cidery.metrics.base import (
-    Faithful,
-    Metric,
-    Needs,
-    Prepared,
-    TokenizedCandidates,
-    TokenizedReferences,
-    require,
-    require_choice,
-)
+from cidery.metrics.base import Metric, Needs, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.explanations import Shares, join_shares
 from cidery.metrics.located_captions import locate_pairs
 from cidery.metrics.ngram.cider import CiderD
+from cidery.metrics.settings import Faithful, require
 from cidery.metrics.spice.explanation import ExplainedScene, WordFinder
 from cidery.metrics.spice.graph import CATEGORIES, Category, SceneGraph, format_tuple
 from cidery.metrics.spice.matching import ReferenceScene, SceneComparison, SceneCounts, Synsets
@@ -75,9 +67,7 @@ class Spice(Metric):
     paper: ClassVar[str] = "Anderson, Fernando, Johnson, Gould 2016"
 
     def __post_init__(self) -> None:
-        require_choice("of", self.of, CATEGORIES)
-        require_choice("measure", self.measure, MEASURES)
-        require_choice("faithful", self.faithful, ("coco", "paper"))
+        super().__post_init__()
         require(self.parser != "", "parser must be the name of a spaCy pipeline, or auto")
 
     @property
@@ -323,6 +313,7 @@ class Spider(Metric):
     paper: ClassVar[str] = "Liu, Zhu, Ye, Guadarrama, Murphy 2017"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         _ = self._parts  # validates the settings
 
     @property

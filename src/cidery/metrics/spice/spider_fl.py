@@ -10,11 +10,11 @@ import numpy as np
 from cidery.metrics.base import Metric, Prepared, TokenizedCandidates, TokenizedReferences
 from cidery.metrics.fluency import (
     RULES_VERSION,
-    check_weights,
     measure_excess_faults,
     measure_reference_faults,
     penalize,
 )
+from cidery.metrics.settings import Proportion
 from cidery.metrics.spice.metric import Spider
 from cidery.runtime.workspace import Workspace
 from cidery.statistics import Floats
@@ -32,16 +32,12 @@ class SpiderFl(Spider):
     ```
     """
 
-    penalty: float = 0.9
+    penalty: Proportion = 0.9
     """Penalty of a caption that ends in the middle of a sentence."""
-    repetition: float = 0.25
+    repetition: Proportion = 0.25
     """Penalty of repetition, multiplied by the share of repeated content words."""
 
     paper: ClassVar[str] = "Zhou et al. 2022; DCASE 2023"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self.penalty, self.repetition)
 
     @property
     def name(self) -> str:
