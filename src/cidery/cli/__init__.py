@@ -20,7 +20,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from cidery._version import __version__
-from cidery.cli.parsing import Address, TableOrJson, examples, new_app
+from cidery.cli.options import Address, TableOrJson
+from cidery.cli.parsing import examples, new_app
 from cidery.cli.rendering import (
     complain,
     on_terminal,

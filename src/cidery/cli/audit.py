@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     show_advice,
@@ -39,6 +39,7 @@ _SHOWN = 5
         "cidery audit --list-causes",
     )
 )
+@options.with_options(without=("missing", "by", "slices"))
 def audit(
     files: Annotated[
         list[str] | None,
@@ -48,11 +49,13 @@ def audit(
             show_default=False,
         ),
     ] = None,
+    *,
+    inputs: options.InputOptions,
     claimed: Annotated[
         list[str] | None,
         typer.Option(
-            help="A claimed score, such as cider=0.993; more may follow it. The number fits within "
-            "its printed precision; above what the metric can reach, it is read as times 100. "
+            help="Claimed score, such as cider=0.993; more may follow it. A score fits within "
+            "its printed precision; one above the metric's range is read as multiplied by 100. "
             "cider is coco-caption's CIDEr, that is cider-d.",
             metavar="METRIC=NUMBER",
             show_default=False,
@@ -72,60 +75,47 @@ def audit(
         typer.Option(
             "--metric",
             "-m",
-            help="With --apply and without --claimed: a metric to score; may be repeated. Default: "
-            "cider, bleu-4 and rouge-l.",
+            help="With --apply: metric to compute; may be repeated. Default: cider, bleu-4 and "
+            "rouge-l.",
             metavar="NAME",
             show_default=False,
         ),
     ] = None,
     list_causes: Annotated[
-        bool, typer.Option("--list-causes", help="List every cause that is known, and end.")
+        bool, typer.Option("--list-causes", help="List all causes and exit.")
     ] = False,
     pairs: Annotated[
         bool | None,
         typer.Option(
             "--pairs/--no-pairs",
-            help="Try pairs of causes in any case, or never; default: where no single one fits.",
+            help="Always or never try pairs of causes. Default: if no single cause fits.",
             show_default=False,
         ),
     ] = None,
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    format: parsing.TableOrJson = "table",
-    resamples: parsing.Resamples = parsing.RESAMPLES,
-    seed: parsing.Seed = 0,
-    threads: parsing.Threads = 0,
+    format: options.TableOrJson = "table",
+    resamples: options.Resamples = options.RESAMPLES,
+    seed: options.Seed = 0,
+    threads: options.Threads = 0,
 ) -> None:
-    """Find the pipeline that reproduces a claimed score, or problems in files."""
+    """Explain a claimed score, or find problems in files.
+
+    With --claimed, search for the pipeline that reproduces the score; else, check the files.
+    """
     import cidery
     from cidery.auditing import apply_causes
-    from cidery.files import read_candidates, read_references
 
     if list_causes:
         _list_causes(format)
         return
     named, claims = _sort_arguments(files or [], claimed or [])
     results, references = named
-    options = {
-        "--split": split,
-        "--caption-field": caption_field,
-        "--reference-field": reference_field,
-        "--id-field": id_field,
-        "--reference-id-field": reference_id_field,
-    }
-    with progress(4 if claims else 3, *named) as step:
-        step("reading captions")
-        candidates = read_candidates(results, caption_field=caption_field, id_field=id_field)
-        step("reading references")
-        known = read_references(
-            references,
-            split=split,
-            caption_field=reference_field,
-            id_field=reference_id_field or id_field,
+    if metric and (apply is None or claims):
+        raise typer.BadParameter(
+            "only valid with --apply and without --claimed", param_hint="--metric"
         )
+    with progress(4 if claims else 3, *named) as step:
+        read = inputs.read(step, references, {results: results})
+        candidates, known = read.captions[results], read.references
         step("auditing")
         if apply is not None:
             causes = [] if apply == "none" else [id.strip() for id in apply.split(",")]
@@ -142,7 +132,7 @@ def audit(
                 seed=seed,
                 candidates_name=results,
                 references_name=references,
-                options=[w for name, value in options.items() if value for w in (name, value)],
+                options=inputs.list_field_options(),
             )
         else:
             audited = cidery.audit_files(
@@ -159,7 +149,7 @@ def audit(
 
 
 def _sort_arguments(files: list[str], claimed: list[str]) -> tuple[tuple[str, str], list[str]]:
-    """Tell files from claims that follow the first one without their option."""
+    """Separate files from claims that follow the first one without their option."""
     claims = [word for given in claimed for word in re.split(r"[,\s]+", given) if word]
     names: list[str] = []
     for word in files:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import (
-    show_result,
-)
-
-if TYPE_CHECKING:
-    pass
+from cidery.cli.rendering import show_result
 
 app = parsing.new_app()
 
@@ -29,8 +24,9 @@ app = parsing.new_app()
         "cidery compare references.json ours.json theirs.json -m spice --engine ray --address auto",
     )
 )
+@options.with_options(without=("stream", "work"))
 def compare(
-    references: parsing.References,
+    references: options.References,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -39,44 +35,23 @@ def compare(
             show_default=False,
         ),
     ],
-    metric: parsing.Metrics = None,
-    preset: parsing.Preset = None,
-    format: parsing.Format = "table",
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    segmenters: parsing.Segmenters = None,
-    frequencies: parsing.Frequencies = "references",
-    faithful: parsing.Faithful = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    by: parsing.By = None,
-    slices: parsing.Slices = "whole",
-    plot: parsing.Plot = None,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    engine: options.EngineOptions,
+    format: options.Format = "table",
+    segmenters: options.Segmenters = None,
+    plot: options.Plot = None,
     why: Annotated[
         bool,
         typer.Option(
             "--why",
             help="Also show what makes the difference: n-grams (CIDEr), tuples (SPICE) or words, "
-            "with intervals, and images. CSV then holds these alone.",
+            "with intervals, and images. With --format csv, show only these.",
         ),
     ] = False,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            help="Confidence of the intervals of differences, between 0 and 1.",
-            metavar="SHARE",
-            callback=parsing.check_confidence,
-        ),
-    ] = 0.95,
-    resamples: parsing.Resamples = parsing.RESAMPLES,
-    seed: parsing.Seed = 0,
-    threads: parsing.Threads = 0,
-    engine: parsing.Engine = "local",
-    address: parsing.Address = None,
+    confidence: options.Confidence = 0.95,
+    resamples: options.Resamples = options.RESAMPLES,
+    seed: options.Seed = 0,
 ) -> None:
     """Compare systems on the same images by paired tests.
 
@@ -85,43 +60,22 @@ def compare(
     import cidery
 
     files = parsing.name_systems(systems)
-    parsing.check_plot(plot, by, references, *files.values())
-    with (
-        parsing.slow_work(engine, address),
-        progress(len(files) + 2, references, *files.values()) as step,
-    ):
-        read = parsing.read_systems(
-            step,
-            references,
-            files,
-            split=split,
-            caption_field=caption_field,
-            reference_field=reference_field,
-            id_field=id_field,
-            reference_id_field=reference_id_field,
-            by=by,
-        )
+    parsing.check_plot(plot, inputs.by, references, *files.values())
+    with engine.run_metrics(), progress(len(files) + 2, references, *files.values()) as step:
+        read = inputs.read(step, references, files)
         step("scoring and resampling")
         comparison = cidery.compare(
             read.captions,
             read.references,
-            parsing.read_metrics(metric),
-            preset=preset,
-            tokenizer=tokenizer,
-            language=language,
+            pipeline.metrics,
             segmenters=parsing.read_segmenters(segmenters),
-            frequencies=frequencies,
-            faithful=faithful,
-            missing=missing,
-            threads=threads,
             confidence=confidence,
             resamples=resamples,
             seed=seed,
-            by=read.slices,
-            by_name=by,
-            slices=slices,
             why=why,
             references_name=references,
+            **inputs.describe(read),
+            **pipeline.settings,
         )
         if plot:
             from cidery.plots import plot_slices, save_figures

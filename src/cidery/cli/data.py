@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_table
 from cidery.tables import Column, Table
@@ -37,8 +37,8 @@ Name = Annotated[
 @app.callback(
     epilog=parsing.examples("cidery data", "cidery data build meteor", "cidery data get minilm")
 )
-def _show(context: typer.Context, format: parsing.TableOrJson = "table") -> None:
-    """Show and check the data files that some metrics need, and the caches.
+def _show(context: typer.Context, format: options.TableOrJson = "table") -> None:
+    """Show, build and remove data files and caches.
 
     METEOR's table is compiled when it is first needed; language models are fetched on demand;
     caches are filled as you work, and may be removed at any time.

@@ -1,4 +1,4 @@
-"""`cidery dense-video`: captions of events in videos."""
+"""`cidery dense-video`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_result
 
@@ -20,6 +20,10 @@ app = parsing.new_app()
         "cidery dense-video results.json val_1.json -m meteor --tiou 0.5 --no-soda",
         "cidery dense-video results.json youcookii_annotations.json --format json",
     ),
+)
+@options.with_options(
+    only=("metric", "preset", "threads"),
+    metric=Annotated[list[str] | None, options.make_metric_option("bleu, meteor and cider-d")],
 )
 def dense_video(
     results: Annotated[
@@ -38,38 +42,39 @@ def dense_video(
             show_default=False,
         ),
     ],
-    metric: parsing.Metrics = None,
-    preset: parsing.Preset = None,
+    pipeline: options.PipelineOptions,
     tiou: Annotated[
         list[float] | None,
         typer.Option(
-            help="A threshold of overlap in time; may be repeated. Default: 0.3, 0.5, 0.7, 0.9.",
+            help="Minimum overlap in time (tIoU); may be repeated. Default: 0.3, 0.5, 0.7, 0.9.",
             metavar="SHARE",
             show_default=False,
         ),
     ] = None,
-    no_soda: Annotated[bool, typer.Option("--no-soda", help="Leave SODA-c out.")] = False,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
+    no_soda: Annotated[bool, typer.Option("--no-soda", help="Do not compute SODA-c.")] = False,
+    format: options.Format = "table",
 ) -> None:
-    """Score captions of events in videos: ActivityNet's protocol, SODA-c, and paragraphs."""
+    """Score captions of events in videos.
+
+    Scores are those of ActivityNet's protocol, SODA-c, and of paragraphs.
+    """
     import cidery
     from cidery.dense_video import TIOUS
     from cidery.files.events import read_events
 
     with progress(2, results, *references) as step:
         step("reading events")
-        said = read_events(results)
-        told = [read_events(path) for path in references]
+        candidates = read_events(results)
+        known = [read_events(path) for path in references]
         step("scoring")
         table = cidery.score_dense_video(
-            said,
-            told,
-            parsing.read_metrics(metric),
-            preset=preset,
+            candidates,
+            known,
+            pipeline.metrics,
+            preset=pipeline.preset,
             tious=tiou or TIOUS,
             soda=not no_soda,
-            threads=threads,
+            threads=pipeline.threads,
         )
     title = f"{results}: events of {table.videos} videos against {', '.join(references)}"
     show_result(table, format, title=title)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     show_result,
@@ -33,6 +33,10 @@ def _complete_measures(incomplete: str) -> list[str]:
         "cidery diversity samples.json -m self-cider --kernel cider-d --format json",
     )
 )
+@options.with_options(
+    without=("metric", "preset", "faithful", "by", "slices", "stream", "work"),
+    frequencies=options.EnglishFrequencies,
+)
 def diversity(
     results: Annotated[
         str,
@@ -42,6 +46,9 @@ def diversity(
             show_default=False,
         ),
     ],
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    engine: options.EngineOptions,
     references: Annotated[
         str | None,
         typer.Option(
@@ -73,7 +80,7 @@ def diversity(
         typer.Option(
             "--measure",
             "-m",
-            help="A measure: self-cider, lsa, mbleu, distinct, unique, novel or vocabulary, or "
+            help="Measure: self-cider, lsa, mbleu, distinct, unique, novel or vocabulary, or "
             "name:setting=value,… such as self-cider:kernel=minilm; may be repeated. Default: all.",
             metavar="NAME",
             show_default=False,
@@ -83,28 +90,28 @@ def diversity(
     kernel: Annotated[
         str,
         typer.Option(
-            help="What Self-CIDEr compares two captions by: cider, cider-d, cider-r, a language "
-            "model (minilm, mpnet or its folder), or a Python function from captions to a matrix "
-            "as module:function.",
+            help="Similarity of captions in Self-CIDEr: cider, cider-d, cider-r, a language model "
+            "(minilm, mpnet or its folder), or a Python function from captions to a matrix as "
+            "module:function.",
             metavar="NAME",
         ),
     ] = "cider",
     accuracy: Annotated[
         str,
-        typer.Option(help="The metric that scores captions by the references.", metavar="NAME"),
+        typer.Option(help="Metric of accuracy, with --references.", metavar="NAME"),
     ] = "cider-d",
     beta_squared: Annotated[
         float,
         typer.Option(
-            help="β² of the F measure; above 1, accuracy counts more than diversity.",
+            help="β² of the F measure; above 1, accuracy has more weight than diversity.",
             metavar="NUMBER",
         ),
     ] = 5.0,
     training: Annotated[
         str | None,
         typer.Option(
-            help="File of captions that the systems were trained on. Adds novel: the share of "
-            "captions that are not among them.",
+            help="File of the training captions. Adds novel: the share of captions that are not "
+            "among them.",
             metavar="FILE",
             show_default=False,
         ),
@@ -117,7 +124,7 @@ def diversity(
             show_default=False,
         ),
     ] = None,
-    format: parsing.Format = "table",
+    format: options.Format = "table",
     images: Annotated[
         str | None,
         typer.Option(
@@ -127,63 +134,41 @@ def diversity(
             show_default=False,
         ),
     ] = None,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    frequencies: parsing.FrequenciesOrDefault = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    threads: parsing.Threads = 0,
-    engine: parsing.Engine = "local",
-    address: parsing.Address = None,
 ) -> None:
-    """Measure how varied an image's captions are, and how accurate."""
+    """Measure the diversity and accuracy of sets of captions."""
     from cidery.diversity import compare_diversity
-    from cidery.files import (
-        check_rows_file,
-        read_candidates,
-        read_references,
-        write_rows,
-    )
+    from cidery.files import check_rows_file, read_references, write_rows
 
     files = _name_systems(results, system or [])
     if images:
         read = (*files.values(), *filter(None, (references, training)))
         parsing.check_output(images, *read, option="--images")
         check_rows_file(images)
-    fields: dict[str, Any] = {
-        "caption_field": reference_field,
-        "id_field": reference_id_field or id_field,
-    }
     notes = []
-    with (
-        parsing.slow_work(engine, address),
-        progress(2 * len(files) + 4, *files.values()) as step,
-    ):
+    with engine.run_metrics(), progress(2 * len(files) + 4, *files.values()) as step:
         sets = {}
         for name, file in files.items():
             step(f"reading {name}")
-            sets[name] = read_candidates(file, caption_field=caption_field, id_field=id_field)
+            sets[name] = inputs.read_captions(file)
         step("reading references")
+        known = inputs.read_references(references) if references else None
+        seen = None
+        if training:
+            ids = inputs.reference_id_field or inputs.id_field
+            seen = read_references(training, caption_field=inputs.reference_field, id_field=ids)
         comparison = compare_diversity(
             sets,
             measure,
-            references=read_references(references, split=split, **fields) if references else None,
-            training=read_references(training, **fields) if training else None,
+            references=known,
+            training=seen,
             details=plot is not None,
             progress=step,
             kernel=parsing.read_metric(kernel),
             accuracy=parsing.read_metric(accuracy),
             beta_squared=beta_squared,
             stop_words=stop_words,
-            tokenizer=tokenizer,
-            language=language,
-            frequencies=frequencies,
-            missing=missing,
-            threads=threads,
+            missing=inputs.missing,
+            **pipeline.settings,
         )
         if plot is not None:
             step("drawing")

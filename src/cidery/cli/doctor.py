@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_advice, show_json, show_table
 
@@ -28,7 +28,7 @@ def doctor(
             "--deep", help="Also load every model and plug-in, and score with every metric."
         ),
     ] = False,
-    format: parsing.TableOrJson = "table",
+    format: options.TableOrJson = "table",
 ) -> int:
     """Show installed extras and available metrics, and the commands that add what is missing.
 

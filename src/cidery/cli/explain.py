@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     on_terminal,
@@ -34,25 +34,26 @@ app = parsing.new_app()
         'cidery explain "a dog runs" "the dog is running" --format html > dog.html',
     )
 )
-def explain(
-    candidate: parsing.Caption = None,
-    reference: parsing.CaptionReferences = None,
-    metric: Annotated[
+@options.with_options(
+    without=("preset", "by", "slices"),
+    metric=Annotated[
         list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="A metric, a family of metrics or name:setting=value,…; may be repeated. Default: "
-            "cider-d, rouge-l and, where its data are installed, meteor.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=parsing.complete_metrics,
+        options.make_metric_option("cider-d, rouge-l and, where its data are installed, meteor"),
+    ],
+    frequencies=Annotated[
+        str | None,
+        options.make_frequencies_option(
+            "coco-val2014 for an English caption, references for files"
         ),
-    ] = None,
+    ],
+)
+def explain(
+    candidate: options.Caption = None,
+    reference: options.CaptionReferences = None,
     results: Annotated[
         str | None,
         typer.Option(
-            help="Take the caption from this file, in any format cidery reads.",
+            help="File of the captions, in any format that cidery reads.",
             metavar="FILE",
             show_default=False,
         ),
@@ -60,7 +61,7 @@ def explain(
     references: Annotated[
         str | None,
         typer.Option(
-            help="Take the references from this file; CIDEr's weights are then counted on it.",
+            help="File of the references; CIDEr's document frequencies are then counted on it.",
             metavar="FILE",
             show_default=False,
         ),
@@ -68,36 +69,19 @@ def explain(
     image: Annotated[
         list[str] | None,
         typer.Option(
-            help="With files: the id of an image to explain; may be repeated.",
+            help="With files: id of an image to explain; may be repeated.",
             metavar="ID",
             show_default=False,
         ),
     ] = None,
-    frequencies: Annotated[
-        str | None,
-        typer.Option(
-            help="Document frequencies, on which CIDEr's weights are counted; default: "
-            "coco-val2014 for an English caption, references (count the file) for files.",
-            metavar="NAME|FILE",
-            show_default=False,
-            autocompletion=parsing.complete_frequencies,
-        ),
-    ] = None,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    faithful: parsing.Faithful = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    format: parsing.TableJsonOrPage = "table",
-    threads: parsing.Threads = 0,
+    *,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    format: options.TableJsonOrPage = "table",
 ) -> None:
-    """Show what each word of a caption earned or cost in its scores.
+    """Show the contribution of each word to a caption's scores.
 
-    The caption and its references are given as text, or taken from files by --results, --references
+    The caption and its references are given as text, or read from files by --results, --references
     and --image.
     """
     import cidery
@@ -105,47 +89,27 @@ def explain(
     parsing.check_captions_or_files(candidate, reference, results is not None, references, image)
     if results is not None and not image:
         raise typer.BadParameter("name the image to explain: --image ID", param_hint="--image")
-    metrics = parsing.read_metrics(metric)
     if results is None or references is None:
         with progress(1) as step:
             step("explaining")
             found = [
                 cidery.explain(
-                    candidate or "",
-                    reference or [],
-                    metrics,
-                    tokenizer=tokenizer,
-                    language=language,
-                    frequencies=frequencies,
-                    faithful=faithful,
-                    threads=threads,
+                    candidate or "", reference or [], pipeline.metrics, **pipeline.settings
                 )
             ]
     else:
         with progress(3, results, references) as step:
-            step("reading captions")
-            said = cidery.read_candidates(results, caption_field=caption_field, id_field=id_field)
-            step("reading references")
-            told = cidery.read_references(
-                references,
-                split=split,
-                caption_field=reference_field,
-                id_field=reference_id_field or id_field,
-            )
+            read = inputs.read(step, references, {results: results})
             step("explaining")
             found = cidery.explain_captions(
-                said,
-                told,
+                read.captions[results],
+                read.references,
                 image,
-                metrics,
-                tokenizer=tokenizer,
-                language=language,
-                frequencies=frequencies or "references",
-                faithful=faithful,
-                missing=missing,
-                threads=threads,
+                pipeline.metrics,
+                missing=inputs.missing,
                 candidates_name=results,
                 references_name=references,
+                **pipeline.settings,
             )
     _show(found, format)
 

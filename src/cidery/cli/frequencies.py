@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import goes_on, show_json, show_notes, show_pairs, show_table, show_title
+from cidery.cli.rendering import (
+    resumable,
+    show_json,
+    show_notes,
+    show_pairs,
+    show_table,
+    show_title,
+)
 from cidery.tables import Column, Table
 
 if TYPE_CHECKING:
@@ -22,7 +29,7 @@ app = parsing.new_app(no_args_is_help=True)
 Set = Annotated[
     str,
     typer.Argument(
-        help="A shipped set, such as coco-val2014, or a file that `cidery frequencies` made.",
+        help="Shipped set, such as coco-val2014, or a file made by `cidery frequencies`.",
         metavar="SET",
         show_default=False,
         autocompletion=parsing.complete_shipped,
@@ -32,9 +39,9 @@ Set = Annotated[
 
 @app.callback()
 def _top() -> None:
-    """Make and show document frequencies, from which the CIDEr metrics take their weights.
+    """Build and show document frequencies for the CIDEr metrics.
 
-    Document frequencies say in how many images each n-gram occurs.
+    The document frequency of an n-gram is the number of images whose references contain it.
     """
 
 
@@ -46,27 +53,42 @@ def _top() -> None:
         "cidery frequencies build 'references/*.parquet' --stream --min-count 2 -o web.df",
     )
 )
+@options.with_options(
+    only=(
+        "tokenizer",
+        "language",
+        "threads",
+        "split",
+        "reference_field",
+        "id_field",
+        "stream",
+        "engine",
+        "address",
+        "work",
+    )
+)
 def build(
-    references: parsing.References,
-    output: parsing.Output,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    stemmer: parsing.Stemmer = None,
+    references: options.References,
+    output: options.Output,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    engine: options.EngineOptions,
+    stemmer: options.Stemmer = None,
     n: Annotated[
         int, typer.Option("-n", help="Count n-grams of up to this many words.", metavar="COUNT")
     ] = 4,
     min_count: Annotated[
         int,
         typer.Option(
-            help="Leave out n-grams that occur in fewer images than this; 2 makes the file small "
-            "and changes no score.",
+            help="Leave out n-grams of fewer images than this; 2 makes the file small and changes "
+            "no score.",
             metavar="COUNT",
         ),
     ] = 1,
     name: Annotated[
         str | None,
         typer.Option(
-            help="What signatures call the set; default: the file's name.",
+            help="Name of the set in signatures. Default: the file's name.",
             metavar="TEXT",
             show_default=False,
         ),
@@ -74,69 +96,48 @@ def build(
     source: Annotated[
         str,
         typer.Option(
-            help="Where the captions come from, and their license; kept in the file.",
+            help="Source and license of the captions; saved in the file.",
             metavar="TEXT",
             show_default=False,
         ),
     ] = "",
-    split: parsing.Split = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    stream: parsing.Stream = None,
-    engine: parsing.Engine = "local",
-    address: parsing.Address = None,
-    work: parsing.Work = None,
-    threads: parsing.Threads = 0,
 ) -> None:
-    """Count in how many images of a file each n-gram occurs."""
-    from cidery.files import read_references
-    from cidery.files.chunks import must_stream
+    """Count the document frequencies of a file of references."""
+    from cidery.engines import count_frequencies
     from cidery.frequencies import DocumentFrequencies
 
     parsing.check_output(output, references)
-    if stream or (stream is None and (engine != "local" or must_stream(references))):
-        from cidery.engines import count_frequencies
-
-        if split is not None:
-            problem = "a stream cannot do this; leave it out"
-            raise typer.BadParameter(problem, param_hint="--split")
-        with goes_on(), progress(3, references) as step:
+    settings: dict[str, Any] = {
+        "tokenizer": pipeline.tokenizer,
+        "language": pipeline.language,
+        "stemmer": stemmer,
+        "n": n,
+        "min_count": min_count,
+        "name": name or Path(output).stem,
+        "source": source,
+    }
+    if engine.is_stream(references):
+        if inputs.split is not None:
+            raise typer.BadParameter("not supported with --stream", param_hint="--split")
+        with resumable(), progress(3, references) as step:
             step("reading references")
             counted = count_frequencies(
                 references,
-                tokenizer=tokenizer,
-                language=language,
-                stemmer=stemmer,
-                n=n,
-                min_count=min_count,
-                name=name or Path(output).stem,
-                source=source,
-                caption_field=reference_field,
-                id_field=id_field,
-                engine=parsing.make_engine(engine, address, threads),
-                work=work,
+                caption_field=inputs.reference_field,
+                id_field=inputs.id_field,
+                engine=engine.open(pipeline.threads),
+                work=engine.work,
+                **settings,
             )
             counted.save(output)
-        _report(counted, output)
-        return
-    with progress(3, references) as step:
-        step("reading references")
-        known = read_references(
-            references, split=split, caption_field=reference_field, id_field=id_field
-        )
-        step("counting n-grams")
-        counted = DocumentFrequencies.from_references(
-            known,
-            tokenizer=tokenizer,
-            language=language,
-            stemmer=stemmer,
-            n=n,
-            min_count=min_count,
-            name=name or Path(output).stem,
-            source=source,
-        )
-        step("writing")
-        counted.save(output)
+    else:
+        with progress(3, references) as step:
+            step("reading references")
+            known = inputs.read_references(references)
+            step("counting n-grams")
+            counted = DocumentFrequencies.from_references(known, **settings)
+            step("writing")
+            counted.save(output)
     _report(counted, output)
 
 
@@ -151,26 +152,26 @@ def import_pickle(
     pickle: Annotated[
         str,
         typer.Argument(
-            help="A pickle of n-gram counts; none of the code it may hold is run.",
+            help="Pickle of n-gram counts; code in it is not run.",
             metavar="PICKLE",
             show_default=False,
         ),
     ],
-    output: parsing.Output,
+    output: options.Output,
     images: Annotated[
         int | None,
         typer.Option(
-            help="Number of images, where the pickle does not say.",
+            help="Number of images, if the pickle does not have it.",
             metavar="COUNT",
             show_default=False,
         ),
     ] = None,
     tokenizer: Annotated[
         str,
-        typer.Option(help="Which tokenizer cut the words, if you know it.", metavar="NAME"),
+        typer.Option(help="Tokenizer of the words, if known.", metavar="NAME"),
     ] = "unknown",
 ) -> None:
-    """Import the pickles that captioning code uses."""
+    """Import a pickle of captioning code."""
     from cidery.frequencies import DocumentFrequencies
 
     parsing.check_output(output, pickle)
@@ -193,7 +194,7 @@ def show(
     ngrams: Annotated[
         list[str] | None,
         typer.Argument(
-            help="N-grams to look up, each with blanks between its words.",
+            help="N-grams to look up, with spaces between words.",
             metavar="[NGRAM...]",
             show_default=False,
         ),
@@ -204,9 +205,9 @@ def show(
             help="Show the shipped set of stems: english.", metavar="LANGUAGE", show_default=False
         ),
     ] = None,
-    format: parsing.TableOrJson = "table",
+    format: options.TableOrJson = "table",
 ) -> None:
-    """Show what a set holds, or look n-grams up in it."""
+    """Describe a set, or look up n-grams in it."""
     found = _open(frequencies, stemmer)
     counts = {ngram: found.count(ngram.split()) for ngram in ngrams or []}
     if format == "json":
@@ -222,8 +223,8 @@ def show(
 
 
 @app.command("list", epilog=parsing.examples("cidery frequencies list"))
-def list_shipped(format: parsing.TableOrJson = "table") -> None:
-    """List the sets that come with cidery."""
+def list_shipped(format: options.TableOrJson = "table") -> None:
+    """List the shipped sets."""
     from cidery.frequencies import SHIPPED
 
     sets = [_describe(_open(name, stemmer)) for name in SHIPPED for stemmer in (None, "english")]
@@ -242,9 +243,9 @@ def merge(
             help="Two or more files of document frequencies.", metavar="FILE...", show_default=False
         ),
     ],
-    output: parsing.Output,
+    output: options.Output,
 ) -> None:
-    """Add up the counts of sets of different images."""
+    """Merge sets of different images."""
     from cidery.frequencies import DocumentFrequencies
 
     if len(files) < 2:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_json, show_notes, show_result, show_tree
 
@@ -27,9 +27,7 @@ _MISREAD = "read as the original reads captions, errors included; --faithful pap
     )
 )
 def graph(
-    caption: Annotated[
-        str, typer.Argument(help="A caption.", metavar="CAPTION", show_default=False)
-    ],
+    caption: Annotated[str, typer.Argument(help="Caption.", metavar="CAPTION", show_default=False)],
     reference: Annotated[
         list[str] | None,
         typer.Option(
@@ -49,26 +47,29 @@ def graph(
         ),
     ] = None,
     parser: Annotated[
-        str, typer.Option(help="A spaCy pipeline; auto: one that is installed.", metavar="NAME")
+        str, typer.Option(help="spaCy pipeline; auto: one that is installed.", metavar="NAME")
     ] = "auto",
     faithful: Annotated[
         Literal["coco", "paper"],
         typer.Option(
-            help="How -r reads captions; coco: as they are scored, with the original's "
-            "misreadings; paper: as they are meant, which is also how graphs are drawn."
+            help="Reading of captions with -r: as they are scored, with the errors of the original "
+            "(coco), or without them, as graphs are drawn (paper)."
         ),
     ] = "coco",
-    tokenizer: parsing.Tokenizer = "ptb",
-    format: parsing.TableOrJson = "table",
+    tokenizer: options.Tokenizer = None,
+    format: options.TableOrJson = "table",
 ) -> None:
-    """Show what a caption says: objects, attributes and relations, of which SPICE is made."""
+    """Show the scene graph of a caption, as SPICE compares them.
+
+    A scene graph has objects, attributes and relations.
+    """
     from cidery import Spice
 
     metric = Spice(parser=parser, faithful=faithful)
     with progress(2) as step:
         step("parsing")
-        found = metric.parse(caption, tokenizer)
-        comparison = metric.compare(caption, reference, tokenizer) if reference else None
+        found = metric.parse(caption, tokenizer or "ptb")
+        comparison = metric.compare(caption, reference, tokenizer or "ptb") if reference else None
         step("drawing")
         if picture:
             _draw(found, picture)

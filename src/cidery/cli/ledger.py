@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     on_terminal,
@@ -33,53 +33,57 @@ app = parsing.new_app()
         "cidery ledger --references references.json --results llava.json -f json > ledger.json",
     )
 )
+@options.with_options(
+    only=(
+        "language",
+        "threads",
+        "missing",
+        "split",
+        "caption_field",
+        "reference_field",
+        "id_field",
+        "reference_id_field",
+    ),
+)
 def ledger(
-    candidate: parsing.Caption = None,
-    reference: parsing.CaptionReferences = None,
+    candidate: options.Caption = None,
+    reference: options.CaptionReferences = None,
     results: Annotated[
         list[str] | None,
         typer.Option(
-            help="A system's captions: FILE or NAME=FILE, in any format cidery reads; may be "
-            "repeated.",
+            help="File of a system's captions, in any format that cidery reads; may be repeated.",
             metavar="[NAME=]FILE",
             show_default=False,
         ),
     ] = None,
     references: Annotated[
         str | None,
-        typer.Option(
-            help="Take the references from this file.", metavar="FILE", show_default=False
-        ),
+        typer.Option(help="File of the references.", metavar="FILE", show_default=False),
     ] = None,
     image: Annotated[
         list[str] | None,
         typer.Option(
-            help="With files: the id of an image whose claims are shown; may be repeated. Default: "
-            "a table of all, a line for each system.",
+            help="With files: id of an image whose claims are shown; may be repeated. Default: a "
+            "table of all images, one row per system.",
             metavar="ID",
             show_default=False,
         ),
     ] = None,
     encoder: Annotated[
         str,
-        typer.Option(help="The language model: minilm, mpnet or a folder.", metavar="NAME|FOLDER"),
+        typer.Option(help="Language model: minilm, mpnet or a folder.", metavar="NAME|FOLDER"),
     ] = "minilm",
-    language: parsing.Language = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    format: parsing.TableJsonOrPage = "table",
-    resamples: parsing.Resamples = parsing.RESAMPLES,
-    seed: parsing.Seed = 0,
-    threads: parsing.Threads = 0,
+    *,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    format: options.TableJsonOrPage = "table",
+    resamples: options.Resamples = options.RESAMPLES,
+    seed: options.Seed = 0,
 ) -> None:
-    """Show which statements of captions are supported, unsupported or contradicted.
+    """Show supported, unsupported and contradicted statements.
 
-    A caption and its references are given as text; or files by --results and --references, and
-    then systems are compared, with the effect of length taken out.
+    The caption and its references are given as text, or files by --results and --references, whose
+    systems are compared with correction for length.
     """
     import cidery
 
@@ -94,32 +98,22 @@ def ledger(
                 [candidate or ""],
                 [reference or []],
                 metric=settings,
-                language=language,
-                threads=threads,
+                language=pipeline.language,
+                threads=pipeline.threads,
             )
     else:
         with progress(1 + 2 * len(files), references, *files.values()) as step:
-            read = parsing.read_systems(
-                step,
-                references,
-                files,
-                split=split,
-                caption_field=caption_field,
-                reference_field=reference_field,
-                id_field=id_field,
-                reference_id_field=reference_id_field,
-                by=None,
-            )
+            read = inputs.read(step, references, files)
             for name, captions in read.captions.items():
                 step(f"reading the claims of {name}")
                 found[name] = cidery.judge_claims(
                     captions,
                     read.references,
                     metric=settings,
-                    language=language,
-                    missing=missing,
+                    language=pipeline.language,
+                    missing=inputs.missing,
                     images=image,
-                    threads=threads,
+                    threads=pipeline.threads,
                     candidates_name=files[name],
                     references_name=references,
                 )

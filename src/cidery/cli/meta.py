@@ -1,4 +1,4 @@
-"""`cidery meta`: judge metrics by human judgments."""
+"""`cidery meta`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cidery.cli import parsing
-from cidery.cli.options import list_given, with_settings
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     show_result,
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 app = parsing.new_app()
 
 OTHERS = ("reproduce", "all", "estimate", "plan", "next", "sweep")
-"""Commands of their own, in `cidery.cli.meta_commands`."""
+"""Subcommands, in `cidery.cli.meta_commands`."""
 DATASETS = (
     "pascal-50s, abstract-50s, flickr8k-expert, flickr8k-cf, composite, coco-2015, "
     "cider-r-triplets, pracegover-triplets, thumb, polaris, nebula, audiocaps-eval, clotho-eval, "
@@ -41,7 +40,7 @@ def _complete_datasets(incomplete: str) -> list[str]:
 
 
 class _MetaCommand(TyperCommand):
-    """Judges metrics, unless the first word is the name of another command."""
+    """Evaluates metrics, unless the first word is the name of a subcommand."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
@@ -65,12 +64,17 @@ class _MetaCommand(TyperCommand):
         "cidery meta estimate judgments mine.jsonl -m cider-d",
     ),
 )
-@with_settings(Settings, **parsing.SHARED)
+@options.with_options(
+    without=("stream", "work"),
+    tokenizer=options.Tokenizer,
+    language=options.Language,
+    frequencies=options.Frequencies,
+)
 def meta(
     dataset: Annotated[
         str,
         typer.Argument(
-            help=f"A data set: {DATASETS} (a file of your own).",
+            help=f"Data set: {DATASETS} (a file of your own).",
             metavar="DATASET",
             show_default=False,
             autocompletion=_complete_datasets,
@@ -79,13 +83,15 @@ def meta(
     path: Annotated[
         str,
         typer.Argument(
-            help="The data set's folder, one of its files, or the folder above.",
+            help="Folder of the data set, one of its files, or the folder above.",
             metavar="PATH",
             show_default=False,
         ),
     ],
-    metric: parsing.Metrics = None,
-    format: parsing.Format = "table",
+    settings: Settings,
+    engine: options.EngineOptions,
+    metric: options.Metrics = None,
+    format: options.Format = "table",
     plot: Annotated[
         str | None,
         typer.Option(
@@ -97,29 +103,25 @@ def meta(
     ] = None,
     no_cache: Annotated[
         bool,
-        typer.Option("--no-cache", help="Use nothing of earlier runs, and keep nothing."),
+        typer.Option("--no-cache", help="Do not read or write the cache."),
     ] = False,
-    threads: parsing.Threads = 0,
-    engine: parsing.Engine = "local",
-    address: parsing.Address = None,
-    **settings: Any,
+    threads: options.Threads = 0,
 ) -> None:
-    """Judge metrics by human judgments.
+    """Evaluate metrics by their agreement with human judgments.
 
-    Commands of their own, each with its --help, are `meta reproduce` (the papers' tables that the
-    data allow), `meta all` (all sets in a folder, one table), `meta estimate` (systems' means and
-    wins from few judgments), `meta plan` (how many judgments are needed), `meta next` (what to
-    judge next) and `meta sweep` (a setting at many values).
+    Subcommands, each with its --help: `meta reproduce` (published tables), `meta all` (all data
+    sets in a folder), `meta estimate` (systems' means and wins from few judgments), `meta plan`
+    (number of judgments needed), `meta next` (items to judge next) and `meta sweep` (one setting at
+    many values).
     """
     from cidery.meta import evaluate, read_dataset
 
-    chosen = Settings().change(**list_given(settings))
-    with parsing.slow_work(engine, address), progress(1) as step:
+    with engine.run_metrics(), progress(1) as step:
         step("reading judgments")
         agreement = evaluate(
             read_dataset(dataset, path),
             parsing.read_metrics(metric),
-            chosen,
+            settings,
             threads=threads,
             cache=not (no_cache or plot),
             progress=step.report,

@@ -9,8 +9,7 @@ import typer
 from typer.core import TyperGroup
 from typer.main import get_command
 
-from cidery.cli import parsing
-from cidery.cli.options import list_given, with_settings
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     show_result,
@@ -26,6 +25,12 @@ CHOSEN = ("question", "kind", "system", "without_system")
 SCORED = ("references", *CHOSEN, "tokenizer", "language", "frequencies")
 SWEPT = ("references", "kind", "undecided", "seed", "tokenizer", "language", "frequencies")
 """Settings of `cidery meta` that are options here too."""
+
+SHARED: dict[str, Any] = {
+    "tokenizer": options.Tokenizer,
+    "language": options.Language,
+    "frequencies": options.Frequencies,
+}
 
 Data = Annotated[
     str,
@@ -91,18 +96,18 @@ def list_commands() -> TyperGroup:
         "cidery meta estimate judgments mine.jsonl -m cider-d --horizon 300",
     )
 )
-@with_settings(Settings, SCORED, **parsing.SHARED)
+@options.with_options(only=SCORED, **SHARED)
 def estimate(
     dataset: Data,
     path: Source,
-    metric: parsing.Metrics = None,
+    settings: Settings,
+    metric: options.Metrics = None,
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
     scale: Scale = None,
     no_cache: NoCache = False,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
-    **settings: Any,
+    threads: options.Threads = 0,
+    format: options.Format = "table",
 ) -> None:
     """Estimate systems' mean ratings or wins from few judgments and a metric's scores of all.
 
@@ -116,13 +121,13 @@ def estimate(
         found = estimate_all(
             read_dataset(dataset, path),
             parsing.read_metrics(metric),
+            settings,
             confidence=confidence,
             horizon=horizon,
             scale=scale,
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **list_given(settings),
         )
     show_result(found, format)
 
@@ -133,10 +138,11 @@ def estimate(
         "cidery meta plan judgments pilot.jsonl --difference 0.2 --answers 1 --images 5000",
     )
 )
-@with_settings(Settings, SCORED, **parsing.SHARED)
+@options.with_options(only=SCORED, **SHARED)
 def plan(
     dataset: Data,
     path: Source,
+    settings: Settings,
     difference: Annotated[
         float,
         typer.Option(
@@ -146,7 +152,7 @@ def plan(
             show_default=False,
         ),
     ],
-    metric: parsing.Metrics = None,
+    metric: options.Metrics = None,
     power: Annotated[
         float,
         typer.Option(help="The chance to find it where it is there.", metavar="SHARE"),
@@ -171,9 +177,8 @@ def plan(
     ] = None,
     scale: Scale = None,
     no_cache: NoCache = False,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
-    **settings: Any,
+    threads: options.Threads = 0,
+    format: options.Format = "table",
 ) -> None:
     """Say how many judgments find a difference, with a metric's scores and without."""
     from cidery.meta import plan as plan_all
@@ -184,6 +189,7 @@ def plan(
         found = plan_all(
             read_dataset(dataset, path),
             parsing.read_metrics(metric),
+            settings,
             difference=difference,
             power=power,
             confidence=confidence,
@@ -193,7 +199,6 @@ def plan(
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **list_given(settings),
         )
     show_result(found, format)
 
@@ -202,10 +207,11 @@ def plan(
     "next",
     epilog=parsing.examples("cidery meta next judgments mine.jsonl -m cider-d --count 20"),
 )
-@with_settings(Settings, CHOSEN)
+@options.with_options(only=CHOSEN)
 def show_next(
     dataset: Data,
     path: Source,
+    settings: Settings,
     metric: Annotated[
         str,
         typer.Option("--metric", "-m", help="What predicts people's answers.", metavar="NAME"),
@@ -216,10 +222,9 @@ def show_next(
     confidence: Confidence = 0.95,
     horizon: Horizon = None,
     scale: Scale = None,
-    seed: parsing.Seed = 0,
+    seed: options.Seed = 0,
     no_cache: NoCache = False,
-    threads: parsing.Threads = 0,
-    **settings: Any,
+    threads: options.Threads = 0,
 ) -> None:
     """Choose what to judge next: lines of a file of judgments, without the answers.
 
@@ -234,6 +239,7 @@ def show_next(
         items = choose_next(
             read_dataset(dataset, path),
             parsing.read_metric(metric),
+            settings,
             count=count,
             confidence=confidence,
             horizon=horizon,
@@ -242,7 +248,6 @@ def show_next(
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **list_given(settings),
         )
     for item in items:
         typer.echo(json.dumps(item, ensure_ascii=False))
@@ -264,7 +269,7 @@ def show_all(
             help="The folder above the data sets' folders.", metavar="FOLDER", show_default=False
         ),
     ],
-    metric: parsing.Metrics = None,
+    metric: options.Metrics = None,
     set_: Annotated[
         list[str] | None,
         typer.Option(
@@ -280,7 +285,7 @@ def show_all(
             help="Bootstrap samples of images, for intervals and places.", metavar="COUNT", min=20
         ),
     ] = 500,
-    seed: parsing.Seed = 0,
+    seed: options.Seed = 0,
     plot: Annotated[
         str | None,
         typer.Option(
@@ -290,8 +295,8 @@ def show_all(
         ),
     ] = None,
     no_cache: NoCache = False,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
+    threads: options.Threads = 0,
+    format: options.Format = "table",
 ) -> None:
     """Judge metrics by all sets of judgments in a folder: one table, with who shares a place."""
     from cidery.meta import evaluate_all
@@ -325,10 +330,11 @@ def show_all(
         "cidery meta sweep flickr8k-expert data -m cider-d --setting sigma --values 3,6,12",
     ),
 )
-@with_settings(Settings, SWEPT, **parsing.SHARED)
+@options.with_options(only=SWEPT, **SHARED)
 def show_sweep(
     dataset: Data,
     path: Source,
+    settings: Settings,
     metric: Annotated[
         str, typer.Option("--metric", "-m", help="A metric.", metavar="NAME")
     ] = "cider-r",
@@ -348,9 +354,8 @@ def show_sweep(
         int, typer.Option(help="How many values to draw.", metavar="COUNT", min=1)
     ] = 50,
     no_cache: NoCache = False,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
-    **settings: Any,
+    threads: options.Threads = 0,
+    format: options.Format = "table",
 ) -> None:
     """Judge a metric at many values of a setting, such as CIDEr-R's k_r: a random search."""
     from cidery.meta import read_dataset, sweep
@@ -361,12 +366,12 @@ def show_sweep(
             read_dataset(dataset, path),
             parsing.read_metric(metric),
             setting,
+            settings=settings,
             values=_read_numbers(values),
             draws=draws,
             threads=threads,
             cache=not no_cache,
             progress=step.report,
-            **list_given(settings),
         )
     show_result(found, format)
 
@@ -406,8 +411,8 @@ def show_reproduction(
         ),
     ] = None,
     no_cache: NoCache = False,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
+    threads: options.Threads = 0,
+    format: options.Format = "table",
 ) -> None:
     """Compute the papers' numbers that the data allow, beside those printed, with a verdict."""
     from cidery.meta.reproduction import reproduce

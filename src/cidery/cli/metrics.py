@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.rendering import (
     complain,
     show_json,
@@ -49,7 +49,7 @@ def metrics(
         bool,
         typer.Option("--presets", help="List the presets, metrics that are reported together."),
     ] = False,
-    format: parsing.TableOrJson = "table",
+    format: options.TableOrJson = "table",
 ) -> None:
     """List the metrics: range, needs, faithfulness, paper, package.
 

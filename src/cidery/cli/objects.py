@@ -1,4 +1,4 @@
-"""`cidery objects`: which objects captions name, and which of them are not there."""
+"""`cidery objects`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_result
 
@@ -20,60 +20,56 @@ app = parsing.new_app()
         "cidery objects results.json references.json --instances instances_val2014.json",
     )
 )
+@options.with_options(without=("reference_id_field", "by", "slices"))
 def objects(
     results: Annotated[
         str,
         typer.Argument(
-            help="File of the captions; - is standard input.",
+            help="File of captions; - is standard input.",
             metavar="RESULTS",
             show_default=False,
         ),
     ],
-    references: parsing.References,
+    references: options.References,
+    inputs: options.InputOptions,
     instances: Annotated[
         str | None,
         typer.Option(
-            help="COCO's instances_*.json, or a JSON object of image ids and lists of kinds: these "
-            "objects are there too.",
+            help="Objects in the images: COCO's instances_*.json, or a JSON object of image ids "
+            "and lists of kinds. They are added to those of the references.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
     instances_only: Annotated[
         bool,
-        typer.Option("--instances-only", help="What references name does not count as there."),
+        typer.Option("--instances-only", help="Ignore the objects that references name."),
     ] = False,
     wrong: Annotated[
         bool,
-        typer.Option("--wrong", help="Show only captions that name an object that is not there."),
+        typer.Option(
+            "--wrong", help="Show only captions that name an object that is not in the image."
+        ),
     ] = False,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    format: parsing.Format = "table",
+    format: options.Format = "table",
 ) -> None:
-    """List which of COCO's 80 kinds of objects each caption names, and which are not there."""
+    """List named objects that are not in the image.
+
+    Objects are of COCO's 80 kinds.
+    """
     from dataclasses import replace
 
     import cidery
-    from cidery.files import read_candidates, read_references
 
     with progress(3, results, references) as step:
-        step("reading captions")
-        candidates = read_candidates(results, caption_field=caption_field, id_field=id_field)
-        step("reading references")
-        known = read_references(
-            references, split=split, caption_field=reference_field, id_field=id_field
-        )
+        read = inputs.read(step, references, {results: results})
         step("finding objects")
         found = cidery.find_objects(
-            candidates,
-            known,
+            read.captions[results],
+            read.references,
             instances=instances,
             use_references=not instances_only,
-            missing=missing,
+            missing=inputs.missing,
         )
     chosen = [one for one in found.captions if one.not_there] if wrong else found.captions
     shown = replace(found, captions=chosen)

@@ -1,60 +1,518 @@
-"""Options that are read from a class of settings, so that each is described once."""
+"""Options that several commands share, each declared once, in groups that commands take as a whole.
+
+```py
+@app.command()
+@with_options(without=("by", "slices"))
+def rank(references: References, pipeline: PipelineOptions, inputs: InputOptions) -> None: ...
+```
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import typing
-from collections.abc import Callable, Collection
-from typing import Annotated, Any, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
 
-F = TypeVar("F", bound=Callable[..., Any])
+from cidery.cli import parsing
+
+if TYPE_CHECKING:
+    from cidery.scoring.pipeline import PipelineSettings
+
+Command: TypeAlias = Callable[..., Any]
+
+MAX_THREADS = 4096
+"""Maximum number of threads; operating systems refuse to start many more."""
+RESAMPLES = 1000
+"""As `cidery.statistics.RESAMPLES`, which would import NumPy; a test compares them."""
+
+References: TypeAlias = Annotated[
+    str,
+    typer.Argument(
+        help="File of reference captions, in any format that cidery reads; - is standard input.",
+        metavar="REFERENCES",
+        show_default=False,
+    ),
+]
+Caption: TypeAlias = Annotated[
+    str | None,
+    typer.Argument(help="Caption of any length.", metavar="CAPTION", show_default=False),
+]
+CaptionReferences: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="Reference caption of the same image; may be repeated.",
+        metavar="REFERENCE…",
+        show_default=False,
+    ),
+]
+Format: TypeAlias = Annotated[
+    Literal["table", "json", "csv", "markdown", "latex"],
+    typer.Option("--format", "-f", help="Output format."),
+]
+TableOrJson: TypeAlias = Annotated[
+    Literal["table", "json"], typer.Option("--format", "-f", help="Output format.")
+]
+TableJsonOrPage: TypeAlias = Annotated[
+    Literal["table", "json", "html"], typer.Option("--format", "-f", help="Output format.")
+]
+Output: TypeAlias = Annotated[
+    str, typer.Option("--output", "-o", help="File to write.", metavar="FILE", show_default=False)
+]
+Stemmer: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Replace words by their stems, by Snowball's rules for a language such as english, "
+        "or by lemmas: simplemma-de. Default: none.",
+        metavar="LANGUAGE",
+        show_default=False,
+    ),
+]
+Segmenters: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Also score with other tokenizers and show the range of scores: all (those of "
+        "--language that are installed, and characters), or names such as jieba,words,char.",
+        metavar="all|NAMES",
+        show_default=False,
+    ),
+]
+Plot: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Also draw the scores of the slices with their intervals: .pdf, .svg, .eps or .png.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Confidence: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        help="Confidence of the intervals, between 0 and 1.",
+        metavar="SHARE",
+        callback=parsing.check_confidence,
+    ),
+]
+Resamples: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="Number of bootstrap samples (and of permutations, for tests).",
+        metavar="COUNT",
+        min=2,
+    ),
+]
+Seed: TypeAlias = Annotated[
+    int, typer.Option(help="Seed of the random numbers.", metavar="NUMBER", min=0)
+]
+Threads: TypeAlias = Annotated[
+    int,
+    typer.Option(
+        help="Maximum number of threads; 0: one per core. Results do not depend on it.",
+        metavar="COUNT",
+        min=0,
+        max=MAX_THREADS,
+    ),
+]
 
 
-def with_settings(
-    settings: type[Any], only: Collection[str] = (), **shared: Any
-) -> Callable[[F], F]:
-    """Give a command, in place of its `**settings`, an option for each field of a dataclass.
+def make_metric_option(default: str) -> Any:
+    """Return the option `--metric`, whose help ends with the default."""
+    return typer.Option(
+        "--metric",
+        "-m",
+        help="Metric, family of metrics, name:setting=value,… or Python function as "
+        f"module:function; may be repeated. Default: {default}.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=parsing.complete_metrics,
+    )
 
-    A field is `name: Annotated[type, Help("what it does")] = default`. `shared` are annotations of
-    options that other commands have too, by the name of the field; `only` names the fields of a
-    command that takes some.
 
-    ```py
-    @with_settings(Settings, tokenizer=parsing.LanguageTokenizer)
-    def meta(dataset: str, **settings: Any) -> None: ...
-    ```
-    """
-    kinds = typing.get_type_hints(settings, include_extras=True)
-    options = [
-        inspect.Parameter(
-            field.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None if field.default == () else field.default,
-            annotation=shared.get(field.name) or _make_option(field, kinds[field.name]),
+def make_frequencies_option(default: str) -> Any:
+    """Return the option `--frequencies`, whose help ends with the default."""
+    return typer.Option(
+        "--frequencies",
+        help="Document frequencies of the CIDEr metrics: references (counted on the references "
+        "given), coco-val2014, coco-train2014 or a file made by `cidery frequencies`. "
+        f"Default: {default}.",
+        metavar="NAME|FILE",
+        show_default=False,
+        autocompletion=parsing.complete_frequencies,
+    )
+
+
+Metrics: TypeAlias = Annotated[
+    list[str] | None, make_metric_option("bleu, rouge-l, cider-d and cider-r")
+]
+Frequencies: TypeAlias = Annotated[str | None, make_frequencies_option("references")]
+EnglishFrequencies: TypeAlias = Annotated[
+    str | None, make_frequencies_option("coco-train2014 for English, otherwise references")
+]
+Tokenizer: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--tokenizer",
+        help="Tokenizer: ptb, ptb-coco, whitespace, words, char, a segmenter such as jieba, or one "
+        "of an installed package. Default: that of the language, or ptb.",
+        metavar="NAME",
+        show_default=False,
+        autocompletion=parsing.complete_tokenizers,
+    ),
+]
+Language: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Language of the captions, such as zh or de; chooses the tokenizer, the spelling, the "
+        "stemmer and METEOR's data. Default: English.",
+        metavar="CODE",
+        show_default=False,
+        autocompletion=parsing.complete_languages,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class PipelineOptions:
+    """Options of `cidery.Pipeline`."""
+
+    metric: Metrics = None
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            help="Metrics that are reported together: coco, nocaps, dcase, dense-video, vlm, or a "
+            "TOML file; `cidery metrics --presets` lists them. -m adds others.",
+            metavar="NAME",
+            show_default=False,
+            autocompletion=parsing.complete_presets,
+        ),
+    ] = None
+    tokenizer: Tokenizer = None
+    language: Language = None
+    frequencies: Frequencies = None
+    faithful: Annotated[
+        Literal["coco", "paper"] | None,
+        typer.Option(
+            help="Compute as the community's code (coco) or as the equations of the papers "
+            "(paper). Default: each metric's own.",
+            show_default=False,
+        ),
+    ] = None
+    threads: Threads = 0
+
+    @property
+    def metrics(self) -> list[Any] | None:
+        """Names of metrics, and functions that were named as `module:function`."""
+        return parsing.read_metrics(self.metric)
+
+    @property
+    def settings(self) -> PipelineSettings:
+        """Keyword arguments of `Pipeline.choose`."""
+        return {
+            "preset": self.preset,
+            "tokenizer": self.tokenizer,
+            "language": self.language,
+            "frequencies": self.frequencies,
+            "faithful": self.faithful,
+            "threads": self.threads,
+        }
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """References, systems' captions and slices as read from files."""
+
+    references: dict[Any, list[str]]
+    captions: dict[str, Any]
+    """By system."""
+    slices: Any
+    """Argument `by`; None without slices."""
+
+
+@dataclass(frozen=True)
+class InputOptions:
+    """Options for reading and matching files of captions and references."""
+
+    missing: Annotated[
+        Literal["error", "skip"],
+        typer.Option(help="Refuse images without captions or references, or leave them out."),
+    ] = "error"
+    split: Annotated[
+        str | None,
+        typer.Option(
+            help="Use references of this split only, such as test or train+restval.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None
+    caption_field: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of the captions to score. Default: a well-known one, such as caption.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None
+    reference_field: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of the references. Default: a well-known one, such as references.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None
+    id_field: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of the image id, in all files. Default: a well-known one, such as "
+            "image_id.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None
+    reference_id_field: Annotated[
+        str | None,
+        typer.Option(
+            help="Field of the image id in the file of references, if it differs.",
+            metavar="NAME",
+            show_default=False,
+        ),
+    ] = None
+    by: Annotated[
+        str | None,
+        typer.Option(
+            help="Score slices of the images separately: a file of slices by image (CSV, TSV, "
+            "JSON, JSON lines, Parquet), FILE:COLUMN, a field of the file of references or "
+            "captions such as domain, length, length:8,12 (words of the references) or references "
+            "(number of references).",
+            metavar="FILE|FIELD",
+            show_default=False,
+        ),
+    ] = None
+    slices: Annotated[
+        Literal["whole", "separate"],
+        typer.Option(
+            help="Scores of a slice: those of its captions in the whole set (whole), or computed "
+            "from the slice alone, with its own document frequencies (separate)."
+        ),
+    ] = "whole"
+
+    def read_references(self, file: str) -> dict[Any, list[str]]:
+        """Read a file of references."""
+        from cidery.files import read_references
+
+        return read_references(
+            file,
+            split=self.split,
+            caption_field=self.reference_field,
+            id_field=self.reference_id_field or self.id_field,
         )
-        for field in dataclasses.fields(settings)
-        if not only or field.name in only
-    ]
 
-    def decorate(command: F) -> F:
-        signature = inspect.signature(command, eval_str=True)
-        own = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        command.__signature__ = signature.replace(parameters=[*own, *options])  # type: ignore[attr-defined]
-        return command
+    def read_captions(self, file: str) -> Any:
+        """Read a file of captions to score."""
+        from cidery.files import read_candidates
+
+        return read_candidates(file, caption_field=self.caption_field, id_field=self.id_field)
+
+    def read(
+        self, step: Callable[[str], None], references: str, systems: Mapping[str, str]
+    ) -> Inputs:
+        """Read a file of references, and files of captions by system; `step` shows progress."""
+        from cidery.files.slices import find_slices
+
+        step("reading references")
+        known = self.read_references(references)
+        captions = {}
+        for name, file in systems.items():
+            step(f"reading {name}")
+            captions[name] = self.read_captions(file)
+        slices = None
+        if self.by is not None:
+            ids = [(file, self.id_field) for file in systems.values()]
+            files = [(references, self.reference_id_field or self.id_field), *ids]
+            slices = find_slices(self.by, files, known)
+        return Inputs(known, captions, slices)
+
+    def describe(self, inputs: Inputs) -> dict[str, Any]:
+        """Return the keyword arguments of `score` about images and slices."""
+        return {
+            "missing": self.missing,
+            "by": inputs.slices,
+            "by_name": self.by,
+            "slices": self.slices,
+        }
+
+    def list_field_options(self) -> list[str]:
+        """Return the options about fields and splits as they were given."""
+        names = ("split", "caption_field", "reference_field", "id_field", "reference_id_field")
+        given = {name: getattr(self, name) for name in names}
+        return [
+            word
+            for name, value in given.items()
+            if value
+            for word in (f"--{name.replace('_', '-')}", value)
+        ]
+
+
+Address: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of the Ray cluster, as in `ray.init`; auto: the cluster of this machine. "
+        "Default: RAY_ADDRESS, or this machine alone.",
+        metavar="ADDRESS",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Options for large inputs and slow metrics."""
+
+    stream: Annotated[
+        bool | None,
+        typer.Option(
+            "--stream/--no-stream",
+            help="Read Parquet, Arrow or JSON lines (files, folders, patterns, URLs) in chunks, in "
+            "bounded memory. Default: if the files do not fit in memory.",
+            show_default=False,
+        ),
+    ] = None
+    engine: Annotated[
+        Literal["local", "ray"],
+        typer.Option(
+            help="Where streams and slow metrics run: processes of this machine, or a Ray cluster."
+        ),
+    ] = "local"
+    address: Address = None
+    work: Annotated[
+        str | None,
+        typer.Option(
+            help="Working directory of a stream. Rerun the same command to resume; it is removed "
+            "at the end. Default: cidery-work-… in the current folder.",
+            metavar="FOLDER",
+            show_default=False,
+        ),
+    ] = None
+
+    def is_stream(self, *inputs: str) -> bool:
+        """Return True if the inputs are to be read in chunks."""
+        if self.stream is not None:
+            return self.stream
+        if self.engine != "local":
+            return True
+        from cidery.files.chunks import must_stream
+
+        return must_stream(*inputs)
+
+    def open(self, threads: int = 0) -> Any:
+        """Return the engine."""
+        from cidery.engines import get_engine
+
+        if self.engine == "ray":
+            return get_engine("ray", address=self.address)
+        if self.address is not None:
+            raise typer.BadParameter("only valid with --engine ray", param_hint="--address")
+        return get_engine("local", processes=threads)
+
+    def refuse(self) -> None:
+        """Refuse options of streams for captions that are scored in memory."""
+        given = {"--engine": self.engine != "local", "--address": self.address, "--work": self.work}
+        for option, value in given.items():
+            if value:
+                raise typer.BadParameter("only valid with --stream", param_hint=option)
+
+    @contextmanager
+    def run_metrics(self) -> Iterator[None]:
+        """Run the slow work of metrics on the engine inside the block."""
+        if self.engine == "local" and self.address is None:
+            yield
+            return
+        from cidery.engines import use_engine
+
+        with use_engine(self.open()):
+            yield
+
+
+def with_options(
+    *, only: Collection[str] = (), without: Collection[str] = (), **types: Any
+) -> Callable[[Command], Command]:
+    """Give a command an option for each field of its parameters that are dataclasses.
+
+    Args:
+        only: names of the fields that are options; the others have their defaults.
+        without: names of fields that are no options.
+        types: types of options by name of the field, in place of the field's own.
+    """
+
+    def decorate(command: Command) -> Command:
+        groups: dict[str, tuple[type[Any], list[str]]] = {}
+        parameters: list[inspect.Parameter] = []
+        for parameter in inspect.signature(command, eval_str=True).parameters.values():
+            group = parameter.annotation
+            if not (isinstance(group, type) and dataclasses.is_dataclass(group)):
+                parameters.append(parameter)
+                continue
+            options = [
+                option
+                for option in _list_options(group, types)
+                if option.name not in without and (not only or option.name in only)
+            ]
+            groups[parameter.name] = group, [option.name for option in options]
+            parameters += options
+        signature = _order(parameters)
+
+        @functools.wraps(command)
+        def run(*arguments: Any, **options: Any) -> Any:
+            bound = signature.bind(*arguments, **options)
+            bound.apply_defaults()
+            values = dict(bound.arguments)
+            for name, (group, fields) in groups.items():
+                values[name] = group(**_read_fields({field: values.pop(field) for field in fields}))
+            return command(**values)
+
+        run.__signature__ = signature  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in signature.parameters.values()}
+        return run
 
     return decorate
 
 
-def list_given(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings that were given on the command line or have a default."""
-    return {name: value for name, value in settings.items() if value is not None}
+def _order(parameters: list[inspect.Parameter]) -> inspect.Signature:
+    """Return the signature in which everything after the first option is passed by keyword."""
+    ordered = []
+    only_keywords = False
+    for parameter in parameters:
+        only_keywords = only_keywords or parameter.kind is parameter.KEYWORD_ONLY
+        kind = parameter.KEYWORD_ONLY if only_keywords else parameter.kind
+        ordered.append(parameter.replace(kind=kind))
+    return inspect.Signature(ordered)
+
+
+def _list_options(group: type[Any], types: Mapping[str, Any]) -> list[inspect.Parameter]:
+    annotations = typing.get_type_hints(group, include_extras=True)
+    return [
+        inspect.Parameter(
+            field.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=None if field.default == () else field.default,
+            annotation=types.get(field.name) or _make_option(field, annotations[field.name]),
+        )
+        for field in dataclasses.fields(group)
+    ]
 
 
 def _make_option(field: dataclasses.Field[Any], annotated: Any) -> Any:
+    """Return the type of an option; of `Annotated[type, Help(text)]`, where a field has that."""
     kind, description = typing.get_args(annotated)
+    if not hasattr(description, "text"):
+        return annotated
     if typing.get_origin(kind) is tuple:
         kind = list[typing.get_args(kind)[0]] | None  # type: ignore[misc]
     return Annotated[
@@ -66,3 +524,12 @@ def _make_option(field: dataclasses.Field[Any], annotated: Any) -> Any:
             show_default=not (field.default in (None, ()) or field.default is False),
         ),
     ]
+
+
+def _read_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values that were given, lists as tuples."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if value is not None
+    }

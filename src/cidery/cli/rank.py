@@ -1,13 +1,14 @@
-"""`cidery rank`: which references say what most people say."""
+"""`cidery rank`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import show_result
 
@@ -24,24 +25,18 @@ app = parsing.new_app()
         "cidery rank references.json -m rouge-l --missing skip",
     )
 )
+@options.with_options(
+    without=("preset", "caption_field", "reference_id_field", "by", "slices"),
+    metric=Annotated[list[str] | None, options.make_metric_option("cider")],
+)
 def rank(
-    references: parsing.References,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--metric",
-            "-m",
-            help="The metric that scores each reference against the others of its image. "
-            "Default: cider.",
-            metavar="NAME",
-            show_default=False,
-            autocompletion=parsing.complete_metrics,
-        ),
-    ] = None,
+    references: options.References,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
     image: Annotated[
         list[str] | None,
         typer.Option(
-            help="Show only this image; may be repeated. Default: all.",
+            help="Id of an image to show; may be repeated. Default: all.",
             metavar="ID",
             show_default=False,
         ),
@@ -49,51 +44,32 @@ def rank(
     top: Annotated[
         int | None,
         typer.Option(
-            help="Show only so many references of each image, the best. Default: all.",
+            help="Number of references to show per image, the best first. Default: all.",
             metavar="COUNT",
             min=1,
             show_default=False,
         ),
     ] = None,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    frequencies: parsing.Frequencies = "references",
-    faithful: parsing.Faithful = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    threads: parsing.Threads = 0,
-    format: parsing.Format = "table",
+    format: options.Format = "table",
 ) -> None:
-    """Rank each image's references by agreement with its other references."""
+    """Rank each image's references by agreement with the others."""
     import cidery
-    from cidery.files import read_references
 
-    name = _take_one(metric)
+    name = _get_one(pipeline.metric)
     with progress(2, references) as step:
         step("reading references")
-        known = read_references(
-            references, split=split, caption_field=reference_field, id_field=id_field
-        )
+        known = inputs.read_references(references)
         step("scoring each reference against the others")
         found = cidery.rank_references(
-            known,
-            parsing.read_metric(name),
-            tokenizer=tokenizer,
-            language=language,
-            frequencies=frequencies,
-            faithful=faithful,
-            missing=missing,
-            threads=threads,
+            known, parsing.read_metric(name), missing=inputs.missing, **pipeline.settings
         )
     found = _choose(found, image, top)
     title = f"{references}: references by agreement with the others of their image"
     show_result(found, format, title=title)
 
 
-def _take_one(metrics: list[str] | None) -> str:
-    """Return the metric; several are refused, which an option for one would take the last of."""
+def _get_one(metrics: Sequence[str] | None) -> str:
+    """Return the metric; refuse several."""
     first, *others = metrics or ["cider"]
     if others:
         raise typer.BadParameter(
@@ -104,7 +80,7 @@ def _take_one(metrics: list[str] | None) -> str:
 
 
 def _choose(found: RankedReferences, images: list[str] | None, top: int | None) -> RankedReferences:
-    """Return what was asked for; scores and frequencies are those of all references."""
+    """Return the images and ranks to show; scores are those of all references."""
     by_name = {str(image): image for image in found}
     for name in images or ():
         if name not in by_name:

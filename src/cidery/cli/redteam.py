@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     show_result,
@@ -58,8 +58,22 @@ def read_mix(text: str) -> Any:
         "cidery redteam references.json --page redteam.html --plot redteam.pdf",
     )
 )
+@options.with_options(
+    only=(
+        "tokenizer",
+        "language",
+        "frequencies",
+        "threads",
+        "split",
+        "reference_field",
+        "id_field",
+    ),
+    frequencies=options.EnglishFrequencies,
+)
 def redteam(
-    references: parsing.References,
+    references: options.References,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
     reward: Annotated[
         list[str] | None,
         typer.Option(
@@ -121,21 +135,13 @@ def redteam(
             show_default=False,
         ),
     ] = None,
-    format: parsing.Format = "table",
-    seed: parsing.Seed = 0,
-    frequencies: parsing.FrequenciesOrDefault = None,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    split: parsing.Split = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    threads: parsing.Threads = 0,
+    format: options.Format = "table",
+    seed: options.Seed = 0,
 ) -> None:
-    """Search for nonsense captions with a high reward, before you train with it.
+    """Search for nonsense captions with a high reward.
 
     Ctrl-C ends the search and shows the result so far.
     """
-    from cidery.files import read_references
     from cidery.plots.figures import check_figure_file
     from cidery.rewards.redteam import ATTACKS, red_team
 
@@ -147,9 +153,7 @@ def redteam(
     mixes = {text: read_mix(text) for text in reward or ["cider-d", "cider-r"]}
     with progress(2, references) as step:
         step("reading references")
-        known = read_references(
-            references, split=split, caption_field=reference_field, id_field=id_field
-        )
+        known = inputs.read_references(references)
         step("searching")
         found = red_team(
             known,
@@ -160,11 +164,11 @@ def redteam(
             tries=tries,
             steps=steps,
             held_out=None if held_out is None else read_mix(held_out),
-            frequencies=frequencies,
-            tokenizer=tokenizer,
-            language=language,
+            frequencies=pipeline.frequencies,
+            tokenizer=pipeline.tokenizer,
+            language=pipeline.language,
             seed=seed,
-            threads=threads,
+            threads=pipeline.threads,
         )
     notes = []
     if page is not None:

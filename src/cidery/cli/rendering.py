@@ -25,12 +25,12 @@ def complain(kind: Literal["error", "warning"], message: str) -> None:
 
 
 @contextmanager
-def goes_on() -> Iterator[None]:
-    """Say after Ctrl-C that the same command goes on where it was."""
+def resumable() -> Iterator[None]:
+    """Print after Ctrl-C that the same command resumes."""
     try:
         yield
     except KeyboardInterrupt:
-        complain("warning", "stopped; what is done is kept: give the same command again to go on")
+        complain("warning", "interrupted; rerun the same command to resume")
         raise
 
 

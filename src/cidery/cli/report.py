@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import complain
 
@@ -23,8 +23,9 @@ MEGABYTE = 1_000_000
         "cidery report nocaps_val.json ours.json -o report.html --by domain --title 'Run 7'",
     )
 )
+@options.with_options()
 def report(
-    references: parsing.References,
+    references: options.References,
     systems: Annotated[
         list[str],
         typer.Argument(
@@ -33,16 +34,16 @@ def report(
             show_default=False,
         ),
     ],
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
     output: Annotated[
         str, typer.Option("--output", "-o", help="HTML file to write.", metavar="FILE")
     ] = "report.html",
-    metric: parsing.Metrics = None,
-    preset: parsing.Preset = None,
     images: Annotated[
         str | None,
         typer.Option(
-            help="Folder of images that are named after their ids, or an address with {image} in "
-            "it, such as https://example.org/{image:012}.jpg, where 012 writes twelve digits.",
+            help="Folder of images named by their ids, or an address with {image}, such as "
+            "https://example.org/{image:012}.jpg (012: twelve digits).",
             metavar="FOLDER|ADDRESS",
             show_default=False,
         ),
@@ -51,8 +52,7 @@ def report(
         bool,
         typer.Option(
             "--embed-images",
-            help="Put small copies of the folder's images into the page, so that it can be sent "
-            "without the folder.",
+            help="Embed small copies of the folder's images in the page.",
         ),
     ] = False,
     title: Annotated[
@@ -62,41 +62,21 @@ def report(
     explain: Annotated[
         str,
         typer.Option(
-            help="The metric by which words are colored, or none. Default: cider-d, or else the "
-            "first metric that explains its scores without a language model.",
+            help="Metric that colors words, or none. Default: cider-d, or the first metric that "
+            "explains its scores without a language model.",
             metavar="NAME",
             show_default=False,
         ),
     ] = "",
     no_audit: Annotated[
         bool,
-        typer.Option("--no-audit", help="Do not look for what is suspicious in the captions."),
+        typer.Option("--no-audit", help="Do not check the captions for problems."),
     ] = False,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    frequencies: parsing.Frequencies = "references",
-    faithful: parsing.Faithful = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    by: parsing.By = None,
-    slices: parsing.Slices = "whole",
-    confidence: Annotated[
-        float,
-        typer.Option(
-            help="Confidence of the intervals, between 0 and 1.",
-            metavar="SHARE",
-            callback=parsing.check_confidence,
-        ),
-    ] = 0.95,
-    resamples: parsing.Resamples = parsing.RESAMPLES,
-    seed: parsing.Seed = 0,
-    threads: parsing.Threads = 0,
+    confidence: options.Confidence = 0.95,
+    resamples: options.Resamples = options.RESAMPLES,
+    seed: options.Seed = 0,
 ) -> None:
-    """Write one HTML page: scores, tests, pictures, and every caption to look at."""
+    """Write an HTML page with scores, tests and all captions."""
     import cidery
     from cidery.reports.thumbnails import check_images
 
@@ -105,48 +85,31 @@ def report(
     if images is not None:
         check_images(images, embed=embed_images)
     with progress(len(files) + 2, references, *files.values()) as step:
-        read = parsing.read_systems(
-            step,
-            references,
-            files,
-            split=split,
-            caption_field=caption_field,
-            reference_field=reference_field,
-            id_field=id_field,
-            reference_id_field=reference_id_field,
-            by=by,
-        )
+        read = inputs.read(step, references, files)
         parsing.refuse_swapped(read, references, files)
         step("scoring and resampling")
         written = cidery.write_report(
             output,
             read.captions,
             read.references,
-            parsing.read_metrics(metric),
-            preset=preset,
+            pipeline.metrics,
             title=title,
             images=images,
             embed_images=embed_images,
             explain=None if explain == "none" else explain,
             audit=not no_audit,
-            tokenizer=tokenizer,
-            language=language,
-            frequencies=frequencies,
-            faithful=faithful,
-            missing=missing,
-            threads=threads,
             confidence=confidence,
             resamples=resamples,
             seed=seed,
-            by=read.slices,
-            by_name=by,
-            slices=slices,
             references_name=references,
+            **inputs.describe(read),
+            **pipeline.settings,
         )
     if not written.has_charts:
         complain(
             "warning",
-            "Plotly is not installed, so the pictures are tables: pip install 'cidery[report]'",
+            "Plotly is not installed, so charts are shown as tables; install it with: pip install "
+            "'cidery[report]'",
         )
     for sentence in written.summary:
         typer.echo(sentence)

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
-from cidery.cli.rendering import (
-    goes_on,
-    show_result,
-)
+from cidery.cli.rendering import resumable, show_result
 
 if TYPE_CHECKING:
     from cidery.scoring.tables import ScoreTable
@@ -36,6 +33,7 @@ app = parsing.new_app()
         "cidery score s3://bucket/samples s3://bucket/references --engine ray --address auto",
     )
 )
+@options.with_options()
 def score(
     results: Annotated[
         str,
@@ -45,132 +43,80 @@ def score(
             show_default=False,
         ),
     ],
-    references: parsing.References,
-    metric: parsing.Metrics = None,
-    preset: parsing.Preset = None,
-    format: parsing.Format = "table",
+    references: options.References,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    engine: options.EngineOptions,
+    format: options.Format = "table",
     captions: Annotated[
         str | None,
         typer.Option(
-            help="Also write every caption's scores to this .csv, .jsonl or .parquet file; of a "
-            "stream, to Parquet files in this folder.",
+            help="Also write every caption's scores to this .csv, .jsonl or .parquet file; with "
+            "--stream, to Parquet files in this folder.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    segmenters: parsing.Segmenters = None,
-    frequencies: parsing.Frequencies = "references",
-    faithful: parsing.Faithful = None,
-    missing: parsing.Missing = "error",
-    split: parsing.Split = None,
-    caption_field: parsing.CaptionField = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
-    reference_id_field: parsing.ReferenceIdField = None,
-    by: parsing.By = None,
-    slices: parsing.Slices = "whole",
-    plot: parsing.Plot = None,
+    segmenters: options.Segmenters = None,
+    plot: options.Plot = None,
     confidence: Annotated[
         float | None,
         typer.Option(
-            help="Add bootstrap intervals of this confidence, between 0 and 1. Tables have them "
-            "anyway, with 0.95; other formats only when asked.",
+            help="Show bootstrap intervals of this confidence, between 0 and 1. Default: 0.95 for "
+            "tables, no intervals for other formats.",
             metavar="SHARE",
             show_default=False,
             callback=parsing.check_confidence,
         ),
     ] = None,
     no_intervals: Annotated[
-        bool, typer.Option("--no-intervals", help="Leave the intervals out of the table.")
+        bool, typer.Option("--no-intervals", help="Show no intervals.")
     ] = False,
-    resamples: parsing.Resamples = parsing.RESAMPLES,
-    seed: parsing.Seed = 0,
-    threads: parsing.Threads = 0,
-    stream: parsing.Stream = None,
-    engine: parsing.Engine = "local",
-    address: parsing.Address = None,
-    work: parsing.Work = None,
+    resamples: options.Resamples = options.RESAMPLES,
+    seed: options.Seed = 0,
 ) -> None:
     """Score captions against reference captions."""
     if confidence is None and format == "table":
         confidence = 0.95
     if no_intervals:
         confidence = None
-    drawing = None if confidence is None else (confidence, seed, resamples)
-    if _is_stream(stream, engine, results, references):
-        _refuse({"--by": by, "--segmenters": segmenters, "--split": split, "--plot": plot})
-        if slices != "whole":
-            _refuse({"--slices": slices})
-        _score_stream(
-            results,
-            references,
-            drawing,
-            format,
-            metrics=parsing.read_metrics(metric),
-            preset=preset,
-            captions=captions,
-            tokenizer=tokenizer,
-            language=language,
-            frequencies=frequencies,
-            faithful=faithful,
-            missing=missing,
-            caption_field=caption_field,
-            reference_field=reference_field,
-            id_field=id_field,
-            reference_id_field=reference_id_field,
-            engine=parsing.make_engine(engine, address, threads),
-            work=work,
+    sampling = None if confidence is None else (confidence, seed, resamples)
+    if engine.is_stream(results, references):
+        separate = "separate" if inputs.slices == "separate" else None
+        _refuse(
+            {
+                "--by": inputs.by,
+                "--segmenters": segmenters,
+                "--split": inputs.split,
+                "--plot": plot,
+                "--slices": separate,
+            }
         )
+        _score_stream(results, references, pipeline, inputs, engine, captions, sampling, format)
         return
-    parsing.check_no_engine(engine, address, work)
+    engine.refuse()
     import cidery
-    from cidery.files import (
-        check_rows_file,
-        read_candidates,
-        read_references,
-        write_rows,
-    )
-    from cidery.files.slices import find_slices
+    from cidery.files import check_rows_file, write_rows
 
-    parsing.check_plot(plot, by, results, references)
+    parsing.check_plot(plot, inputs.by, results, references)
     if captions:
         parsing.check_output(captions, results, references, option="--captions")
         check_rows_file(captions)
     with progress(4, results, references) as step:
-        step("reading captions")
-        candidates = read_candidates(results, caption_field=caption_field, id_field=id_field)
-        step("reading references")
-        known = read_references(
-            references,
-            split=split,
-            caption_field=reference_field,
-            id_field=reference_id_field or id_field,
-        )
-        files = [(references, reference_id_field or id_field), (results, id_field)]
-        named = None if by is None else find_slices(by, files, known)
+        read = inputs.read(step, references, {results: results})
         step("scoring")
         table = cidery.score(
-            candidates,
-            known,
-            parsing.read_metrics(metric),
-            preset=preset,
-            tokenizer=tokenizer,
-            language=language,
+            read.captions[results],
+            read.references,
+            pipeline.metrics,
             segmenters=parsing.read_segmenters(segmenters),
-            frequencies=frequencies,
-            faithful=faithful,
-            missing=missing,
-            threads=threads,
-            by=named,
-            by_name=by,
-            slices=slices,
             candidates_name=results,
             references_name=references,
+            **inputs.describe(read),
+            **pipeline.settings,
         )
         step("resampling")
-        shown = _Shown.draw(table, *drawing) if drawing else _Shown(table)
+        shown = _Shown.draw(table, *sampling) if sampling else _Shown(table)
         if plot:
             from cidery.plots import plot_slices, save_figures
 
@@ -183,35 +129,41 @@ def score(
     shown.show(format, f"{results}: {table.image_count} images scored against {references}")
 
 
-def _is_stream(wanted: bool | None, engine: str, results: str, references: str) -> bool:
-    if wanted is not None:
-        return wanted
-    if engine != "local":
-        return True
-    from cidery.files.chunks import must_stream
-
-    return must_stream(results, references)
-
-
 def _refuse(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
-            raise typer.BadParameter("a stream cannot do this; leave it out", param_hint=option)
+            raise typer.BadParameter("not supported with --stream", param_hint=option)
 
 
 def _score_stream(
     results: str,
     references: str,
-    drawing: tuple[float, int, int] | None,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
+    engine: options.EngineOptions,
+    captions: str | None,
+    sampling: tuple[float, int, int] | None,
     format: str,
-    **settings: Any,
 ) -> None:
     import cidery
 
-    with goes_on(), progress(4, results, references) as step:
+    with resumable(), progress(4, results, references) as step:
         step("reading captions")
-        found = cidery.score_stream(results, references, **settings)
-        shown = _Shown.draw(found.table, *drawing) if drawing else _Shown(found.table)
+        found = cidery.score_stream(
+            results,
+            references,
+            pipeline.metrics,
+            captions=captions,
+            missing=inputs.missing,
+            caption_field=inputs.caption_field,
+            reference_field=inputs.reference_field,
+            id_field=inputs.id_field,
+            reference_id_field=inputs.reference_id_field,
+            engine=engine.open(pipeline.threads),
+            work=engine.work,
+            **pipeline.settings,
+        )
+        shown = _Shown.draw(found.table, *sampling) if sampling else _Shown(found.table)
     images = f"{found.table.image_count:,} images"
     shown.show(format, f"{results}: {images} scored against {references}")
 

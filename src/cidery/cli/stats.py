@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.cli.progress import progress
 from cidery.cli.rendering import (
     draw_bar,
@@ -36,6 +36,9 @@ app = parsing.new_app()
         "cidery stats pracegover.json --most-words 20 --output pracegover-20.jsonl",
     )
 )
+@options.with_options(
+    only=("tokenizer", "language", "threads", "split", "reference_field", "id_field")
+)
 def stats(
     references: Annotated[
         list[str],
@@ -46,15 +49,12 @@ def stats(
             show_default=False,
         ),
     ],
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    split: parsing.Split = None,
-    reference_field: parsing.ReferenceField = None,
-    id_field: parsing.IdField = None,
+    pipeline: options.PipelineOptions,
+    inputs: options.InputOptions,
     most_words: Annotated[
         int | None,
         typer.Option(
-            help="Keep images whose longest reference has at most so many words.",
+            help="Keep images whose longest reference has at most this many words.",
             metavar="COUNT",
             min=1,
             show_default=False,
@@ -64,7 +64,7 @@ def stats(
         bool,
         typer.Option(
             "--outer-quartiles",
-            help="Leave out images whose longest reference is between the first and the third "
+            help="Keep images whose longest reference is below the first or above the third "
             "quartile of lengths.",
         ),
     ] = False,
@@ -85,17 +85,16 @@ def stats(
         typer.Option(
             "--output",
             "-o",
-            help="Write the references that are kept: .jsonl, .csv or .parquet.",
+            help="Write the remaining references: .jsonl, .csv or .parquet.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
-    format: parsing.TableOrJson = "table",
-    threads: parsing.Threads = 0,
+    format: options.TableOrJson = "table",
 ) -> None:
-    """Describe references and say which metric fits them."""
+    """Describe references and recommend metrics for them."""
     import cidery
-    from cidery.files import check_rows_file, read_references, write_rows
+    from cidery.files import check_rows_file, write_rows
 
     if len(set(references)) < len(references):
         raise typer.BadParameter("the same file is given twice", param_hint="REFERENCES")
@@ -114,20 +113,22 @@ def stats(
     with progress(2 * len(references), *references) as step:
         for file in references:
             step(f"reading {file}" if len(references) > 1 else "reading references")
-            known = read_references(
-                file, split=split, caption_field=reference_field, id_field=id_field
-            )
+            known = inputs.read_references(file)
             step("counting words")
             if any(filters.values()):
                 known = cidery.filter_references(
                     known,
-                    tokenizer=tokenizer,
-                    language=language,
+                    tokenizer=pipeline.tokenizer,
+                    language=pipeline.language,
                     references_name=file,
                     **filters,  # type: ignore[arg-type]
                 )
             found[file] = cidery.describe(
-                known, tokenizer, language=language, threads=threads, references_name=file
+                known,
+                pipeline.tokenizer,
+                language=pipeline.language,
+                threads=pipeline.threads,
+                references_name=file,
             )
             if output:
                 images = [image for image, group in known.items() for _ in group]

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, cast
 
 import typer
 
-from cidery.cli import parsing
+from cidery.cli import options, parsing
 from cidery.errors import FormatError
 
 BLOCK = 1 << 16
@@ -27,33 +27,31 @@ app = parsing.new_app()
     )
 )
 def tokenize(
-    tokenizer: parsing.LanguageTokenizer = None,
-    language: parsing.Language = None,
-    stemmer: parsing.Stemmer = None,
+    tokenizer: options.Tokenizer = None,
+    language: options.Language = None,
+    stemmer: options.Stemmer = None,
     format: Annotated[
         Literal["text", "json"],
         typer.Option(
             "--format",
             "-f",
-            help="text: words with blanks between them; json: a JSON list per line.",
+            help="text: words separated by spaces; json: a JSON list per line.",
         ),
     ] = "text",
 ) -> None:
-    """Cut captions into words, from stdin to stdout.
+    """Tokenize captions from stdin.
 
-    There is a caption per line. Lines go out as they come in, except with ptb-coco, which reads
+    Each line is a caption. Lines are written as they are read, except with ptb-coco, which reads
     all captions as one document.
     """
-    from cidery.text import tokenize as cut
+    from cidery.text import tokenize as tokenize_captions
 
-    cut(
-        [], tokenizer, stemmer, language=language
-    )  # a name that is wrong is told before anything is read
+    tokenize_captions([], tokenizer, stemmer, language=language)  # checks the settings first
     blocks = _read_blocks()
     if tokenizer == "ptb-coco":
         blocks = iter([[line for block in blocks for line in block]])
     for lines in blocks:
-        for words in cut(lines, tokenizer, stemmer, language=language):
+        for words in tokenize_captions(lines, tokenizer, stemmer, language=language):
             line = " ".join(words) if format == "text" else json.dumps(words, ensure_ascii=False)
             sys.stdout.write(line + "\n")
         sys.stdout.flush()
