@@ -23,7 +23,7 @@ from typer.main import get_command
 
 import cidery
 from cidery import statistics
-from cidery.cli import COMMANDS, app, main, parsing
+from cidery.cli import COMMANDS, app, main, options
 from cidery.cli.progress import BIG_FILE
 from cidery.cli.rendering import draw_bar
 from cidery.corpus import bundled
@@ -92,6 +92,7 @@ class TestDoor:
         ran = run("--help")
         assert ran.status == 0
         assert all(re.search(rf"^  {name}  +\w.*\.$", ran.out, re.MULTILINE) for name in COMMANDS)
+        assert "..." not in ran.out.partition("Commands:")[2], "a description is cut"
 
     def test_every_module_with_an_app_is_a_command(self) -> None:
         names = [module.name for module in pkgutil.iter_modules(cidery.cli.__path__)]
@@ -107,7 +108,7 @@ class TestDoor:
         assert not loaded & {"scipy", "rich", "pydantic", "pandas", "pyarrow", "Stemmer"}
 
     def test_defaults_that_are_written_twice(self) -> None:
-        assert parsing.RESAMPLES == statistics.RESAMPLES
+        assert options.RESAMPLES == statistics.RESAMPLES
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_completion(self, shell: str) -> None:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+import importlib
+import inspect
 import json
+import typing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
-from cidery.cli import main
+from cidery.cli import COMMANDS, main, options
 from cidery.corpus import bundled
+from support.markers import mark_metrics
 
 A_SCORE = ("score", "system_a.json", "references.json", "-m", "rouge-l", "--no-intervals")
 A_COMPARISON = ("compare", "references.json", "system_a.json", "system_b.json", "-m", "rouge-l")
@@ -236,3 +242,79 @@ def test_data_that_cannot_be_built_leave_no_cache_folder(
         status, _, err = run(*arguments)
         assert (status, "pycocoevalcap is needed to score with METEOR" in err) == (2, True)
     assert not Path("cache").exists()
+
+
+GROUPS = (options.PipelineOptions, options.InputOptions, options.EngineOptions)
+
+
+def list_parameters() -> dict[str, dict[str, Any]]:
+    """Return the options of every command, by name of the command and of the option."""
+    found = {}
+    for name in COMMANDS:
+        module = importlib.import_module(f"cidery.cli.{name.replace('-', '_')}")
+        command = get_command(module.app)
+        for path, one in {name: command, **getattr(command, "commands", {})}.items():
+            found[f"{name} {path}"] = {
+                p.name: p for p in one.params if p.param_type_name == "option"
+            }
+    return found
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_shared_options_have_one_declaration(group: type[Any]) -> None:
+    kinds = typing.get_type_hints(group, include_extras=True)
+    for field in dataclasses.fields(group):
+        default = typing.get_args(kinds[field.name])[1].help.partition(" Default: ")[0]
+        for command, parameters in list_parameters().items():
+            if field.name not in parameters or (command, field.name) in OWN_OPTIONS:
+                continue
+            help_text = parameters[field.name].help.partition(" Default: ")[0]
+            assert help_text == default, f"{command} --{field.name}"
+
+
+OWN_OPTIONS = {
+    ("audit audit", "metric"),  # metrics that audits know
+    ("graph graph", "faithful"),  # reading of scene graphs
+    ("data build", "language"),  # of METEOR's paraphrases
+    ("frequencies import", "tokenizer"),  # of counts that were made elsewhere
+}
+
+
+def test_commands_take_groups_of_options() -> None:
+    @options.with_options(only=("tokenizer", "threads", "missing"))
+    def command(
+        file: str, pipeline: options.PipelineOptions, inputs: options.InputOptions, top: int = 3
+    ) -> tuple[Any, ...]:
+        return file, pipeline, inputs, top
+
+    assert list(inspect.signature(command).parameters) == [
+        "file", "tokenizer", "threads", "missing", "top",
+    ]  # fmt: skip
+    found = command("a.json", tokenizer="char", missing="skip")
+    assert found == (
+        "a.json",
+        options.PipelineOptions(tokenizer="char"),
+        options.InputOptions(missing="skip"),
+        3,
+    )
+
+
+@pytest.mark.parametrize("spice", mark_metrics(["spice"]))
+def test_captions_without_a_score_are_null(run: Run, spice: str) -> None:
+    metric = f"{spice}:of=color"
+    arguments = ("-m", metric, "-m", "rouge-l", "--captions", "each.jsonl")
+    status, out, err = run("score", "system_a.json", "references.json", *arguments)
+    assert status == 0, err
+    assert "spice:of=color" in out
+    scores = [json.loads(line)[metric] for line in Path("each.jsonl").read_text().splitlines()]
+    assert None in scores
+    assert max(score for score in scores if score is not None) == 1
+    compared = run("compare", "references.json", "system_a.json", "system_b.json", "-m", metric)
+    assert "images, out of 72, that both have a score for" in compared[1]
+
+
+@pytest.mark.parametrize("others", [(), ("--claimed", "cider=0.5")])
+def test_audit_refuses_metrics_that_it_would_ignore(run: Run, others: tuple[str, ...]) -> None:
+    status, out, err = run("audit", "system_a.json", "references.json", "-m", "bleu-4", *others)
+    assert (status, out) == (2, "")
+    assert "--metric: only valid with --apply and without --claimed" in err

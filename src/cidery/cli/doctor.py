@@ -30,9 +30,10 @@ def doctor(
     ] = False,
     format: options.TableOrJson = "table",
 ) -> int:
-    """Show installed extras and available metrics, and the commands that add what is missing.
+    """Show installed extras and available metrics.
 
-    Exit status: 0 if the core metrics work, else 1.
+    Also shows the commands that install what is missing. The exit status is 0 if the core metrics
+    work, else 1.
     """
     from cidery.doctor import DEEP_PROBES, PROBES, diagnose
 

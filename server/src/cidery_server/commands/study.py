@@ -44,7 +44,10 @@ Name = Annotated[
     )
 )
 def study() -> None:
-    """Make, watch and export studies with people, which `cidery serve` shows to judges."""
+    """Make, watch and export studies with people.
+
+    `cidery serve` shows them to judges.
+    """
 
 
 @app.command(
