@@ -126,6 +126,6 @@ def test_health_is_not_ok_on_a_full_disk(local_app: None) -> None:
     client = Client()
     with full_disk():
         full = client.get("/api/health")
-    assert (full.status_code, full.json()["status"]) == (503, "the database cannot be written to")
+    assert (full.status_code, full.json()["status"]) == (503, "the database is not writable")
     assert client.get("/api/health").json() == {"status": "ok"}
     assert client.get("/health").status_code == 200

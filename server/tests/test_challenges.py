@@ -363,7 +363,9 @@ def test_the_owners_forms(orchard: Orchard) -> None:
     path = "/api/challenges/from-a-form/settings"
     assert orchard.owner.post(path, json={"opens": "2030-01-01T00:00Z"}).status_code == 200
     refused = orchard.owner.post(path, json={"closes": "2029-01-01T00:00Z"})
-    assert refused.json()["errors"] == {"closes": ["It must close after it opens."]}
+    assert refused.json()["errors"] == {
+        "closes": ["The closing time must be after the opening time."]
+    }
     form = orchard.owner.get("/challenges/from-a-form/settings").text
     assert 'value="Renamed"' in form
 

@@ -190,10 +190,10 @@ def test_the_form_shows_what_a_judge_will_see(
     page.get_by_text("Quality", exact=True).click()
     page.locator("#checks").fill("1 | a dog")
     page.get_by_text("Quality", exact=True).click()
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="Create the study").click()
     page.get_by_text("checks, line 1: expected image | sentence | right rating").wait_for()
     page.locator("#checks").fill("1 | a dog | 7\n\n2 | dog dog dog | 1")
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="Create the study").click()
     page.get_by_role("heading", name="Pictures of <b>dogs</b>").wait_for()
     (made,) = [s for s in owner.get("/api/studies").json()["studies"] if s["name"] == "from-lines"]
     assert made["check_count"] == 2

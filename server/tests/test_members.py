@@ -58,7 +58,7 @@ def test_members_submit_for_their_team(host: Host) -> None:
     assert growers.post("/api/team", action="forbid", member="Ann").status_code == 200
     assert host.refusal("Ann", "fair", tries(1)) == "Your team, Growers, does not let you submit."
     told = ann.get("/challenges/fair/submissions").content.decode()
-    assert "Your team does not let you submit." in told and "<h2>Submit</h2>" not in told
+    assert "You may not submit for your team." in told and "<h2>Submit</h2>" not in told
     assert ann.post(f"/api/submissions/{number}/standing", action="withdraw").status_code == 403
     growers.post("/api/team", action="allow", member="Ann")
     assert ann.post("/api/team", action="invite").status_code == 400
@@ -177,7 +177,7 @@ def test_a_team_says_which_submission_is_ranked(host: Host) -> None:
     assert board(host, "ranks") == [worse]
     change(best, "publish")
     page = team.get(f"/submissions/{best}").content.decode()
-    assert "Rank this one" in page and "Withdraw …" in page
+    assert "Rank this submission" in page and "Withdraw …" in page
     assert change(best, "withdraw").json()["withdrawn"]
     assert board(host, "ranks") == [worse]
     assert change(best, "publish").status_code == 403  # for good

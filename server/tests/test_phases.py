@@ -145,7 +145,7 @@ def test_a_phase_is_made_on_the_web(host: Host) -> None:
     ("images", "message"),
     [
         (range(15, 50), "5 images are in both"),
-        (range(21), "1 images are in the new phase alone"),
+        (range(21), "1 images are only in the new phase"),
         (range(11), "9 images are in 'main' alone"),
     ],
 )

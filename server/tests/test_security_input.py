@@ -245,7 +245,7 @@ def test_enormous_bodies_are_refused(world: World) -> None:
     assert (refused.status_code, refused.json()) == (413, {"detail": "This is larger than 5 MB."})
     page = world["stranger"].post("/sign-in", **large)
     assert page.status_code == 413
-    assert "<h1>That did not work</h1>" in page.text
+    assert "<h1>The request failed</h1>" in page.text
     assert "This is larger than 5 MB." in page.text
     assert world["stranger"].post("/api/sign-in", json={"name": "x" * 10**6}).status_code == 400
 
@@ -565,7 +565,7 @@ def test_titles_steer_no_terminal(world: World, title: str) -> None:
     refused = submit(world["team"], "orchard", results("dog"), title)
     assert refused.status_code == 400
     assert refused.json()["errors"]["title"] == [
-        "A title is one line, without invisible characters."
+        "A title must be one line without invisible characters."
     ]
 
 

@@ -462,7 +462,7 @@ def test_pairs_without_references_have_winners(
         files={"references": ("r.json", json.dumps({"x": ["a fish"]}).encode())},
     )
     assert others.json()["errors"]["references"] == [
-        "the references are of other images than the study's"
+        "none of the references belongs to an image of this study"
     ]
     file = tmp_path / "references.json"
     file.write_text(json.dumps({str(n): [f"the dog {n}", "a dog"] for n in range(4)}))

@@ -211,7 +211,7 @@ def test_training_comes_first_and_does_not_count(
         "Practice: this answer does not count" in judge.visitor.get(f"/studies/{study}/task").text
     )
     task = judge.answer(task, choose_dog(task))
-    assert task["feedback"] == "That is the answer we would give. Both run, and A has a dog."
+    assert task["feedback"] == "Correct: this is the expected answer. Both run, and A has a dog."
     assert (task["is_training"], task["answered"]) == (False, 0)
     assert len(judge.answer_all(choose_dog)) == 2
     again = join(installation, link, study, worker="second")

@@ -78,7 +78,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"name": "Two Words"}, "name: A name has small letters, digits and hyphens"),
     ({"design": "quartet"}, 'design: "quartet" is not a valid choice.'),
     ({"judges_each": 0}, "judges_each: Ensure this value is greater than or equal"),
-    ({"scale_low": 5}, "scale_high: It must lie above the lowest number."),
+    ({"scale_low": 5}, "scale_high: The highest rating must be above the lowest."),
     ({"scale_step": 0.01}, "scale_step: The scale must have 2 to 21 steps."),
     ({"images": "photo.jpg"}, "images: The address must contain {image}."),
     ({"completion_url": "ftp://x.org/"}, "completion_url: The address must begin with https"),

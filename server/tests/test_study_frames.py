@@ -71,7 +71,7 @@ def test_a_worker_finishes_in_a_frame(world: World, site: Site, browser: Browser
     frame.locator("#count").get_by_text("0 of 2").wait_for()
     frame.locator(".choice").first.click()  # by the script
     frame.locator("#count").get_by_text("1 of 2").wait_for()
-    frame.get_by_role("button", name="Take back the last answer").click()
+    frame.get_by_role("button", name="Undo").click()
     frame.locator("#count").get_by_text("0 of 2").wait_for()
     for number in range(2):
         frame.locator("#count").get_by_text(f"{number} of 2").wait_for()

@@ -83,7 +83,9 @@ def test_edited_before_the_first_answer(installation: Installation, owner: Visit
     assert owner.get(f"/api/studies/{study}").json()["needed"] == 6
     assert judge.task()["question"] == "Which is nearer?"  # the process has read it again
     refused = owner.post(path, json={"scale_low": 9})
-    assert refused.json()["errors"]["scale_high"] == ["It must lie above the lowest number."]
+    assert refused.json()["errors"]["scale_high"] == [
+        "The highest rating must be above the lowest."
+    ]
     task = judge.task()
     judge.answer(task, choose_dog(task))
     assert owner.post(path, json={"title": "New title", "judges_each": 2}).status_code == 200
@@ -162,7 +164,7 @@ def test_a_judge_stops_goes_on_and_withdraws(installation: Installation, owner: 
     page = judge.visitor.post(
         f"/studies/{study}/leave", data={"action": "withdraw", "sure": "true"}
     )
-    assert "Everything is erased" in page.text
+    assert "Your data are erased" in page.text
     assert judge.visitor.get(f"/api/studies/{study}/task").status_code == 403
     shown = owner.get(f"/api/studies/{study}").json()
     assert (shown["answered"], shown["free"], shown["withdrawn"]) == (0, 4, 1)

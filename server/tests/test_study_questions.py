@@ -261,7 +261,7 @@ def test_only_what_is_decided_stops(host: Host) -> None:
     fields = {"name": "c", "title": "c", "design": "collection", "stop_when_decided": True}
     told = host.owner.post("/api/new-study", **fields, items="1").json()["errors"]
     assert told == {
-        "stop_when_decided": ["Sentences are collected here: there is nothing to decide."]
+        "stop_when_decided": ["This study collects sentences; there is nothing to decide."]
     }
 
 

@@ -116,10 +116,10 @@ def test_chosen_files_stay_chosen(world: World, browser: Browser) -> None:
     for number, system in ((1, "a"), (2, "b")):
         path = bundled.path(f"system_{system}.json")
         page.locator(f"#results_{number}").set_input_files(path)
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="Create the study").click()
     page.get_by_text("A name has small letters").wait_for()
     assert page.evaluate("document.activeElement.id") == "name"
     page.locator("#name").fill("kept-files")
-    page.get_by_role("button", name="Make the study").click()
+    page.get_by_role("button", name="Create the study").click()
     page.wait_for_url("**/studies/kept-files")
     page.close()

@@ -133,7 +133,7 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
     (clear,) = rank_systems(make("pairwise", lambda _: 1.0)).best
     assert clear.verdict() == [
         "system_a is better than system_b (p < 0.001).",
-        "Everything is decided: more answers are not worth asking for.",
+        "All comparisons are decided: no more answers are needed.",
     ]
     (early,) = rank_systems(make("pairwise", prefer_a, answered=4, judges_each=2)).best
     (contest,) = early.contests

@@ -75,7 +75,7 @@ def test_captions_come_in_the_images_order(content: bytes) -> None:
         (b"[" * 100_000, "far more than captions of 3 images"),
         (b"\xff\xfe\x00", "results.json"),
         (b"", "results.json: not JSON"),
-        (gzip.compress(as_json(GOOD))[:-9], "The gzip data is damaged or cut short."),
+        (gzip.compress(as_json(GOOD))[:-9], "The gzip data is damaged or truncated."),
         (gzip.compress(gzip.compress(b"x")), "pack the JSON only once"),
         (as_zip(**{"inner.zip": as_zip(**{"x": b"x"})}), "pack the JSON only once"),
         (as_zip(), "this one holds 0 files"),

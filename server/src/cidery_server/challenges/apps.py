@@ -11,6 +11,7 @@ class ChallengesConfig(AppConfig):
     label = "challenges"
     heading = gettext_lazy("Challenges")
     summary = gettext_lazy(
-        "Submit captions, have them scored against hidden references, and see where you stand."
+        "Submit captions, which are scored against hidden references, and compare them on a"
+        " leaderboard."
     )
     start = "challenges"

@@ -87,8 +87,8 @@ def _slice(named: NamedSlices, references: ReferencesByImage, scorer: Scorer) ->
         if len(places) < FEWEST_IMAGES:
             raise InputError(
                 _(
-                    "{source}: the slice {name!r} has {count} of the {fewest} images that it "
-                    "needs, so that no score tells of single images"
+                    "{source}: the slice {name!r} has {count} images; at least {fewest} are"
+                    " required, so that scores do not reveal references of single images"
                 ).format(source=named.name, name=name, count=len(places), fewest=FEWEST_IMAGES)
             )
         if len(name) > LONGEST_SLICE:
@@ -159,7 +159,7 @@ def create_from_definitions(definitions: Sequence[Definition], where: str) -> li
     first, *others = definitions
     if others and not all(one.fields.get("phase") for one in definitions):
         raise FormatError(
-            _('{where}: every one of the phases needs a name, "phase": "dev"').format(where=where)
+            _('{where}: each phase needs a name, such as "phase": "dev"').format(where=where)
         )
     with transaction.atomic():
         fields = _check(ChallengeForm(data=first.fields, context=LOCAL), first.fields, where)
@@ -178,7 +178,9 @@ def add_phase_from_file(challenge: Challenge, path: Path) -> Challenge:
     definitions = read_challenge(path)
     if len(definitions) > 1:
         raise FormatError(
-            _("{path}: give one phase at a time, without a list of phases").format(path=path)
+            _("{path}: only one phase can be added at a time; remove the list of phases").format(
+                path=path
+            )
         )
     (one,) = definitions
     fields = _check(PhaseForm(data=one.fields, context=LOCAL), one.fields, str(path))
@@ -195,7 +197,7 @@ def _check(form: SettingsForm, content: Mapping[str, Any], where: str) -> dict[s
     unknown = sorted(set(content) - set(form.fields))
     if unknown:
         raise FormatError(
-            _("{where}: unknown {unknown}; there are {known}, slices").format(
+            _("{where}: unknown {unknown}; known: {known}, slices").format(
                 where=where, unknown=", ".join(unknown), known=", ".join(form.fields)
             )
         )

@@ -29,7 +29,7 @@ OF_MAIN = ("slug", "title", "entry", "probes_shown")
 LOCAL_TIME = "%Y-%m-%dT%H:%M"
 """As browsers want it in a field; all times are UTC."""
 SET_NAME = RegexValidator(
-    r"\A[-\w]{1,30}\Z", gettext_lazy("A name has letters, digits, - and _ only.")
+    r"\A[-\w]{1,30}\Z", gettext_lazy("A name may contain only letters, digits, - and _.")
 )
 
 
@@ -55,16 +55,15 @@ class MetricNames(serializers.CharField):
         if lower:
             raise serializers.ValidationError(
                 _(
-                    "leaderboards put the largest score first, and of {metrics} a lower score is "
-                    "better"
+                    "leaderboards rank the highest score first, but for {metrics} lower is better"
                 ).format(metrics=", ".join(lower))
             )
         long = next((label for label in chosen if len(label) > LONGEST_METRIC), None)
         if long is not None:
             raise serializers.ValidationError(
                 _(
-                    "{metric}… is longer than {longest} characters; leave out settings that are "
-                    "as by default"
+                    "{metric}… is longer than {longest} characters; omit settings that have"
+                    " their default values"
                 ).format(metric=long[:40], longest=LONGEST_METRIC)
             )
         return names
@@ -96,13 +95,13 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
         required=False,
         allow_null=True,
         format=LOCAL_TIME,
-        help_text=gettext_lazy("UTC; empty: at once."),
+        help_text=gettext_lazy("UTC. Blank: immediately."),
     )
     closes = serializers.DateTimeField(
         required=False,
         allow_null=True,
         format=LOCAL_TIME,
-        help_text=gettext_lazy("UTC; empty: never."),
+        help_text=gettext_lazy("UTC. Blank: never."),
     )
 
     class Meta:
@@ -144,22 +143,24 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
             "exact_scores": {
                 "label": gettext_lazy("Teams see all digits of scores"),
                 "help_text": gettext_lazy(
-                    "Otherwise those that are significant for so many images."
+                    "If not set: only the digits that are significant for this number of images."
                 ),
             },
             "probes_shown": {
-                "label": gettext_lazy("Probes whose scores are shown, of all teams together"),
+                "label": gettext_lazy(
+                    "Number of probes whose scores are shown, all teams together"
+                ),
                 "initial": 2,
                 "max_value": 10**6,
                 "help_text": gettext_lazy(
-                    "Submissions that differ from another one on few images, or score "
-                    "nothing on most. The scores of further ones wait for you."
+                    "Submissions that differ from another one on few images, or score 0 on "
+                    "most. Scores of further ones are withheld until you review them."
                 ),
             },
             "image_scores_open": {"label": gettext_lazy("Teams see the scores of single images")},
             "phase": {
                 "label": gettext_lazy("Name of this phase"),
-                "help_text": gettext_lazy("Such as dev, where the challenge has several phases."),
+                "help_text": gettext_lazy("For example dev, if the challenge has several phases."),
             },
         }
 
@@ -176,9 +177,7 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
         if isinstance(self.instance, Challenge):
             others = self.instance.family.exclude(pk=self.instance.pk)
             if not value and others.exists():
-                raise serializers.ValidationError(
-                    _("A challenge with phases needs a name for this.")
-                )
+                raise serializers.ValidationError(_("Required if the challenge has phases."))
             if value and others.filter(phase=value).exists():
                 raise serializers.ValidationError(_("There is another phase of this name."))
         return value
@@ -189,7 +188,9 @@ class SettingsForm(GroupedForm, serializers.ModelSerializer[Challenge]):
             attrs.get(name, getattr(self.instance, name, None)) for name in ("opens", "closes")
         )
         if opens is not None and closes is not None and closes <= opens:
-            raise serializers.ValidationError({"closes": [_("It must close after it opens.")]})
+            raise serializers.ValidationError(
+                {"closes": [_("The closing time must be after the opening time.")]}
+            )
         return attrs
 
 
@@ -206,8 +207,8 @@ class ChallengeForm(SettingsForm):
         allow_blank=True,
         default="",
         help_text=gettext_lazy(
-            "The captions' language, such as zh or de, by which they are cut into words. "
-            "Empty: English."
+            "Language of the captions, for example zh or de; it selects the tokenizer. "
+            "Blank: English."
         ),
     )
     frequencies = serializers.ChoiceField(
@@ -230,12 +231,12 @@ class PhaseForm(SettingsForm):
     metrics = MetricNames(
         required=False,
         max_length=500,
-        help_text=gettext_lazy("Empty: those of the challenge."),
+        help_text=gettext_lazy("Blank: those of the challenge."),
     )
     frequencies = serializers.ChoiceField(
         choices=("references", *SHIPPED),
         required=False,
-        help_text=gettext_lazy("Empty: those of the challenge."),
+        help_text=gettext_lazy("Blank: those of the challenge."),
     )
 
     class Meta(SettingsForm.Meta):
@@ -252,7 +253,7 @@ class PhaseForm(SettingsForm):
                 "label": gettext_lazy("Name of the phase"),
                 "required": True,
                 "allow_blank": False,
-                "help_text": gettext_lazy("Such as test: the end of its address."),
+                "help_text": gettext_lazy("For example test; part of the phase's address."),
             },
         }
 
@@ -268,7 +269,9 @@ class ReferencesForm(serializers.Serializer[Any]):
     )
     more_references = serializers.FileField(
         required=False,
-        help_text=gettext_lazy("A second set for the same images, for example forty for each."),
+        help_text=gettext_lazy(
+            "A second set for the same images, for example 40 references per image."
+        ),
     )
     more_references_name = serializers.CharField(
         required=False,
@@ -281,8 +284,9 @@ class ReferencesForm(serializers.Serializer[Any]):
         allow_blank=True,
         max_length=200,
         help_text=gettext_lazy(
-            "Groups of images to score apart too: a field of the references' file such as "
-            "domain, length, length:8,12, or a column of the file below. Empty: none."
+            "Groups of images that are also scored separately: a field of the references "
+            "file such as domain, length, length:8,12, or a column of the file below. "
+            "Blank: none."
         ),
     )
     slices_file = serializers.FileField(
@@ -322,7 +326,7 @@ class SubmissionForm(serializers.Serializer[Any]):
         label=gettext_lazy("Title"),
         max_length=120,
         validators=[check_printable],
-        help_text=gettext_lazy("What distinguishes it from your other submissions."),
+        help_text=gettext_lazy("A description that distinguishes it from your other submissions."),
     )
     file = serializers.FileField(
         label=gettext_lazy("File"),
@@ -351,8 +355,8 @@ class StandingForm(serializers.Serializer[Any]):
     action = serializers.ChoiceField(
         label=gettext_lazy("Action"),
         choices=[
-            ("choose", gettext_lazy("rank this one")),
-            ("best", gettext_lazy("rank my team's best one")),
+            ("choose", gettext_lazy("rank this submission")),
+            ("best", gettext_lazy("rank my team's best submission")),
             ("hide", gettext_lazy("keep it private, off the leaderboard")),
             ("publish", gettext_lazy("make it public again")),
             ("withdraw", gettext_lazy("withdraw it for good")),
@@ -377,7 +381,7 @@ class AnnouncementForm(serializers.Serializer[Any]):
     )
     mail = serializers.BooleanField(
         default=False,
-        label=gettext_lazy("Mail it to the teams that take part"),
+        label=gettext_lazy("Send it by e-mail to the participating teams"),
         help_text=gettext_lazy("To contacts that are e-mail addresses."),
     )
 
@@ -395,7 +399,7 @@ class FileForm(serializers.Serializer[Any]):
         allow_blank=True,
         default="",
         validators=[check_printable],
-        help_text=gettext_lazy("Empty: the file's own."),
+        help_text=gettext_lazy("Blank: the name of the file."),
     )
     about = serializers.CharField(
         label=gettext_lazy("Description"),
@@ -404,7 +408,7 @@ class FileForm(serializers.Serializer[Any]):
         allow_blank=True,
         default="",
         validators=[check_printable],
-        help_text=gettext_lazy("What it is, in a line."),
+        help_text=gettext_lazy("Short description."),
     )
     for_teams = serializers.BooleanField(
         default=False, label=gettext_lazy("Only for teams that may submit")
@@ -414,7 +418,9 @@ class FileForm(serializers.Serializer[Any]):
         """Refuse names that are paths or steer a terminal."""
         name = attrs["name"] or attrs["file"].name
         if "/" in name or "\\" in name or not name.isprintable():
-            raise serializers.ValidationError({"name": [_("A name has no / and is printable.")]})
+            raise serializers.ValidationError(
+                {"name": [_("A name must be printable and must not contain /.")]}
+            )
         return attrs
 
 

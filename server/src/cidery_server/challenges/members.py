@@ -27,7 +27,7 @@ def make_invite(team: Account) -> str:
         InputError: an account that has joined another team, or an owner's, has no team of its own.
     """
     if team.is_owner or hasattr(team, "membership"):
-        raise InputError(_("Only the account that made a team invites people to it."))
+        raise InputError(_("Only the account that created the team can invite members."))
     waiting = team.invites.filter(expires__gt=timezone.now()).count()
     if waiting >= MOST_INVITES or team.members.count() >= MOST_MEMBERS:
         raise InputError(
@@ -57,7 +57,7 @@ def join_team(account: Account, invite: TeamInvite) -> Membership:
         InputError: why it cannot.
     """
     if account.is_owner:
-        raise InputError(_("The owner of the installation joins no team."))
+        raise InputError(_("The owner of the installation cannot join a team."))
     if account == invite.team:
         raise InputError(_("This is your own team; the link is for others."))
     with transaction.atomic():
@@ -73,7 +73,9 @@ def join_team(account: Account, invite: TeamInvite) -> Membership:
                 )
             )
         if account.members.exists():
-            raise InputError(_("Your own team has members; who has a team cannot join another."))
+            raise InputError(
+                _("Your team has members; accounts that have a team cannot join another.")
+            )
         if hasattr(team, "membership"):
             raise InputError(_("This team has joined another one."))
         if team.members.count() >= MOST_MEMBERS:

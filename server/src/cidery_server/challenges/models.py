@@ -105,8 +105,8 @@ class Challenge(models.Model):
         """Who finds a challenge."""
 
         PUBLIC = "public", gettext_lazy("Public: listed for everyone")
-        UNLISTED = "unlisted", gettext_lazy("Unlisted: for those who know the address")
-        HIDDEN = "hidden", gettext_lazy("Hidden: for the owner alone")
+        UNLISTED = "unlisted", gettext_lazy("Unlisted: visible to everyone who has the address")
+        HIDDEN = "hidden", gettext_lazy("Hidden: visible to the owner only")
 
     class Entry(models.TextChoices):
         """Who may submit."""

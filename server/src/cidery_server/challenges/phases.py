@@ -55,15 +55,15 @@ def _share(ours: Mapping[str, set[str]], other: Challenge) -> bool:
     name = other.phase or other.slug
     for count, what in (
         (len(shared), _("are in both")),
-        (len(ours.keys() - shared), _("are in the new phase alone")),
-        (len(theirs.keys() - shared), _("are in {name!r} alone").format(name=name)),
+        (len(ours.keys() - shared), _("are only in the new phase")),
+        (len(theirs.keys() - shared), _("are only in {name!r}").format(name=name)),
     ):
         if 0 < count < FEWEST_IMAGES:
             raise InputError(
                 _(
-                    "the new phase and {name!r} share references: {count} images {what}. There "
-                    "must be none or at least {fewest}, so that no two scores tell of "
-                    "single images"
+                    "the new phase and {name!r} share references: {count} images {what}. "
+                    "This must be 0 or at least {fewest}; otherwise the difference of two "
+                    "scores could reveal references of single images"
                 ).format(name=name, count=count, what=what, fewest=FEWEST_IMAGES)
             )
     return True

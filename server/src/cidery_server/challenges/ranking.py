@@ -101,7 +101,7 @@ def every_column(challenge: Challenge, metric: str = "") -> list[Column]:
     """Return the columns of all images and of every slice, side by side; of one metric or all."""
     columns = challenge_columns(challenge)
     if metric and metric not in {column.metric for column in columns}:
-        raise SettingError(_("there is no metric {metric!r}").format(metric=metric))
+        raise SettingError(_("unknown metric {metric!r}").format(metric=metric))
     slices = ["", *list_slices(challenge)]
     chosen = [column for column in columns if metric in ("", column.metric)]
     return [column._replace(slice=slice) for column in chosen for slice in slices]
@@ -137,7 +137,7 @@ def rank(
         account: who looks.
     """
     if slice and slice not in list_slices(challenge):
-        raise SettingError(_("there is no slice {slice!r}").format(slice=slice))
+        raise SettingError(_("unknown slice {slice!r}").format(slice=slice))
     ranking, *others = challenge_columns(challenge, slice)
     columns = list(columns or (ranking, *others))
     precisions = {
@@ -147,7 +147,7 @@ def rank(
     board = Leaderboard(columns, ranking, descending, slice, precisions)
     keys = {board.key(column): column for column in (*columns, ranking)}
     if sort and sort not in keys:
-        raise SettingError(_("there is no column {sort!r} to sort by").format(sort=sort))
+        raise SettingError(_("unknown column {sort!r}").format(sort=sort))
     chosen = keys[sort] if sort else ranking
     table = _read_scores(find_best(challenge), precisions)
     if not table:

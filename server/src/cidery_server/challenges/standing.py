@@ -13,11 +13,11 @@ from cidery_server.web.models import Account
 from cidery_server.web.translation import translate as _
 
 STANDINGS = {
-    "choose": gettext_lazy("It is the one that is ranked."),
+    "choose": gettext_lazy("This submission is ranked."),
     "best": gettext_lazy("The best of your team's submissions is ranked."),
-    "hide": gettext_lazy("It is private: not on the leaderboard."),
-    "publish": gettext_lazy("It is no longer private."),
-    "withdraw": gettext_lazy("It is withdrawn."),
+    "hide": gettext_lazy("The submission is private and not on the leaderboard."),
+    "publish": gettext_lazy("The submission is no longer private."),
+    "withdraw": gettext_lazy("The submission is withdrawn."),
 }
 """What can be done, and what is said when it is done."""
 
@@ -34,7 +34,7 @@ def change_standing(submission: Submission, action: str) -> None:
         Account.objects.select_for_update().get(pk=submission.team_id)  # one change at a time
         found = Submission.objects.defer("packed_captions", "packed_prints").get(pk=submission.pk)
         if found.withdrawn:
-            raise InputError(_("It is withdrawn."))
+            raise InputError(_("The submission is withdrawn."))
         if action == "choose":
             if found.is_private or found.is_withheld:
                 raise InputError(_("A submission that is private, or withheld, is not ranked."))

@@ -40,7 +40,7 @@ def submit(
         locked = Account.objects.select_for_update().filter(pk__in=sides).order_by("pk")
         account = next(one for one in locked if one.pk == account.pk)
         if team_of(account).pk not in sides:
-            raise InputError(_("You have joined another team meanwhile; submit again."))
+            raise InputError(_("You have joined another team in the meantime; submit again."))
         _check_limits(account, challenge)
         submission = Submission.objects.create(
             challenge=challenge,
@@ -58,7 +58,7 @@ def _check_limits(account: Account, challenge: Challenge) -> None:
     now = timezone.now()
     if not may_submit(account):
         raise InputError(
-            _("Your team, {name}, does not let you submit.").format(name=team_of(account).name)
+            _("You may not submit for your team, {name}.").format(name=team_of(account).name)
         )
     if not team_of(account).is_active:
         raise InputError(_("Your team is suspended: ask the organizers."))
@@ -78,8 +78,8 @@ def _check_limits(account: Account, challenge: Challenge) -> None:
     if waiting.filter(probe=Submission.Probe.WITHHELD).exists():
         raise InputError(
             _(
-                "An earlier submission of your team differs from another one on few images, or "
-                "scores nothing on most. The organizers must look at it before you can submit "
+                "An earlier submission of your team differs from another one on few images,"
+                " or scores 0 on most. The organizers must review it before you can submit "
                 "again."
             )
         )

@@ -91,10 +91,10 @@ def unpack(content: bytes, largest: int, images: int) -> bytes:
         )
     if inner.startswith(_NESTED):
         raise InputError(
-            _("The file holds another archive; pack the JSON only once, as .gz or .zip.")
+            _("The file contains another archive; compress the JSON only once, as .gz or .zip.")
         )
     if inner.startswith(_TABLES):
-        raise InputError(_("The file is a table of Parquet or Arrow; send COCO results as JSON."))
+        raise InputError(_("The file is in Parquet or Arrow format; send COCO results as JSON."))
     return inner
 
 
@@ -106,7 +106,7 @@ def _check_extent(content: bytes, images: int) -> None:
     values = sum(map(content.count, (b"[", b"{", b",")))
     if values > 1000 + MOST_VALUES_PER_IMAGE * images:
         raise InputError(
-            _("The file holds far more than captions of {images} images.").format(images=images)
+            _("The file contains far more than captions of {images} images.").format(images=images)
         )
 
 
@@ -115,7 +115,7 @@ def _unpack_gzip(content: bytes, largest: int) -> bytes:
         with gzip.open(io.BytesIO(content)) as file:
             return _read_some(file, largest)
     except (OSError, EOFError, zlib.error):
-        raise InputError(_("The gzip data is damaged or cut short.")) from None
+        raise InputError(_("The gzip data is damaged or truncated.")) from None
 
 
 def _unpack_zip(content: bytes, largest: int) -> bytes:
@@ -129,17 +129,14 @@ def _unpack_zip(content: bytes, largest: int) -> bytes:
             ]
             if len(members) != 1:
                 raise InputError(
-                    _("The zip file must hold one JSON file; this one holds {count} files.").format(
-                        count=len(members)
-                    )
+                    _(
+                        "The zip file must contain one JSON file; this one contains {count} files."
+                    ).format(count=len(members))
                 )
             # Python's bz2 and LZMA unpack a whole block of input, to any size, before they stop.
             if members[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise InputError(
-                    _(
-                        "The zip file is packed in an unusual way; pack it as usual (deflate), "
-                        "or as .gz."
-                    )
+                    _("The zip file uses an unsupported compression method; use deflate, or .gz.")
                 )
             with archive.open(members[0]) as file:
                 return _read_some(file, largest)
@@ -175,7 +172,7 @@ def _find_repeated(rows: Rows) -> Iterable[str]:
             told = _("{image} (entries {first} and {second})")
             repeated.append(told.format(image=image, first=first[str(image)], second=entry))
     if repeated:
-        told = _("There must be one caption per image, but these come again: {images}.")
+        told = _("There must be one caption per image; these are repeated: {images}.")
         yield told.format(images=_list(repeated))
 
 
@@ -206,9 +203,9 @@ def _find_missing(
 def _find_long(rows: Rows) -> Iterable[str]:
     long = [str(image) for image, caption in rows if len(caption) > LONGEST_CAPTION]
     if long:
-        yield _("Captions may have {longest} characters; these are longer: {images}.").format(
-            longest=LONGEST_CAPTION, images=_list(long)
-        )
+        yield _(
+            "Captions may have at most {longest} characters; these are longer: {images}."
+        ).format(longest=LONGEST_CAPTION, images=_list(long))
 
 
 def _list(found: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from cidery_server.web.pages import Group
 
 GROUPS = (
-    Group(_("What it is"), [["title"], ["slug"], ["phase"], ["description"]]),
+    Group(_("Description"), [["title"], ["slug"], ["phase"], ["description"]]),
     Group(
         _("Hidden references"),
         [
@@ -15,33 +15,33 @@ GROUPS = (
             ["more_references", "more_references_name"],
             ["language"],
         ],
-        _("Captions by people. They never leave the server."),
+        _("Captions written by people. Teams never see them."),
     ),
     Group(
         _("Scores"),
         [["metrics"], ["frequencies"], ["slices"], ["slices_file"]],
-        _("Metrics, and groups of images that are scored apart too."),
+        _("Metrics, and slices of images."),
         folded=True,
     ),
     Group(
-        _("When, and how often"),
+        _("Dates and limits"),
         [["opens", "closes"], ["per_day", "in_all"]],
-        _("Open at once and without an end, if you leave it; limits for each team."),
+        _("Default: open immediately, without an end. Limits apply to each team."),
         folded=True,
     ),
     Group(
-        _("Who takes part, and what is seen"),
+        _("Participation and visibility"),
         [
             *(["visibility"], ["entry"]),
             *(["leaderboard_open"], ["scores_hidden"], ["image_scores_open"]),
         ],
-        _("Listed for everyone, for teams that you approve, if you leave it."),
+        _("Default: listed for everyone; teams need your approval."),
         folded=True,
     ),
     Group(
         _("Protection of the references"),
         [["exact_scores"], ["probes_shown"]],
-        _("What scores may tell about single references: little, if you leave it."),
+        _("Protection of single references against reconstruction from scores. Default: strict."),
         folded=True,
     ),
 )
@@ -50,9 +50,9 @@ LABELS = {
     "slug": _("Short name"),
     "description": _("Description"),
     "references": _("File of references"),
-    "references_name": _("Name of these references"),
-    "more_references": _("A second file of references"),
-    "more_references_name": _("Name of the second ones"),
+    "references_name": _("Name of this set"),
+    "more_references": _("Second file of references"),
+    "more_references_name": _("Name of the second set"),
     "language": _("Language of the captions"),
     "metrics": _("Metrics"),
     "frequencies": _("Document frequencies"),
@@ -60,5 +60,5 @@ LABELS = {
     "slices_file": _("File of slices"),
     "opens": _("Opens"),
     "closes": _("Closes"),
-    "visibility": _("Who finds it"),
+    "visibility": _("Visibility"),
 }

@@ -100,7 +100,7 @@ def take_answer(
         if not _may_answer(judge):
             raise RefusedAnswerError(_("The study is closed; this answer came too late."))
         if judge.visit is not None and judge.visit.stopped:
-            raise RefusedAnswerError(_("You have stopped; please go on first."))
+            raise RefusedAnswerError(_("You have stopped; continue judging first."))
         if choice and choice not in judge.study.choices:
             raise RefusedAnswerError(_("This study does not offer that answer."))
         comment = comment if judge.study.ask_comment else ""
@@ -121,7 +121,10 @@ def take_answer(
             taken = mark_answered(judge, ticket, Answer(value, choice=choice, comment=comment))
         if not taken and not _was_answered(judge, ticket):
             raise RefusedAnswerError(
-                _("This item waited too long and went to someone else; here is the next one.")
+                _(
+                    "The time for this item has run out, and it was given to another judge; "
+                    "here is the next one."
+                )
             )
         if judge.study.has_rules:
             apply_to_answer(judge, ticket)
@@ -239,7 +242,7 @@ def undo_answer(judge_key: int) -> Task:
         # A reviewer may be deciding on it.
         last = _find_undoable(judge).order_by("-answered").select_for_update().first()
         if last is None:
-            raise RefusedAnswerError(_("There is no answer to take back."))
+            raise RefusedAnswerError(_("There is no answer to undo."))
         last.state, last.given = GIVEN, timezone.now()
         last.answered = last.value = last.ratings = None
         last.review, last.choice = Assignment.Review.NONE, Assignment.Choice.NONE
@@ -279,10 +282,10 @@ def _find_feedback(judge: Judge) -> str:
     if last is None or not last.item.training or last.item.known_answer is None:
         return ""
     if last.value == last.item.known_answer:
-        verdict = _("That is the answer we would give.")
+        verdict = _("Correct: this is the expected answer.")
     else:
         right = _show_answer(last, last.item.known_answer)
-        verdict = _("We would answer {answer}.").format(answer=right)
+        verdict = _("The expected answer is {answer}.").format(answer=right)
     asked = f"{last.study.questions[0]['text']} " if last.study.questions else ""
     return f"{asked}{verdict} {last.item.explanation}".strip()
 

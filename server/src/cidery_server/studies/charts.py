@@ -112,19 +112,19 @@ def describe_charts(study: Study, summary: Summary) -> dict[str, str]:
         "progress": _("Answers over time: {answered} of {needed} so far.").format(
             answered=answered, needed=summary.needed
         ),
-        "times": _("How long answers took: there are none yet."),
-        "judges": _("Answers of each judge: there are none yet."),
+        "times": _("Time per answer: no answers yet."),
+        "judges": _("Answers per judge: none yet."),
     }
     if summary.median_seconds is not None:
-        took = _("How long answers took: half of them at most {seconds} seconds.")
+        took = _("Time per answer: median {seconds} seconds.")
         seconds = written(f"{summary.median_seconds:.1f}")
         described["times"] = took.format(seconds=seconds)
     if judges:
         counts = [one.answers for one in judges]
         missed = sum(one.checks_right < one.checks for one in judges)
         described["judges"] = _(
-            "Answers of each of {count} judges, from {fewest} to {most}: {missed} missed an "
-            "attention check, {excluded} are excluded."
+            "Answers per judge, from {fewest} to {most} ({count} judges): {missed} missed "
+            "an attention check, {excluded} are excluded."
         ).format(
             count=len(judges),
             fewest=min(counts),
@@ -139,7 +139,7 @@ def describe_charts(study: Study, summary: Summary) -> dict[str, str]:
 
 def _describe_answers(count: Count) -> str:
     if not count.values:
-        return _("What was answered: nothing yet.")
+        return _("Answers: none yet.")
     if count.study.is_pairwise:
         found = Counter(one.winner for one in count.winners())
         return _(
@@ -149,8 +149,8 @@ def _describe_answers(count: Count) -> str:
     ratings = [value for values in count.values.values() for value in values]
     ((most, times),) = Counter(ratings).most_common(1)
     return _(
-        "How often each rating was given, from {lowest} to {highest}: {most} most often, {times} "
-        "times; the mean is {mean}."
+        "Distribution of ratings from {lowest} to {highest}: most frequent {most} ({times} "
+        "times), mean {mean}."
     ).format(
         lowest=written(write_number(min(ratings))),
         highest=written(write_number(max(ratings))),

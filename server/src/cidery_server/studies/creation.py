@@ -63,14 +63,14 @@ def add_references(study: Study, source: Readable) -> int:
     The answers stay as they are: judges of these designs see no references.
     """
     if study.design == Study.Design.TRIPLET:
-        raise SettingError(_("the items of triplets hold their references; there are none to add"))
+        raise SettingError(_("triplets contain their references; references cannot be added"))
     found = Sources.read({}, source).references
     contents = study.items.filter(known_answer=None).values_list("content", flat=True)
     items = list(contents)
     fields = {"design": study.design, "question": study.asked}
     kept = Definition(fields, items, references=found).used_references()
     if not kept:
-        raise InputError(_("the references are of other images than the study's"))
+        raise InputError(_("none of the references belongs to an image of this study"))
     with transaction.atomic():
         locked = Study.objects.select_for_update().get(pk=study.pk)
         locked.references |= kept
@@ -148,7 +148,7 @@ def import_study(path: str | os.PathLike[str], name: str, title: str = "") -> St
         else:
             judged.append(record)
     if not any(map(was_answered, judged)):
-        raise FormatError(_("{path}: there are no judgments in it").format(path=path))
+        raise FormatError(_("{path}: no judgments found").format(path=path))
     design = _guess_design(judged[0])
     questions = _find_questions(design, judged)
     answers = [_get_some(design, record, questions) for record in judged]
@@ -188,14 +188,14 @@ def _get_some(design: Design, record: Record, questions: Sequence[str]) -> list[
     key = _key(design)
     given: Any = record.content.get(key)
     if questions and not isinstance(given, dict):
-        record.refuse(_("expected {key} by question, as other lines have them").format(key=key))
+        record.refuse(_("expected {key} by question, as in other lines").format(key=key))
     parts = [
         Record({**record.content, key: given.get(question, [])}, record.place)
         for question in questions
     ]
     columns = [get_answers(design, part) for part in parts or [record]]
     if not columns[0]:
-        record.refuse(_("there are no votes and no ratings in it"))
+        record.refuse(_("no votes or ratings found"))
     if len(set(map(len, columns))) > 1:
         record.refuse(_("every question must have as many answers as the others"))
     return [

@@ -64,7 +64,9 @@ class QuestionData(serializers.Serializer[Any]):
         r"\A[A-Za-z][A-Za-z0-9_-]{0,39}\Z",
         help_text="In exports: letters, digits, hyphens.",
         error_messages={
-            "invalid": gettext_lazy("A name has letters, digits and hyphens, such as fluency.")
+            "invalid": gettext_lazy(
+                "A name consists of letters, digits and hyphens, for example fluency."
+            )
         },
     )
     text = serializers.CharField(max_length=500, help_text="What judges read.")
@@ -105,7 +107,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
     def validate_state(self, value: str) -> str:
         """A new study is not decided yet."""
         if value == Study.State.DECIDED:
-            raise serializers.ValidationError(_("A study begins as a pilot, open or closed."))
+            raise serializers.ValidationError(_("A study starts as a pilot, open or closed."))
         return value
 
     def validate_images(self, value: str) -> str:
@@ -130,7 +132,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
         if wrong is not None:
             raise serializers.ValidationError(
                 _(
-                    "{wrong!r} is no site: write https://example.org or https://*.example.org."
+                    "{wrong!r} is not a site; write https://example.org or https://*.example.org."
                 ).format(wrong=wrong)
             )
         return value
@@ -141,7 +143,7 @@ class StudyFields(serializers.ModelSerializer[Study]):
         width = study.scale_high - study.scale_low
         if not 0 < width < math.inf:
             raise serializers.ValidationError(
-                {"scale_high": _("It must lie above the lowest number.")}
+                {"scale_high": _("The highest rating must be above the lowest.")}
             )
         if not 1 <= width / study.scale_step <= MOST_STEPS - 1:
             raise serializers.ValidationError(
@@ -152,27 +154,31 @@ class StudyFields(serializers.ModelSerializer[Study]):
             raise serializers.ValidationError(
                 {
                     "scale_step": _(
-                        "It must divide the scale: the highest number is one of the steps."
+                        "The step must divide the scale: the highest rating must be one of "
+                        "the steps."
                     )
                 }
             )
         if len(study.labels) <= round(steps):
-            raise serializers.ValidationError(
-                {"scale_step": _("The steps must differ from another.")}
-            )
+            raise serializers.ValidationError({"scale_step": _("The steps must be different.")})
         if study.fewest_words > study.most_words:
             raise serializers.ValidationError(
-                {"most_words": _("It must not be below the fewest words.")}
+                {"most_words": _("The maximum must not be below the minimum number of words.")}
             )
         if attrs.get("questions") and attrs.get("design") == Study.Design.COLLECTION:
             raise serializers.ValidationError(
-                {"questions": _("Written sentences answer one question; make a study for each.")}
+                {
+                    "questions": _(
+                        "A study that collects sentences has one question; create a"
+                        " study for each question."
+                    )
+                }
             )
         if attrs.get("stop_when_decided") and attrs.get("design") == Study.Design.COLLECTION:
             raise serializers.ValidationError(
                 {
                     "stop_when_decided": _(
-                        "Sentences are collected here: there is nothing to decide."
+                        "This study collects sentences; there is nothing to decide."
                     )
                 }
             )
@@ -198,7 +204,7 @@ class SourceFields(serializers.Serializer[Any]):
         default=None,
         min_value=1,
         max_value=1000,
-        help_text=gettext_lazy("Triplets: references of each image to compare with; empty: all."),
+        help_text=gettext_lazy("Triplets: number of references per image. Blank: all."),
     )
     sample = serializers.IntegerField(
         required=False,
@@ -206,7 +212,7 @@ class SourceFields(serializers.Serializer[Any]):
         default=None,
         min_value=1,
         max_value=MOST_ITEMS,
-        help_text=gettext_lazy("Images, drawn by the seed; empty: all."),
+        help_text=gettext_lazy("Random sample size; blank: all images."),
     )
 
 
@@ -255,7 +261,7 @@ class Definition:
 
     def __post_init__(self) -> None:
         if not self.items:
-            raise FormatError(_("the study has no items; give it results, or a file of items"))
+            raise FormatError(_("the study has no items; add results, or a file of items"))
         design = self.fields["design"]
         own = self.fields.get("question") or self.fields.get("questions")
         if design in ABOUT_IMAGES and not (self.fields.get("images") or own):
@@ -277,7 +283,7 @@ class Definition:
             for text in (image, *captions):
                 if not is_storable(text):
                     raise FormatError(
-                        _("a reference of image {image!r} holds {unstorable}").format(
+                        _("a reference of image {image!r} contains {unstorable}").format(
                             image=image, unstorable=_(UNSTORABLE)
                         )
                     )
@@ -394,7 +400,7 @@ def read_training(
         why = record.text("why") if "why" in record else ""
         if len(why) > LONGEST_TEXT or not is_storable(why):
             record.refuse(
-                _("'why' is too long, or holds {unstorable}").format(unstorable=_(UNSTORABLE))
+                _("'why' is too long or contains {unstorable}").format(unstorable=_(UNSTORABLE))
             )
         found.append(Lesson(*_read_known(fields, record, _("a training item")), why))
     return found
@@ -416,7 +422,7 @@ def _read_known(fields: Mapping[str, Any], record: Record, what: str) -> tuple[C
     steps = scale_of(fields).labels
     if fields["design"] == Study.Design.RATING and answers[0] not in steps.values():
         record.refuse(
-            _("the rating {rating} is no step of the scale, which has {steps}").format(
+            _("the rating {rating} is not a step of the scale ({steps})").format(
                 rating=write_number(answers[0]), steps=", ".join(steps)
             )
         )

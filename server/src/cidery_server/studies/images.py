@@ -123,7 +123,7 @@ def _unpack(files: Iterable[File[Any]]) -> Iterator[tuple[str, bytes]]:
             yield from _unzip(name, file)
         elif (file.size or 0) > LARGEST_IMAGE:
             raise FormatError(
-                _("{name}: an image has at most {largest} MB").format(
+                _("{name}: an image may have at most {largest} MB").format(
                     name=name, largest=LARGEST_IMAGE // 2**20
                 )
             )
@@ -139,14 +139,14 @@ def _unzip(name: str, file: File[Any]) -> Iterator[tuple[str, bytes]]:
             members = [member for member in archive.infolist() if not member.is_dir()]
             if len(members) > MOST_PACKED:
                 raise FormatError(
-                    _("{name}: an archive has at most {most} files").format(
+                    _("{name}: an archive may contain at most {most} files").format(
                         name=name, most=MOST_PACKED
                     )
                 )
             for member in members:
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise FormatError(
-                        _("{name}: {filename} is packed in an unusual way").format(
+                        _("{name}: {filename} uses an unsupported compression method").format(
                             name=name, filename=member.filename
                         )
                     )

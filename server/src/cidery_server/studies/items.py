@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 Design: TypeAlias = Literal["triplet", "pairwise", "rating", "collection"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 Content: TypeAlias = dict[str, Any]
-UNSTORABLE = noop("a NUL or half a surrogate pair, which databases refuse")
+UNSTORABLE = noop("a NUL character or an unpaired surrogate, which databases cannot store")
 LONGEST_TEXT = 2000
 """Characters of a sentence; a judge reads one in seconds."""
 MOST_SETS = 12
@@ -109,7 +109,7 @@ def _draw_images(sources: Sources, sample: int | None, seed: int) -> list[str]:
         return images
     if sample < 1:
         raise SettingError(
-            _("the sample must hold at least 1 image, not {sample}").format(sample=sample)
+            _("the sample must contain at least 1 image, not {sample}").format(sample=sample)
         )
     drawn = np.random.default_rng(seed).permutation(len(images))[:sample]
     return [images[place] for place in np.sort(drawn)]
@@ -219,7 +219,7 @@ def check_content(design: Design, record: Record) -> Content:
                 )
             )
         if not is_storable(text):
-            record.refuse(_("a text holds {unstorable}").format(unstorable=_(UNSTORABLE)))
+            record.refuse(_("a text contains {unstorable}").format(unstorable=_(UNSTORABLE)))
     return content
 
 

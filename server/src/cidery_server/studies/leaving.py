@@ -44,7 +44,7 @@ def find_judge(study: Study, worker: str) -> Judge:
     found = study.judges.filter(worker=worker).first()
     if found is None:
         raise InputError(
-            _("{name} has no judge {worker!r}; its exports name all").format(
+            _("{name} has no judge {worker!r}; the export lists all judges").format(
                 name=study.name, worker=worker
             )
         )

@@ -132,7 +132,7 @@ def _make_known(parts: Parts) -> dict[str, Any]:
         try:
             known |= {"caption": parts["sentence"], "rating": float(parts["right rating"])}
         except ValueError:
-            wrong = _("the rating {rating!r} is no number")
+            wrong = _("the rating {rating!r} is not a number")
             raise ValueError(wrong.format(rating=parts["right rating"])) from None
     elif "sentence A" in parts:
         pair = [parts["closer sentence"], parts["other sentence"]]

@@ -34,7 +34,7 @@ SEVERAL = _("Please answer all questions.")
 SETS_QUESTION = _("How diverse is each set of captions: how much do its captions differ?")
 INSTRUCTIONS = _("Read carefully and answer by your own judgment. There is no time limit.")
 CONSENT = _(
-    "I take part of my own free will and may stop at any time. My answers are kept and may be "
+    "I take part voluntarily and may stop at any time. My answers are stored and may be "
     "published without my name."
 )
 WORST, BEST = _("worst"), _("best")
@@ -90,27 +90,30 @@ class Study(models.Model):
             RegexValidator(
                 r"\A[a-z0-9]+(-[a-z0-9]+)*\Z",
                 gettext_lazy(
-                    "A name has small letters, digits and hyphens, such as which-is-closer."
+                    "A name consists of lowercase letters, digits and hyphens, for example "
+                    "which-is-closer."
                 ),
             )
         ],
-        help_text=gettext_lazy("For addresses: small letters, digits and hyphens."),
+        help_text=gettext_lazy("Used in addresses: lowercase letters, digits and hyphens."),
         error_messages={
             "unique": gettext_lazy("There is a study of this name already; choose another.")
         },
     )
     title = models.CharField(
-        max_length=200, help_text=gettext_lazy("What judges see above everything.")
+        max_length=200, help_text=gettext_lazy("Shown to judges above everything else.")
     )
     design = models.CharField(max_length=20, choices=Design.choices)
     language = models.CharField(
         max_length=10,
         choices=settings.LANGUAGES,
         default="en",
-        help_text=gettext_lazy("Of what judges see."),
+        help_text=gettext_lazy("Language of all pages that judges see."),
     )
     question = models.CharField(
-        max_length=500, blank=True, help_text=gettext_lazy("Empty: the default of the design.")
+        max_length=500,
+        blank=True,
+        help_text=gettext_lazy("Blank: the default question of the design."),
     )
     instructions = models.TextField(max_length=10_000, default=INSTRUCTIONS)
     consent = models.TextField(max_length=10_000, default=CONSENT)
@@ -120,7 +123,7 @@ class Study(models.Model):
         max_length=300,
         blank=True,
         help_text=gettext_lazy(
-            "Whom judges can ask, shown on all their pages: a name and an address."
+            "Name and address of a contact person, shown on all pages for judges."
         ),
     )
     withdrawn = models.PositiveIntegerField(default=0)
@@ -128,47 +131,45 @@ class Study(models.Model):
     judges_each = models.PositiveSmallIntegerField(
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(100)],
-        help_text=gettext_lazy("Different judges, or sentences, for each item."),
+        help_text=gettext_lazy("Number of judges, or of sentences, per item."),
     )
     timeout_minutes = models.PositiveIntegerField(
         default=30,
         validators=[MinValueValidator(1), MaxValueValidator(60 * 24 * 30)],
-        help_text=gettext_lazy("An item without an answer goes to someone else after this time."),
+        help_text=gettext_lazy("After this time, an unanswered item is given to another judge."),
     )
     items_per_judge = models.PositiveIntegerField(
         null=True,
         blank=True,
         validators=[MinValueValidator(1), MaxValueValidator(1_000_000)],
-        help_text=gettext_lazy("Most items for a judge in one visit; empty: as many as there are."),
+        help_text=gettext_lazy("Maximum number of items per judge in one visit. Blank: no limit."),
     )
     check_every = models.PositiveSmallIntegerField(
         default=20,
         validators=[MinValueValidator(2), MaxValueValidator(1000)],
-        help_text=gettext_lazy(
-            "One of this many items is an attention check, while there are any left."
-        ),
+        help_text=gettext_lazy("One in this many items is an attention check."),
     )
     fewest_checks_right = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0), MaxValueValidator(1)],
         help_text=gettext_lazy(
-            "Exclude judges with a smaller share of checks right, such as 0.7; empty: exclude none."
+            "Exclude judges whose share of correct checks is below this, for example 0.7. "
+            "Blank: no exclusion."
         ),
     )
     checks_before = models.PositiveSmallIntegerField(
         default=3,
         validators=[MinValueValidator(1), MaxValueValidator(1000)],
-        help_text=gettext_lazy(
-            "So many checks must be answered before anyone is excluded for them."
-        ),
+        help_text=gettext_lazy("A judge is excluded only after this many checks."),
     )
     fewest_seconds = models.FloatField(
         null=True,
         blank=True,
         validators=[MinValueValidator(0), MaxValueValidator(3600)],
         help_text=gettext_lazy(
-            "Answers that are given faster do not count, and others are asked; empty: all count."
+            "Faster answers do not count, and their items are given to other judges. Blank:"
+            " all answers count."
         ),
     )
     images = models.CharField(
@@ -176,7 +177,7 @@ class Study(models.Model):
         blank=True,
         help_text=gettext_lazy("https://example.org/{image}.jpg; empty: no images are shown."),
     )
-    scale_low = models.FloatField(default=1, help_text=gettext_lazy("Lowest step, for ratings."))
+    scale_low = models.FloatField(default=1, help_text=gettext_lazy("Lowest rating on the scale."))
     scale_high = models.FloatField(default=5)
     scale_step = models.FloatField(default=1, validators=[MinValueValidator(1e-6)])
     scale_low_label = models.CharField(max_length=60, blank=True, default=WORST)
@@ -188,7 +189,7 @@ class Study(models.Model):
     )
     most_words = models.PositiveSmallIntegerField(default=100, validators=[MaxValueValidator(1000)])
     forbidden = models.TextField(
-        max_length=10_000, blank=True, help_text=gettext_lazy("Words or phrases, one a line.")
+        max_length=10_000, blank=True, help_text=gettext_lazy("Words or phrases, one per line.")
     )
     examples = models.JSONField(
         default=list,
@@ -198,20 +199,21 @@ class Study(models.Model):
     completion_code = models.CharField(
         max_length=60,
         blank=True,
-        help_text=gettext_lazy("Empty: each judge gets a different code."),
+        help_text=gettext_lazy("Blank: each judge gets a different code."),
     )
     completion_url = models.URLField(
         max_length=500,
         blank=True,
         help_text=gettext_lazy(
-            "Where judges go when they are done; {code} in it becomes their code."
+            "Address that judges are sent to at the end; {code} is replaced by their "
+            "completion code."
         ),
     )
     frames = models.TextField(
         max_length=2000,
         blank=True,
         help_text=gettext_lazy(
-            "Sites that may show the study in a frame, one a line: https://*.mturk.com"
+            "Sites that may show the study in a frame, one per line: https://*.mturk.com"
         ),
     )
     questions = models.JSONField(
@@ -221,23 +223,24 @@ class Study(models.Model):
     )
     allow_ties = models.BooleanField(
         default=False,
-        help_text=gettext_lazy("Of two sentences: offer the answer that both are equally good."),
+        help_text=gettext_lazy("Pairs: offer the answer “both are equally good”."),
     )
     allow_neither = models.BooleanField(
         default=False,
-        help_text=gettext_lazy("Of two sentences: offer the answer that neither fits."),
+        help_text=gettext_lazy("Pairs: offer the answer “neither fits”."),
     )
     allow_skip = models.BooleanField(
-        default=False, help_text=gettext_lazy("Let judges skip an item; it goes to someone else.")
+        default=False,
+        help_text=gettext_lazy("Judges may skip an item; it is given to another judge."),
     )
     ask_comment = models.BooleanField(
-        default=False, help_text=gettext_lazy("Let judges write a comment on each item.")
+        default=False, help_text=gettext_lazy("Judges may comment on each item.")
     )
     stop_when_decided = models.BooleanField(
         default=False,
         help_text=gettext_lazy(
-            "Close the study by itself once every comparison of systems is decided; judges "
-            "who are in it finish their visit."
+            "Close the study automatically once every comparison of systems is decided. "
+            "Judges who have started can finish their visit."
         ),
     )
     answers_looked_at = models.PositiveIntegerField(default=0)

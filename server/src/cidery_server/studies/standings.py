@@ -198,22 +198,22 @@ class Standings:
                 count=self.uncounted, fewest=FEWEST_GROUPS
             )
         elif self.is_decided:
-            yield _("Everything is decided: more answers are not worth asking for.")
+            yield _("All comparisons are decided: no more answers are needed.")
         if early := [c for c in self.open_contests if c.images < FEWEST_TO_DECIDE]:
-            yield _("{systems}: nothing is decided before {fewest} images have answers.").format(
+            yield _("{systems}: no decision before {fewest} images have answers.").format(
                 systems=_name_contests(early), fewest=FEWEST_TO_DECIDE
             )
         hopeful = [contest for contest in self.open_contests if contest.needed is not None]
         if hopeful:
             yield _(
-                "About {count} more answers would decide {systems}, if the difference stays what "
-                "it is now."
+                "About {count} more answers are needed to decide {systems}, if the "
+                "difference stays as it is."
             ).format(count=self.needed, systems=_name_contests(hopeful))
         late = [contest for contest in self.open_contests if contest not in early]
         if hopeless := [contest for contest in late if contest.needed is None]:
             yield _(
-                "{systems}: the difference is so small that all answers of this study would not "
-                "decide it; ask about more images, or stop."
+                "{systems}: the difference is too small to be decided by all answers of "
+                "this study; add images, or stop."
             ).format(systems=_name_contests(hopeless))
 
 
@@ -247,7 +247,7 @@ class Results:
 def rank_systems(study: Study, metric: str = METRIC) -> Results:
     """Estimate how the systems of a study compare, by answers alone and with a metric's scores."""
     if study.is_collection:
-        return Results(problem=_("Sentences are collected here, not compared."))
+        return Results(problem=_("This study collects sentences; there is nothing to compare."))
     names = [question["name"] for question in study.questions] or [""]
     found = [_Ranking(Count(study, name), metric).rank() for name in names]
     problem = next((one.problem for one in found if one.problem), "")
@@ -284,7 +284,7 @@ class _Ranking:
         try:
             predicted, signature = self._predict()
         except CideryError as error:
-            return Results([people], _("Without a metric's scores: {error}").format(error=error))
+            return Results([people], _("No scores of a metric: {error}").format(error=error))
         helped = self._estimate(self.metric, predicted, signature)
         return Results([people, helped] if helped else [people])
 

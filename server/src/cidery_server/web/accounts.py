@@ -83,7 +83,7 @@ class SignUpForm(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         validators=[check_printable],
-        help_text=gettext_lazy("How the organizers reach you; nobody else sees it."),
+        help_text=gettext_lazy("Contact for the organizers; not shown to others."),
     )
 
     def validate_name(self, value: str) -> str:
@@ -297,7 +297,7 @@ class SetPassword(FormPage):
             number = 0
         account = accounts.filter(pk=number, is_active=True).first()
         if account is None or not default_token_generator.check_token(account, self.kwargs["key"]):
-            raise NotFound(_("This link has been used, or is too old. Ask for a new one."))
+            raise NotFound(_("This link has been used or has expired. Ask for a new one."))
         return account
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -315,7 +315,7 @@ class ChangePasswordForm(serializers.Serializer[Any]):
     """The password that is, and the one to be."""
 
     current = serializers.CharField(
-        label=gettext_lazy("Present password"),
+        label=gettext_lazy("Current password"),
         max_length=LONGEST_PASSWORD,
         trim_whitespace=False,
         style=PASSWORD_STYLE | {"autocomplete": "current-password"},

@@ -90,7 +90,7 @@ def find_problem() -> str:
             Attempts.objects.update_or_create(key="health", defaults=content)
     except DatabaseError as error:
         log.error("the database cannot be written to: %s", error)
-        return _("the database cannot be written to")
+        return _("the database is not writable")
     return ""
 
 

@@ -30,7 +30,7 @@ def refuse_files(given: str | Sequence[str]) -> None:
     if found:
         raise serializers.ValidationError(
             _(
-                "{setting} names a file or a folder of the server, which a page cannot; whoever "
-                "runs the server can, on the command line"
+                "{setting} names a file or a folder of the server; that is only possible on"
+                " the server's command line"
             ).format(setting=found[0])
         )

@@ -19,7 +19,7 @@ from cidery_server.web.names import normalize_name, skeleton
 NAME_LENGTH = 60
 PRINTABLE = RegexValidator(
     r"\A\S(.*\S)?\Z",
-    gettext_lazy("A name has no line breaks, and no blanks at its beginning or end."),
+    gettext_lazy("A name must not contain line breaks, or begin or end with a space."),
 )
 
 

@@ -35,13 +35,13 @@ def normalize_name(name: str) -> str:
 def check_visible(name: str) -> None:
     """Refuse characters that cannot be seen: a name with one would look like another team's."""
     if not name.isprintable() or UNSEEN.intersection(name):
-        raise ValidationError(_("A name has no invisible characters."))
+        raise ValidationError(_("A name must not contain invisible characters."))
 
 
 def check_printable(text: str) -> None:
     """Refuse what steers a terminal or turns the direction of the text around it."""
     if not text.isprintable():
-        raise ValidationError(_("A title is one line, without invisible characters."))
+        raise ValidationError(_("A title must be one line without invisible characters."))
 
 
 def skeleton(name: str) -> str:

@@ -35,6 +35,6 @@ class VarietyValidator:
 
     def get_help_text(self) -> str:
         """Say what is wanted."""
-        return _("A password has at least {fewest} different characters, besides blanks.").format(
-            fewest=FEWEST_CHARACTERS
-        )
+        return _(
+            "A password needs at least {fewest} different characters, not counting spaces."
+        ).format(fewest=FEWEST_CHARACTERS)

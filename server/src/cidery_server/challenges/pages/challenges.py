@@ -189,7 +189,7 @@ def describe_chart(leaderboard: Leaderboard) -> dict[str, Any]:
     if column.slice:
         what = _("{metric} on {slice}").format(metric=what, slice=column.slice)
     if not scores:
-        text = _("{metric}: there are no scores yet.").format(metric=what)
+        text = _("{metric}: no scores yet.").format(metric=what)
     else:
         decimals = leaderboard.precisions[column.slice].shown
         (best, first), (least, last) = (
@@ -221,7 +221,7 @@ class LeaderboardFile(ChallengePage):
             return self.render()
         challenge, account = get_challenge(self), self.request.user
         if not challenge.shows_leaderboard_to(account):
-            raise NotFound(_("The leaderboard is not open."))
+            raise NotFound(_("The leaderboard is not available."))
         board = rank(challenge, columns=every_column(challenge), account=account)
         answer = HttpResponse(content_type="text/csv; charset=utf-8")
         answer["Content-Disposition"] = f'attachment; filename="{challenge.slug}.csv"'

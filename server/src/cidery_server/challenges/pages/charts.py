@@ -35,7 +35,7 @@ class Chart(ChallengePage):
         if not self.is_html:
             return self.render()
         if not challenge.shows_leaderboard_to(self.request.user):
-            raise NotFound(_("The leaderboard is not open."))
+            raise NotFound(_("The leaderboard is not available."))
         try:
             query = self.read_query()
             board = rank(challenge, slice=query["slice"], account=self.request.user)

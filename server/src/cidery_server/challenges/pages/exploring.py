@@ -36,12 +36,12 @@ class Explore(Page):
         """Return the columns to a program; the HTML page asks for them when it is open."""
         submission = get_submission(self)
         if not shows_images(submission, self.request.user):
-            raise PermissionDenied(_("Scores of single images are not open."))
+            raise PermissionDenied(_("Scores of single images are not available."))
         others = self._list_others(submission)
         number = self.read_query().get("other")
         other = next((found for found in others if found.pk == number), None)
         if number is not None and other is None:
-            raise NotFound(_("There is no such submission to show beside it."))
+            raise NotFound(_("There is no such submission to compare with."))
         shown = [submission] if other is None else [submission, other]
         return {
             "submission": submission,

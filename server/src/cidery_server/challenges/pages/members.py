@@ -84,7 +84,7 @@ class JoinTeam(FormPage):
         """Return the invite."""
         found = find_invite(self.kwargs["key"])
         if found is None:
-            raise NotFound(_("This link has been used, or is too old. Ask the team for a new one."))
+            raise NotFound(_("This link has been used or has expired. Ask the team for a new one."))
         return found
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:  # noqa: ARG002

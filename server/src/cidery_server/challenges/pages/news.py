@@ -97,7 +97,11 @@ class Files(FormPage):
         content = file.read()
         if challenge.files.count() >= MOST_FILES:
             raise serializers.ValidationError(
-                {"file": [_("There are {count} files already.").format(count=MOST_FILES)]}
+                {
+                    "file": [
+                        _("There are already {count} files, the maximum.").format(count=MOST_FILES)
+                    ]
+                }
             )
         try:
             with transaction.atomic():

@@ -76,7 +76,9 @@ class NewPhase(FormPage):
         shared = ", ".join(phase.sharing.order_by("pk").values_list("phase", flat=True))
         told = [_("The phase is ready.")]
         if shared:
-            sharing = _("It shares references with {phases}: their submissions count together.")
+            sharing = _(
+                "The phase shares references with {phases}: their submissions count together."
+            )
             told.append(sharing.format(phases=shared))
         return self.done(phase, phase, message=" ".join([*told, *notes]))
 

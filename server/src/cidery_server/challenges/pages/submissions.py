@@ -159,7 +159,9 @@ class Standing(FormPage):
         """Return the submission, to its team."""
         submission = get_submission(self)
         if not can_change(submission, self.request.user):
-            raise PermissionDenied(_("Only its team may change it, and not once it is withdrawn."))
+            raise PermissionDenied(
+                _("Only the team can change this submission, and not after it is withdrawn.")
+            )
         return submission
 
     def accept(self, values: dict[str, Any]) -> HttpResponseBase:
@@ -206,12 +208,12 @@ class ImageScores(Page):
         """Return a hundred images' scores."""
         submission = get_submission(self)
         if not shows_images(submission, self.request.user):
-            raise PermissionDenied(_("Scores of single images are not open."))
+            raise PermissionDenied(_("Scores of single images are not available."))
         images = submission.challenge.images
         pages = -(-len(images) // IMAGES_PER_PAGE)
         number = self.read_query()["page"]
         if number > pages:
-            raise NotFound(_("Pages are counted from 1 to {pages}.").format(pages=pages))
+            raise NotFound(_("The page number must be between 1 and {pages}.").format(pages=pages))
         chosen = slice((number - 1) * IMAGES_PER_PAGE, number * IMAGES_PER_PAGE)
         columns = {name: values[chosen].tolist() for name, values in list_columns(submission)}
         rows = zip(images[chosen], *columns.values(), strict=True)
@@ -244,5 +246,5 @@ class TakePart(FormPage):
         account = self.request.user
         assert isinstance(account, Account)  # the role sees to it
         challenge.main.teams.get_or_create(team=team_of(account))
-        message = _("The organizers will decide on your team.")
+        message = _("Your request has been sent to the organizers.")
         return self.done(challenge, message=message)

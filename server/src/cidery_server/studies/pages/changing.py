@@ -128,7 +128,7 @@ class EditStudy(StudyOwnerPage, FormPage):
         """Change it."""
         with blaming("non_field_errors"):
             study = edit_study(self.study(), values)
-        return self.done("study", study, message=_("The study is changed."), name=study.name)
+        return self.done("study", study, message=_("The study has been changed."), name=study.name)
 
 
 class EraseForm(serializers.Serializer[Any]):

@@ -181,16 +181,17 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
     labels = LABELS
 
     design = serializers.ChoiceField(
-        choices=DESIGNS, help_text=gettext_lazy("What follows depends on it; see the preview.")
+        choices=DESIGNS,
+        help_text=gettext_lazy("The following fields depend on it; see the preview."),
     )
     results_1 = _file(
         gettext_lazy("JSON or CSV, as metrics take it; the file's name becomes the system's."),
         CAPTIONED,
     )
-    results_2 = _file(gettext_lazy("Of another system, for the same images."), CAPTIONED)
+    results_2 = _file(gettext_lazy("Captions of another system for the same images."), CAPTIONED)
     results_more = _files(gettext_lazy("Any number of files."), FILE_STYLE, [check_file], CAPTIONED)
     references = _file(
-        gettext_lazy("By people. Needed for sentence A, and to compare metrics with your judges.")
+        gettext_lazy("Written by people. Required for sentence A, and to evaluate metrics.")
     )
     image_files = _files(
         gettext_lazy("Images, or a zip archive of them, named by the ids of their captions."),
@@ -198,9 +199,9 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
     )
     items = _lines(
         gettext_lazy(
-            "A line each: image | sentence | other sentence; of three sentences: image | sentence "
-            "A | sentence | other sentence; of ratings: image | sentence. The names of systems may "
-            "follow. Or lines of JSON. Files of captions are not needed then."
+            "One per line: image | sentence | other sentence; three sentences: image | "
+            "sentence A | sentence | other sentence; ratings: image | sentence. Names of "
+            "systems may follow. Or JSON lines. Caption files are not needed then."
         ),
         4 * 1024 * 1024,
     )
@@ -209,21 +210,23 @@ class StudyForm(GroupedForm, StudyFields, SourceFields):
     )
     checks = _lines(
         gettext_lazy(
-            "A line each: image | better sentence | worse sentence. Of three sentences: image | "
-            "sentence A | closer sentence | other sentence. Of ratings: image | sentence | right "
-            "rating. Or lines of JSON."
+            "One per line: image | better sentence | worse sentence. Three sentences: image"
+            " | sentence A | closer sentence | other sentence. Ratings: image | sentence | "
+            "right rating. Or JSON lines."
         )
     )
     training = _lines(
-        gettext_lazy("They come first. As above, and after one more bar why the answer is right.")
+        gettext_lazy(
+            "Shown first. Same format as above; a last part may explain why the answer is right."
+        )
     )
     questions: Any = _lines(
-        gettext_lazy("If you ask several of each item, a line each: fluency | How fluent is it?"),
+        gettext_lazy("For several questions per item, one per line: fluency | How fluent is it?"),
         only_for=CAPTIONED,
     )
     examples: Any = _lines(
         gettext_lazy(
-            "A line each: rejected | A dog. | too short. Or: accepted | and a good sentence."
+            "One per line: rejected | A dog. | too short. Or: accepted | and a good sentence."
         ),
         only_for="collection",
     )
@@ -327,7 +330,7 @@ class NewStudy(FormPage):
             except BaseException:
                 drop_images(definition.fields.get("images", ""))
                 raise
-        return self.done("study", study, message=_("The study is made."), name=study.name)
+        return self.done("study", study, message=_("The study has been created."), name=study.name)
 
 
 @contextmanager

@@ -123,7 +123,7 @@ class Join(FramedPage, FormPage):
         invite = self._invite()
         worker, assignment = read_visit(self.request.query_params)
         if not may_join(invite, worker, assignment) or assignment == PREVIEW:
-            raise ValidationError({"agree": [_("The study takes no judges now.")]})
+            raise ValidationError({"agree": [_("The study accepts no judges now.")]})
         study = invite.study
         before = None if self.is_framed else find_judge_key(self)
         submit_to = read_submit_to(study, self.request.query_params)
@@ -264,7 +264,7 @@ class AnswerForm(serializers.Serializer[Any]):
             raise serializers.ValidationError({"answer": [_("Please answer.")]})
         texts = (attrs["answer"], attrs["comment"])
         if not all(map(is_storable, texts)):
-            unreadable = _("The text holds unreadable characters.")
+            unreadable = _("The text contains invalid characters.")
             raise serializers.ValidationError({"answer": [unreadable]})
         return attrs
 
@@ -377,7 +377,7 @@ class LeaveForm(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Nobody withdraws by a slip."""
         if attrs["action"] == "withdraw" and not attrs["sure"]:
-            unsure = _("Please confirm that all is to be erased.")
+            unsure = _("Please confirm that all your data are to be erased.")
             raise serializers.ValidationError({"sure": unsure})
         return attrs
 

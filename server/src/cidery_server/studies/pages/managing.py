@@ -238,7 +238,7 @@ class StateForm(serializers.Serializer[Any]):
 TOLD = {
     Study.State.PILOT: gettext_lazy("The study is a pilot now."),
     Study.State.OPEN: gettext_lazy("The study is open now."),
-    Study.State.DECIDED: gettext_lazy("Nobody joins the study any more."),
+    Study.State.DECIDED: gettext_lazy("The study accepts no new judges."),
     Study.State.CLOSED: gettext_lazy("The study is closed now."),
 }
 """What is said when the state has changed."""
@@ -335,16 +335,16 @@ class InviteForm(serializers.Serializer[Any]):
     name = serializers.CharField(
         label=gettext_lazy("For whom"),
         max_length=80,
-        help_text=gettext_lazy("A label for these people; only you see it."),
+        help_text=gettext_lazy("Label for this group of judges; only visible to you."),
     )
     personal = serializers.BooleanField(
         default=False,
         required=False,
-        label=gettext_lazy("A link for each person"),
-        help_text=gettext_lazy("Otherwise one link for all workers of a crowdsourcing site."),
+        label=gettext_lazy("Personal links"),
+        help_text=gettext_lazy("If not set: one link for all workers of a crowdsourcing site."),
     )
     count = serializers.IntegerField(
-        label=gettext_lazy("How many"),
+        label=gettext_lazy("Number of links"),
         default=1,
         required=False,
         min_value=1,
@@ -400,7 +400,7 @@ class Invites(StudyOwnerPage, FormPage):
 class EraseJudgeForm(serializers.Serializer[Any]):
     """Confirmation."""
 
-    sure = serializers.BooleanField(label=gettext_lazy("Erase this person's answers for good."))
+    sure = serializers.BooleanField(label=gettext_lazy("Permanently erase this person's answers."))
 
     def validate_sure(self, value: bool) -> bool:
         """Nobody is erased by a slip."""
@@ -418,7 +418,7 @@ class JudgeForm(serializers.Serializer[Any]):
         allow_blank=True,
         required=False,
         default="",
-        help_text=gettext_lazy("Why; for your own notes."),
+        help_text=gettext_lazy("Reason, for your own notes."),
     )
 
 

@@ -21,7 +21,7 @@ from cidery_server.web.translation import translate as _
 
 SHOWN_WINNERS = 500
 NO_REFERENCES = gettext_lazy(
-    "The study has no references, which metrics compare with: add them, and metrics are judged."
+    "This study has no references, which metrics need. Add references to evaluate metrics."
 )
 
 

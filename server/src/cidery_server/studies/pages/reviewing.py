@@ -57,7 +57,7 @@ class ReviewForm(serializers.Serializer[Any]):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """A rejection has a reason."""
         if not attrs["accept"] and not attrs["reason"]:
-            raise serializers.ValidationError({"reason": _("Say why the sentence is rejected.")})
+            raise serializers.ValidationError({"reason": _("Give a reason for the rejection.")})
         return attrs
 
 

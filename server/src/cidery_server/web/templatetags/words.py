@@ -32,7 +32,7 @@ WORDS = {
     "tie": gettext_lazy("tie"),
     "neither": gettext_lazy("neither"),
     "skip": gettext_lazy("skipped"),
-    "broken": gettext_lazy("image does not show"),
+    "broken": gettext_lazy("image not visible"),
     "first": gettext_lazy("first"),
     "second": gettext_lazy("second"),
     "queued": gettext_lazy("queued"),
@@ -54,8 +54,8 @@ WORDS = {
 """What the codes of the JSON are called on pages."""
 REASONS = (
     noop("by rule: {right} of {count} checks right"),
-    noop("scores nothing on more than {share} of the {count} images of {slice}"),
-    noop("scores nothing on more than {share} of the {count} images"),
+    noop("scores 0 on more than {share} of the {count} images of {slice}"),
+    noop("scores 0 on more than {share} of the {count} images"),
     noop("differs from submission {number} on {changes} of {count} images of {slice}"),
     noop("differs from submission {number} on {changes} of {count} images"),
 )
