@@ -83,7 +83,7 @@ def test_a_password_is_changed(world: World) -> None:
 
 def test_a_mistyped_name_makes_no_owner(world: World) -> None:
     said = world.app.run("serve", "--owner-link", "onwer", status=2)
-    assert "there is no owner 'onwer'; there are: owner; see --new-owner" in said
+    assert "unknown owner 'onwer'; known: owner; to create one, use --new-owner" in said
     assert "/set-password/" in world.app.run("serve", "--new-owner", "second")
 
 
@@ -95,10 +95,10 @@ def test_an_owner_is_made_on_purpose(local_app: None) -> None:
     try:
         for name in ("owner", "OWNER"):  # the first one is made
             assert make_owner_link(name, here).startswith("https://x.org/set-password/")
-        with pytest.raises(SettingError, match="there is no owner 'onwer'"):
+        with pytest.raises(SettingError, match="unknown owner 'onwer'"):
             make_owner_link("onwer", here)
         assert "/set-password/" in make_owner_link("second", here, new=True)
-        with pytest.raises(SettingError, match="there is an owner 'second' already"):
+        with pytest.raises(SettingError, match="the owner 'second' already exists"):
             make_owner_link("second", here, new=True)
         with pytest.raises(SettingError, match="looks like another"):
             make_owner_link("\u043ewner", here, new=True)

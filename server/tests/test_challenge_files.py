@@ -21,8 +21,11 @@ from cidery.errors import CideryError, MissingExtraError
         ({"metrics": ["clairvoyance"]}, "metrics: "),
         ({"metrics": []}, "metrics: "),
         ({"slug": "../x"}, "slug: "),
-        ({"closes": "2020-01-01T00:00Z", "opens": "2021-01-01T00:00Z"}, "It must close after"),
-        ({"color": "red"}, "unknown color; there are slug"),
+        (
+            {"closes": "2020-01-01T00:00Z", "opens": "2021-01-01T00:00Z"},
+            "The closing time must be after",
+        ),
+        ({"color": "red"}, "unknown color; known: slug"),
         ({"references": {"a": "references.json", "b": "system_c.json"}}, "system_c.json"),
         ({"references": {"a": "references.json", "b": "one.json"}}, "describe the same images"),
     ],

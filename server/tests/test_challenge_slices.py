@@ -116,7 +116,7 @@ def test_scores_and_tests_by_slice_are_those_of_cidery_compare(scored: Any) -> N
     assert [entry.submission.title for entry in board.entries] == ["system_a", "system_b"]
     cells = board.entries[1].scores
     assert {cell.mark.value for cell in cells} == {"apart"}
-    with pytest.raises(CideryError, match="there is no slice 'out-domain'"):
+    with pytest.raises(CideryError, match="unknown slice 'out-domain'"):
         rank(challenge, slice="out-domain")
 
 
@@ -124,7 +124,7 @@ def test_scores_and_tests_by_slice_are_those_of_cidery_compare(scored: Any) -> N
     ("slices", "message"),
     [
         ("domian", "neither length, references, an existing file, FILE:COLUMN nor a field; .*has"),
-        ("uneven.csv", "the slice 'first' has 4 of the 10 images that it needs, so that no score"),
+        ("uneven.csv", "the slice 'first' has 4 images; at least 10 are required"),
         ("many.csv:part", "a challenge may have 20 slices, not 72"),
         ("no-such.csv", "no slices named 'no-such.csv'"),
         ({"1": "a"}, '"slices" must be a file, a field of the references or length'),

@@ -147,7 +147,7 @@ def test_the_leaderboard_can_be_sorted(orchard: Orchard) -> None:
     assert [entry["rank"] for entry in backwards] == [2, 1]
     answer = orchard.good.get("/api/challenges/orchard?sort=c4.unheard-of")
     assert answer.status_code == 400
-    assert "there is no column 'c4.unheard-of'" in answer.json()["detail"]
+    assert "unknown column 'c4.unheard-of'" in answer.json()["detail"]
 
 
 def test_a_tie_is_marked(orchard: Orchard) -> None:
@@ -404,7 +404,7 @@ def test_the_command_line(orchard: Orchard) -> None:
     )
     assert [row["team"] for row in board] == ["Good <i>team</i> $", "Poor team"]
     assert float(board[1]["c5.cider-d"]) == pytest.approx(0.2838, abs=1e-4)
-    assert "there is no challenge 'pear'" in orchard.app.run("challenge", "close", "pear", status=2)
+    assert "unknown challenge 'pear'" in orchard.app.run("challenge", "close", "pear", status=2)
 
 
 def test_a_challenge_from_toml(orchard: Orchard) -> None:
@@ -413,7 +413,7 @@ def test_a_challenge_from_toml(orchard: Orchard) -> None:
         'slug = "toml"\ntitle = "TOML"\nmetrics = ["rouge-l"]\ncloses = "2999-01-01T00:00Z"\n'
         '[references]\nc5 = "references.json"\n'
     )
-    assert orchard.app.run("challenge", "create", str(path)) == "made toml: 72 images\n"
+    assert orchard.app.run("challenge", "create", str(path)) == "created toml: 72 images\n"
 
 
 @pytest.mark.both_databases

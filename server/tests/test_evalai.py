@@ -150,7 +150,7 @@ def test_what_does_not_map_is_said_line_by_line(local_app: None, folder: Path) -
     ("change", "message"),
     [
         ("[", "challenge_config.yaml: "),
-        ("title: x", 'has a list "challenge_phases"'),
+        ("title: x", 'expected a list "challenge_phases"'),
         ("challenge_phases: [{id: 1}]", "no metric of cidery; name some with --metrics"),
         ("a: !!python/object/apply:os.system [id]", "could not determine a constructor"),
     ],
@@ -158,7 +158,7 @@ def test_what_does_not_map_is_said_line_by_line(local_app: None, folder: Path) -
 def test_folders_that_cannot_be(local_app: None, tmp_path: Path, change: str, message: str) -> None:
     from cidery_server.challenges.evalai import read_evalai
 
-    with pytest.raises(FormatError, match=r"there is no challenge_config\.yaml"):
+    with pytest.raises(FormatError, match=r"challenge_config\.yaml not found"):
         read_evalai(tmp_path)
     (tmp_path / "challenge_config.yaml").write_text(change)
     with pytest.raises(FormatError, match=message):
@@ -176,6 +176,6 @@ def test_the_command_says_what_it_would_make(folder: Path, tmp_path: Path) -> No
     command = ["import", str(folder), "--dry-run", "--slug", "moved", "--data", str(tmp_path / "x")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    assert "would make moved, phase dev: 12 images" in done.output
+    assert "would create moved, phase dev: 12 images" in done.output
     assert "evaluation_script: it is not run" in done.output
     assert not (tmp_path / "x").exists()

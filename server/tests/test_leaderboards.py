@@ -68,7 +68,7 @@ def test_slices_side_by_side(host: Host) -> None:
     html = host.stranger().get("/challenges/wide", **query).content.decode()
     assert "by_slice=bleu-1&amp;order=asc" in html
     wrong = host.stranger().get("/api/challenges/wide", by_slice="spice")
-    assert (wrong.status_code, wrong.json()["detail"]) == (400, "there is no metric 'spice'")
+    assert (wrong.status_code, wrong.json()["detail"]) == (400, "unknown metric 'spice'")
 
 
 def test_the_file_has_every_column(host: Host) -> None:

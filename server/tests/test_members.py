@@ -56,7 +56,7 @@ def test_members_submit_for_their_team(host: Host) -> None:
     assert "2 of 3 left today, 5 of 6 in all" in ann.get("/challenges/fair").content.decode()
     assert 'class="mine"' in ann.get("/challenges/fair").content.decode()
     assert growers.post("/api/team", action="forbid", member="Ann").status_code == 200
-    assert host.refusal("Ann", "fair", tries(1)) == "Your team, Growers, does not let you submit."
+    assert host.refusal("Ann", "fair", tries(1)) == "You may not submit for your team, Growers."
     told = ann.get("/challenges/fair/submissions").content.decode()
     assert "You may not submit for your team." in told and "<h2>Submit</h2>" not in told
     assert ann.post(f"/api/submissions/{number}/standing", action="withdraw").status_code == 403
@@ -77,11 +77,11 @@ def test_nobody_is_in_two_teams(host: Host) -> None:
     told = join(host, "Cat", "Planters").json()["errors"]["non_field_errors"][0]
     assert told == "You are in the team Growers; leave it first."
     own = join(host, "Growers", "Planters").json()["errors"]["non_field_errors"][0]
-    assert "Your own team has members" in own
+    assert "Your team has members" in own
     mine = join(host, "Planters", "Planters").json()["errors"]["non_field_errors"][0]
     assert "your own team" in mine
     owner = host.owner.post(f"/api/{invite(host, 'Planters')}").json()
-    assert "joins no team" in str(owner["errors"])
+    assert "cannot join a team" in str(owner["errors"])
     assert host.owner.post("/api/team", action="invite").status_code == 400
 
 
@@ -125,7 +125,7 @@ def test_a_withheld_probe_stops_its_author_in_every_team(host: Host) -> None:
     assert Submission.objects.get(pk=probe).probe == "withheld"
     host.person("Prober").post("/api/team", action="leave")
     join(host, "Prober", "West")
-    assert "must look at it" in host.refusal("Prober", "strict", tries(1))
+    assert "must review it" in host.refusal("Prober", "strict", tries(1))
     host.submit("West", "strict", tries(2))
 
 

@@ -214,7 +214,7 @@ def test_mail_is_printed_by_default(host: Host, capsys: pytest.CaptureFixture[st
     settings = Environment(mail="smtp://me:a%40b@mail.example.org").mail_settings()
     assert (settings["EMAIL_PORT"], settings["EMAIL_HOST_PASSWORD"]) == (587, "a@b")
     assert settings["EMAIL_USE_TLS"] is True
-    with pytest.raises(SettingError, match="the mail must be a URL that begins with smtp://"):
+    with pytest.raises(SettingError, match="the mail must be a URL that starts with smtp://"):
         Environment(mail="mail.example.org")
 
 

@@ -146,7 +146,7 @@ def test_a_phase_is_made_on_the_web(host: Host) -> None:
     [
         (range(15, 50), "5 images are in both"),
         (range(21), "1 images are only in the new phase"),
-        (range(11), "9 images are in 'main' alone"),
+        (range(11), "9 images are only in 'main'"),
     ],
 )
 def test_phases_do_not_differ_in_few_images(host: Host, images: range, message: str) -> None:
@@ -196,7 +196,7 @@ def test_probes_are_seen_across_phases(twice: Host) -> None:
     assert [found[n].probe for n in probes] == ["shown", "shown"]
     assert found[withheld].probe == "withheld"  # probes of all phases count together
     assert "of 20 images" in found[withheld].probe_reason
-    assert "must look at it" in twice.refusal("Others", "twice-test", captions(DEV, "is"))
+    assert "must review it" in twice.refusal("Others", "twice-test", captions(DEV, "is"))
 
 
 def test_the_same_captions_in_both_are_no_probe(host: Host) -> None:
@@ -255,7 +255,7 @@ def test_a_slice_is_no_hole_in_the_detector(host: Host) -> None:
     ("phases", "message"),
     [
         ([], '"phases" must be a list of tables'),
-        ([{"references": {"c2": "dev.json"}}] * 2, "every one of the phases needs a name"),
+        ([{"references": {"c2": "dev.json"}}] * 2, "each phase needs a name"),
         ([{"phase": "a", "references": {"c2": "dev.json"}}] * 2, "there is a phase 'a' already"),
         (
             [

@@ -78,7 +78,7 @@ def test_only_approved_teams_submit(world: World) -> None:
     team.post("/api/sign-up", json={"name": "Newcomers", "password": PASSWORD})
     refused = submit(team, "by-approval", captions())
     assert "may not submit to this challenge yet" in refused.json()["errors"]["file"][0]
-    assert "ask them" in team.get("/challenges/by-approval").text
+    assert "request approval" in team.get("/challenges/by-approval").text
     for _ in range(2):  # once is enough
         assert team.post(f"{path}/take-part", json={}).status_code == 204
     assert team.get(path).json()["participation"] == "asked"
@@ -110,9 +110,12 @@ def test_probes_count_for_the_whole_challenge(guarded: Guarded) -> None:
     assert (shown["scores"], shown["hides_scores"]) == ([], True)
     assert shown["submission"]["is_withheld"]
     assert "probe_reason" not in json.dumps(shown)  # it names another team's submission
-    assert "wait for the organizers" in guarded.teams[3].get(f"/submissions/{number}").text
+    assert (
+        "The organizers must review this submission"
+        in guarded.teams[3].get(f"/submissions/{number}").text
+    )
     refused = submit(guarded.teams[3], guarded.slug, captions((6, "a fish")))
-    assert "must look at it before you can submit again" in refused.json()["errors"]["file"][0]
+    assert "must review it before you can submit again" in refused.json()["errors"]["file"][0]
     board = guarded.teams[3].get(f"/api/challenges/{guarded.slug}").json()["leaderboard"]
     assert number not in {entry["submission"] for entry in board["entries"]}
     for path in ("compare", "chart", "teams"):
@@ -128,7 +131,7 @@ def test_nonsense_is_a_probe_however_it_varies(guarded: Guarded) -> None:
     """Scores, not captions, are compared: other nonsense everywhere else changes nothing."""
     first = guarded.submit(0, captions((0, "field"), other="qq{image}"))
     second = guarded.submit(1, captions((0, "walking"), other="xx{image} yy"))
-    assert "scores nothing on more than 90% of the 12 images" in guarded.probes()[first]
+    assert "scores 0 on more than 90% of the 12 images" in guarded.probes()[first]
     assert guarded.sees(0, first)["hides_scores"] and guarded.sees(1, second)["hides_scores"]
     guarded.decide(first, "keep")
     assert guarded.sees(0, first)["scores"] == []

@@ -389,9 +389,9 @@ def bombs() -> Iterator[tuple[str, bytes]]:
     del zeros
     yield "too large for captions of 12 images", gzip.compress(b" " * (20 * 2**20), 1)
     yield "far more than captions", gzip.compress(b"[" + b"[]," * 300_000 + b"[]]", 1)
-    yield "pack the JSON only once", gzip.compress(gzip.compress(GOOD))
-    yield "pack the JSON only once", packed(("inner.zip", packed(("r.json", GOOD))))
-    yield "one JSON file; this one holds 2", packed(("a.json", GOOD), ("b.json", GOOD))
+    yield "compress the JSON only once", gzip.compress(gzip.compress(GOOD))
+    yield "compress the JSON only once", packed(("inner.zip", packed(("r.json", GOOD))))
+    yield "one JSON file; this one contains 2", packed(("a.json", GOOD), ("b.json", GOOD))
     yield "Parquet or Arrow", b"PAR1" + b"\0" * 100
     yield "Parquet or Arrow", gzip.compress(b"ARROW1" + b"\0" * 100)
     yield "damaged", gzip.compress(GOOD)[:-20]

@@ -93,7 +93,7 @@ def test_an_answer_is_taken_once(installation: Installation, owner: Visitor) -> 
     other = join(installation, link, study)
     refused = other.try_answer(second, "1")
     assert refused.status_code == 400
-    assert "went to someone else" in refused.json()["errors"]["answer"][0]
+    assert "was given to another judge" in refused.json()["errors"]["answer"][0]
     assert "The answer is 1 or 2." in judge.try_answer(second, "3").text
 
 
@@ -453,7 +453,7 @@ def test_pairs_without_references_have_winners(
     shown = owner.get(path).json()
     assert (shown["first_wins"], shown["second_wins"], shown["ties"]) == (3, 0, 0)
     assert [one["votes"] for one in shown["winners"]] == [1, 1, 1]
-    assert shown["problem"].startswith("The study has no references")
+    assert shown["problem"].startswith("This study has no references")
     assert "Add references" in owner.get(f"/studies/{study}/accuracy").text
     assert owner.get(f"/studies/{study}/charts/answers.svg").status_code == 200
     # References come later, on the web or from the command line.

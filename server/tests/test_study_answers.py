@@ -143,7 +143,10 @@ def test_several_questions(installation: Installation, owner: Visitor) -> None:
         "/api/new-study",
         json={"name": "x", "title": "x", "design": "collection", "questions": lines, "items": ""},
     )
-    assert "Written sentences answer one question" in refused.json()["errors"]["questions"][0]
+    assert (
+        "A study that collects sentences has one question"
+        in refused.json()["errors"]["questions"][0]
+    )
 
 
 def test_sets_side_by_side(installation: Installation, owner: Visitor) -> None:
@@ -205,7 +208,7 @@ def test_training_comes_first_and_does_not_count(
     assert (task["is_training"], task["feedback"]) == (True, "")
     dog = "B" if choose_dog(task) == "1" else "C"
     task = judge.answer(task, choose_cat(task))
-    assert task["feedback"] == f"We would answer {dog}. Both run, and A has a dog."
+    assert task["feedback"] == f"The expected answer is {dog}. Both run, and A has a dog."
     assert task["is_training"] and not task["can_undo"]
     assert (
         "Practice: this answer does not count" in judge.visitor.get(f"/studies/{study}/task").text

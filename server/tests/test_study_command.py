@@ -61,7 +61,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Command:
 def test_a_study_from_a_file(tmp_path: Path) -> None:
     command = new_command(tmp_path)
     said = command.create()
-    assert said.startswith("closer: 8 items for 3 judges each, 1 attention checks")
+    assert said.startswith("closer: 8 items, 3 judges per item, 1 attention checks")
     (listed,) = json.loads(command("study", "list", "--format", "json"))
     assert (listed["name"], listed["needed"], listed["state"]) == ("closer", 24, "open")
     assert "0 of 24" in command("study", "status", "closer")
@@ -71,11 +71,11 @@ def test_a_study_from_a_file(tmp_path: Path) -> None:
     assert links.count("https://x.org/studies/closer/join/") == 3
     assert "study.json, name: There is a study of this name" in command.create(status=2)
     missing = command("study", "status", "farther", status=2)
-    assert "there is no study 'farther'; there are: closer" in missing
+    assert "unknown study 'farther'; known: closer" in missing
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"name": "Two Words"}, "name: A name has small letters, digits and hyphens"),
+    ({"name": "Two Words"}, "name: A name consists of lowercase letters, digits and hyphens"),
     ({"design": "quartet"}, 'design: "quartet" is not a valid choice.'),
     ({"judges_each": 0}, "judges_each: Ensure this value is greater than or equal"),
     ({"scale_low": 5}, "scale_high: The highest rating must be above the lowest."),
@@ -203,7 +203,7 @@ def test_items_that_were_not_judged_are_imported_and_exported(command: Command, 
 def test_what_cannot_be_imported(command: Command) -> None:
     (command.folder / "none.jsonl").write_text('{"image": 1, "pair": ["a", "b"]}\n')
     told = command("study", "import", "none.jsonl", "--name", "none", status=2)
-    assert "none.jsonl: there are no judgments in it" in told
+    assert "none.jsonl: no judgments found" in told
 
 
 def test_real_ratings_counted_by_a_study(command: Command, shared: Path) -> None:

@@ -147,4 +147,4 @@ def test_the_code_goes_into_the_return_address(world: World) -> None:
 def test_sites_are_checked(world: World, site: str) -> None:
     content = {"name": "framed", "title": "x", "design": "triplet", "frames": site}
     refused = world["owner"].post("/api/new-study", json=content)
-    assert "is no site: write https://example.org" in refused.json()["errors"]["frames"][0]
+    assert "is not a site; write https://example.org" in refused.json()["errors"]["frames"][0]

@@ -106,7 +106,11 @@ def test_a_sample_of_nothing() -> None:
             {"image": 1, "caption": "x" * 2001},
             "a sentence has 2001 characters, more than 2000",
         ),
-        ("rating", {"image": 1, "caption": "a\0b"}, "a text holds a NUL or half a surrogate"),
+        (
+            "rating",
+            {"image": 1, "caption": "a\0b"},
+            "a text contains a NUL character or an unpaired surrogate",
+        ),
         ("rating", {"image": 1, "captions": ["a", 2]}, "expected a list of texts in 'captions'"),
     ],
 )

@@ -95,7 +95,7 @@ def test_edited_before_the_first_answer(installation: Installation, owner: Visit
         "judges_each cannot change after the first answer; copy the study instead"
     ]
     page = owner.get(f"/studies/{study}/edit").text
-    assert "Judges have answered." in page and "New title" in page
+    assert "There are answers already." in page and "New title" in page
 
 
 def test_a_copy_has_everything_but_answers(installation: Installation, owner: Visitor) -> None:

@@ -216,7 +216,7 @@ def test_a_decided_study_stops_and_lets_judges_finish(host: Host) -> None:
     assert decide(study)
     shown = host.owner.get(f"/api/studies/{study}").json()
     assert shown["state"] == "decided" and not decide(study)
-    assert "nobody joins any more" in host.owner.get(f"/studies/{study}").content.decode()
+    assert "it accepts no new judges" in host.owner.get(f"/studies/{study}").content.decode()
     # Who has lost the page comes back to the visit.
     assert join(host, study, "early")[1]["answered"] == 3
     # Nobody joins, who has finished gets nothing more, who is here finishes and has a code.

@@ -71,7 +71,7 @@ def test_what_is_shown_is_what_is_stored(scale: str, owner: Visitor, browser: Br
     one_key = scale == "digits"
     study = make_rating(owner, len(clicked) + (count if one_key else 0) + 2, low, high, step)
     page = begin(browser, owner, study)
-    hint = "a digit answers with the button of that number" if one_key else "Keys: ← and → choose"
+    hint = "a digit presses the button of that number" if one_key else "Keys: ← and → select"
     page.get_by_text(hint).wait_for()
     chosen: list[str] = []
 
@@ -150,8 +150,8 @@ def test_an_attention_check_lies_on_the_scale(owner: Visitor) -> None:
     refused = owner.post("/api/new-study", json=content)
     assert refused.status_code == 400
     assert refused.json()["errors"]["checks"] == [
-        "checks, check 1: the rating 5 is no step of the scale, which has 0, 0.1, 0.2, 0.3, 0.4, "
-        "0.5, 0.6, 0.7, 0.8, 0.9, 1"
+        "checks, check 1: the rating 5 is not a step of the scale (0, 0.1, 0.2, 0.3, 0.4, "
+        "0.5, 0.6, 0.7, 0.8, 0.9, 1)"
     ]
     content["checks"] = to_lines([item | {"rating": 0.3}])
     assert owner.post("/api/new-study", json=content).status_code == 201

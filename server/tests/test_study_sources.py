@@ -57,7 +57,7 @@ def test_missing_images_are_noticed(world: World, tmp_path: Path) -> None:
     content |= {"images": "{image}.png", "items": {"file": "items.jsonl"}}
     (tmp_path / "study.json").write_text(json.dumps(content))
     said = world.app.run("study", "create", str(tmp_path / "study.json"), status=2)
-    assert f"2 of 3 images are not there, or no images: {tmp_path}/2.png" in said
+    assert f"2 of 3 images are missing, or are not images: {tmp_path}/2.png" in said
 
 
 def test_errors_stand_at_their_field(world: World) -> None:
@@ -117,7 +117,7 @@ def test_chosen_files_stay_chosen(world: World, browser: Browser) -> None:
         path = bundled.path(f"system_{system}.json")
         page.locator(f"#results_{number}").set_input_files(path)
     page.get_by_role("button", name="Create the study").click()
-    page.get_by_text("A name has small letters").wait_for()
+    page.get_by_text("A name consists of lowercase letters").wait_for()
     assert page.evaluate("document.activeElement.id") == "name"
     page.locator("#name").fill("kept-files")
     page.get_by_role("button", name="Create the study").click()

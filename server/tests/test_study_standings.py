@@ -141,7 +141,7 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
     assert early.needed == contest.needed <= 2 * 72
     assert early.verdict()[0].startswith("system_a looks best so far; no difference is found yet")
     assert early.verdict()[1] == (
-        "system_a and system_b: nothing is decided before 30 images have answers."
+        "system_a and system_b: no decision before 30 images have answers."
     )
     assert early.verdict()[2] == (
         f"About {early.needed} more answers would decide system_a and system_b, if the "
@@ -150,7 +150,7 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
     flips = count()
     (level,) = rank_systems(make("pairwise", lambda _: 1.0 if next(flips) % 2 else -1.0)).best
     assert level.contests[0].needed is None
-    assert "would not decide it" in level.verdict()[-1]
+    assert "is too small to be decided by all answers" in level.verdict()[-1]
     few = rank_systems(make("pairwise", prefer_a, answered=3))
     assert (few.standings, few.problem) == (
         [],
@@ -174,7 +174,7 @@ def test_ratings_triplets_and_what_has_no_references(make: Any) -> None:
     assert [one.metric for one in triplets] == ["people", "cider-d"]
     assert triplets[0].leader == "system_a"
     refused = rank_systems(make("pairwise", prefer_a, answered=20), "no-such-metric")
-    assert refused.problem.startswith("Without a metric's scores: unknown metric")
+    assert refused.problem.startswith("No scores of a metric: unknown metric")
     assert len(refused.standings) == 1
 
 
@@ -223,7 +223,7 @@ def test_a_few_images_decide_nothing(make: Any) -> None:
     (contest,) = few.contests
     assert contest.images < 30 and not few.is_decided
     assert contest.low < contest.value < contest.high
-    assert "nothing is decided before 30 images have answers." in few.verdict()[1]
+    assert "no decision before 30 images have answers." in few.verdict()[1]
     assert contest.needed is not None and contest.needed >= 2 * (30 - contest.images) - 2
     (all_of_it,) = rank_systems(make("rating", rate, references=False)).standings
     assert all_of_it.is_decided

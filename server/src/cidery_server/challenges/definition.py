@@ -45,7 +45,7 @@ def read_challenge(path: Path) -> list[Definition]:
     except ValueError as error:
         raise FormatError(f"{path}: {error}") from None
     if not isinstance(content, dict):
-        raise FormatError(f"{path}: a challenge is an object with a slug, a title and so on")
+        raise FormatError(f"{path}: expected an object with slug, title, metrics and references")
     phases = content.pop("phases", None)
     if phases is None:
         return [_define(content, path)]

@@ -102,7 +102,7 @@ def _find_config(folder: Path) -> Path:
     for name in CONFIG:
         if (folder / name).is_file():
             return folder / name
-    raise FormatError(f"{folder}: there is no {CONFIG[0]}; give EvalAI's folder of the challenge")
+    raise FormatError(f"{folder}: {CONFIG[0]} not found; an EvalAI folder is expected")
 
 
 def _parse(path: Path) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def _parse(path: Path) -> dict[str, Any]:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise FormatError(f"{path}: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not isinstance(content.get("challenge_phases"), list):
-        raise FormatError(f'{path}: a challenge of EvalAI has a list "challenge_phases"')
+        raise FormatError(f'{path}: expected a list "challenge_phases"')
     return content
 
 

@@ -23,7 +23,7 @@ def find_challenge(slug: str) -> Challenge:
     found = Challenge.objects.filter(slug=slug).first()
     if found is None:
         known = ", ".join(Challenge.objects.values_list("slug", flat=True)) or "none"
-        raise SettingError(f"there is no challenge {slug!r}; there are: {known}")
+        raise SettingError(f"unknown challenge {slug!r}; known: {known}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""`cidery challenge`: what the owner does with challenges."""
+"""`cidery challenge`: create and manage challenges."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ app = new_app(
         "cidery challenge export captions-2026 --format csv",
     ),
 )
-Slug: TypeAlias = Annotated[str, typer.Argument(help="The challenge's short name.", metavar="SLUG")]
+Slug: TypeAlias = Annotated[
+    str, typer.Argument(help="Short name of the challenge.", metavar="SLUG")
+]
 
 
 @app.callback()
 def _top() -> None:
-    """Make and run challenges, which `cidery serve` shows to teams."""
+    """Create and manage challenges, which `cidery serve` shows to teams."""
 
 
 @app.command(epilog=examples("cidery challenge create challenge.json --data /srv/cidery"))
@@ -35,18 +37,18 @@ def create(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make a challenge from a file.
+    """Create a challenge from a file.
 
     The file has slug, title, metrics and references ({"c5": "c5.json"}), and may have description,
     frequencies, opens, closes, per_day, in_all, visibility, entry, leaderboard_open, scores_hidden,
     exact_scores, probes_shown, image_scores_open, slices (a file, FILE:COLUMN, a field of the
-    references, length), and phases, a list of tables with what is different in each.
+    references, length), and phases, a list of tables with the fields that differ in each.
     """
     make_installation(data, database)
     from cidery_server.challenges.creation import create_from_file
 
     for challenge in create_from_file(file):
-        typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+        typer.echo(f"created {challenge.slug}: {len(challenge.images)} images")
 
 
 @app.command("add-phase", epilog=examples("cidery challenge add-phase captions-2026 test.json"))
@@ -60,17 +62,17 @@ def add_phase(
 ) -> None:
     """Add a phase to a challenge: other references, dates and limits, the same teams.
 
-    The file has phase (its name) and references, and may have what a challenge's file may have, but
-    for slug, title, entry and probes_shown.
+    The file has phase (its name) and references. It may have the other fields of a challenge except
+    slug, title, entry and probes_shown.
     """
     open_installation(data, database)
     from cidery_server.challenges.creation import add_phase_from_file
     from cidery_server.challenges.management import find_challenge
 
     phase = add_phase_from_file(find_challenge(slug), file)
-    typer.echo(f"made {phase.slug}: {len(phase.images)} images")
+    typer.echo(f"created {phase.slug}: {len(phase.images)} images")
     for other in phase.sharing.order_by("pk"):
-        typer.echo(f"it shares references with {other.slug}: their submissions count together")
+        typer.echo(f"shares references with {other.slug}: their submissions count together")
 
 
 @app.command(
@@ -82,21 +84,24 @@ def add_phase(
 )
 def import_(
     folder: Annotated[
-        Path, typer.Argument(help="EvalAI's folder, with challenge_config.yaml.", metavar="FOLDER")
+        Path, typer.Argument(help="EvalAI folder, with challenge_config.yaml.", metavar="FOLDER")
     ],
     slug: Annotated[
-        str, typer.Option(help="The challenge's short name; by default made of its title.")
+        str, typer.Option(help="Short name of the challenge. Default: derived from its title.")
     ] = "",
     metrics: Annotated[
-        str, typer.Option(help="Names of metrics, instead of those of the leaderboard.")
+        str, typer.Option(help="Names of metrics. Default: those of the leaderboard.")
     ] = "",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be made, and what is lost.")
+        bool,
+        typer.Option(
+            "--dry-run", help="Only list what would be created, and what is not supported."
+        ),
     ] = False,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make a challenge from EvalAI's folder of it, and say line by line what does not map."""
+    """Create a challenge from an EvalAI folder, and list settings that are not supported."""
     from cidery_server.challenges.evalai import read_evalai
 
     found = read_evalai(folder, slug, metrics.replace(",", " ").split())
@@ -106,13 +111,13 @@ def import_(
         for one in found.definitions:
             images = len(next(iter(one.reference_sets.values())))
             name = f", phase {one.fields['phase']}" if "phase" in one.fields else ""
-            typer.echo(f"would make {one.fields['slug']}{name}: {images} images")
+            typer.echo(f"would create {one.fields['slug']}{name}: {images} images")
         return
     make_installation(data, database)
     from cidery_server.challenges.creation import create_from_definitions
 
     for challenge in create_from_definitions(found.definitions, str(folder)):
-        typer.echo(f"made {challenge.slug}: {len(challenge.images)} images")
+        typer.echo(f"created {challenge.slug}: {len(challenge.images)} images")
 
 
 @app.command("list", epilog=examples("cidery challenge list --data /srv/cidery"))
@@ -137,7 +142,7 @@ def close(slug: Slug, data: Data = None, database: Database = None) -> None:
 
 @app.command(epilog=examples("cidery challenge teams captions-2026"))
 def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """List the teams that take part in a challenge, or have asked to."""
+    """List the teams of a challenge, including those that wait for approval."""
     open_installation(data, database)
     from cidery_server.challenges.management import find_challenge, list_teams
 
@@ -148,12 +153,12 @@ def teams(slug: Slug, data: Data = None, database: Database = None) -> None:
 @app.command(epilog=examples('cidery challenge approve captions-2026 "Cider makers"'))
 def approve(
     slug: Slug,
-    team: Annotated[str, typer.Argument(help="The team's name.", metavar="TEAM")],
+    team: Annotated[str, typer.Argument(help="Name of the team.", metavar="TEAM")],
     refuse: Annotated[bool, typer.Option("--refuse", help="Refuse the team instead.")] = False,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Let a team submit to a challenge, whether it has asked or not."""
+    """Approve a team, also one that has not asked for approval."""
     open_installation(data, database)
     from cidery_server.challenges.management import decide_on_team, find_challenge
 
@@ -163,21 +168,21 @@ def approve(
 
 @app.command("open-scores", epilog=examples("cidery challenge open-scores captions-2026"))
 def open_scores(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Let teams see their scores image by image."""
+    """Show teams their scores per image."""
     open_installation(data, database)
     from cidery_server.challenges.management import find_challenge, open_image_scores
 
     challenge = find_challenge(slug)
     open_image_scores(challenge)
     if challenge.opens_images:
-        typer.echo(f"teams of {slug} see their scores image by image")
+        typer.echo(f"teams of {slug} see their scores per image")
     else:
-        typer.echo(f"opened, but a phase that shares references with {slug} has not opened its own")
+        typer.echo(f"not shown yet: a phase that shares references with {slug} still hides its own")
 
 
 @app.command(epilog=examples("cidery challenge rescore captions-2026"))
 def rescore(slug: Slug, data: Data = None, database: Database = None) -> None:
-    """Score every submission again; scores stand until new ones are there."""
+    """Score every submission again; old scores are shown until the new ones are ready."""
     open_installation(data, database)
     from cidery_server.challenges.management import find_challenge, rescore_challenge
 
@@ -189,9 +194,9 @@ def export(
     slug: Slug,
     data: Data = None,
     database: Database = None,
-    format: Annotated[Literal["json", "csv"], typer.Option(help="How to print it.")] = "json",
+    format: Annotated[Literal["json", "csv"], typer.Option(help="Output format.")] = "json",
     slice: Annotated[
-        str, typer.Option(help="Scores of this slice alone.", metavar="NAME", show_default=False)
+        str, typer.Option(help="Only scores of this slice.", metavar="NAME", show_default=False)
     ] = "",
 ) -> None:
     """Print the leaderboard with all digits."""

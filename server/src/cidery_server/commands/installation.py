@@ -1,4 +1,4 @@
-"""Options of commands on an installation of the web app, and how they make or open it."""
+"""The options of commands that select an installation, and functions that open it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 Data: TypeAlias = Annotated[
     Path | None,
     typer.Option(
-        help="The directory of the installation; by default CIDERY_DATA, or ./cidery-data.",
+        help="Directory of the installation. Default: $CIDERY_DATA, or ./cidery-data.",
         metavar="DIR",
     ),
 ]
 Database: TypeAlias = Annotated[
     str | None,
     typer.Option(
-        help="postgresql://user:password@host/name; by default CIDERY_DATABASE, or a file in DIR.",
+        help="postgresql://user:password@host/name. Default: $CIDERY_DATABASE, or a file in DIR.",
         metavar="URL",
     ),
 ]
 
 
 def read_environment(data: Path | None, database: str | None, **others: Any) -> Environment:
-    """Return the options given and, for the rest, what the environment variables say."""
+    """Return the options, completed by environment variables."""
     from cidery_server.web.environment import Environment
 
     given = {"data": data and data.absolute(), "database": database, **others}
@@ -38,7 +38,7 @@ def read_environment(data: Path | None, database: str | None, **others: Any) -> 
 
 
 def make_installation(data: Path | None, database: str | None, **others: Any) -> Environment:
-    """Open an installation; make it, or bring its tables up to date, where that is needed."""
+    """Open an installation; create it or migrate its database if necessary."""
     from cidery_server.web.database import migrate
     from cidery_server.web.environment import set_up
 
@@ -50,7 +50,7 @@ def make_installation(data: Path | None, database: str | None, **others: Any) ->
 
 
 def open_installation(data: Path | None, database: str | None, **others: Any) -> Environment:
-    """Open an installation that exists; where there is none, say so and create nothing."""
+    """Open an existing installation; raise an error if there is none."""
     from cidery_server.web.database import check_migrated
     from cidery_server.web.environment import set_up_existing
 

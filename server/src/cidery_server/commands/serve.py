@@ -26,11 +26,11 @@ app = new_app()
 def serve(
     data: Data = None,
     database: Database = None,
-    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     url: Annotated[
         str | None,
-        typer.Option(help="The address at which people reach the app, if it is behind a proxy."),
+        typer.Option(help="Public address of the app, if it is behind a proxy."),
     ] = None,
     proxies: Annotated[
         int | None, typer.Option(help="Number of reverse proxies in front of the app.", min=0)
@@ -38,42 +38,41 @@ def serve(
     queue: Annotated[
         str | None,
         typer.Option(
-            help="Where jobs wait: redis://… or postgresql://…; by default the database itself, "
+            help="Job queue: redis://… or postgresql://…. Default: the database itself, "
             "or a file in DIR."
         ),
     ] = None,
     mail: Annotated[
         str | None,
         typer.Option(
-            help="smtp://user:password@host:587, which sends e-mail; by default messages are "
-            "printed. The environment variable CIDERY_MAIL keeps the password out of the list of "
-            "processes.",
+            help="SMTP server for e-mail: smtp://user:password@host:587. Default: print messages. "
+            "Use the environment variable CIDERY_MAIL to hide the password from other users.",
             metavar="URL",
         ),
     ] = None,
     mail_from: Annotated[
-        str | None, typer.Option(help="The sender of e-mail.", metavar="ADDRESS")
+        str | None, typer.Option(help="Sender of e-mail.", metavar="ADDRESS")
     ] = None,
     processes: Annotated[
         int, typer.Option(help="Number of web server processes; 0 runs workers only.", min=0)
     ] = min(os.cpu_count() or 1, 4),
     workers: Annotated[
         int,
-        typer.Option(
-            help="Number of workers, which score in the background; 0 runs no worker.", min=0
-        ),
+        typer.Option(help="Number of background workers, which score submissions.", min=0),
     ] = 1,
     engine: Annotated[
         str | None,
         typer.Option(
-            help="local, or ray: a Ray cluster does the slow work of metrics for the workers.",
+            help="Engine for slow metrics: local, or ray (a Ray cluster).",
             metavar="NAME",
         ),
     ] = None,
     address: Address = None,
     backup: Annotated[
         Path | None,
-        typer.Option(help="Copy the database to this new file and exit; the app may be running."),
+        typer.Option(
+            help="Copy the database to this new file and exit. Works while the app is running."
+        ),
     ] = None,
     owner_link: Annotated[
         str | None,
@@ -85,7 +84,7 @@ def serve(
     new_owner: Annotated[
         str | None,
         typer.Option(
-            help="Make another owner, print a one-time link for their password, and exit.",
+            help="Create another owner, print a one-time link that sets the password, and exit.",
             metavar="NAME",
         ),
     ] = None,
@@ -93,7 +92,7 @@ def serve(
     """Serve studies and challenges to browsers and programs.
 
     Everything is stored in one directory, in an SQLite file, unless --database names a PostgreSQL
-    database. The first start prints a link with which you become the owner.
+    database. The first start prints a link for the owner's account.
     """
     if backup is not None:
         from cidery_server.web.database import back_up
@@ -128,7 +127,8 @@ def serve(
         typer.echo(make_owner_link(name, url, new=new_owner is not None))
         return
     if processes:
-        typer.echo(f"serving at {url} (data in {environment.data}); end with Ctrl-C")
+        typer.echo(f"serving at {url} (data in {environment.data}); press Ctrl-C to stop")
     if not owner_exists():
-        typer.echo(f"open this link once to become the owner: {make_owner_link('owner', url)}")
+        link = make_owner_link("owner", url)
+        typer.echo(f"open this link once to set the owner's password: {link}")
     run(host=host, port=port, processes=processes, workers=workers)

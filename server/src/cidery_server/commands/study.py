@@ -1,4 +1,4 @@
-"""`cidery study`: make, watch, close and export studies with people."""
+"""`cidery study`: create, manage and export human studies."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Name = Annotated[
     )
 )
 def study() -> None:
-    """Make, watch and export studies with people.
+    """Create, manage and export human studies.
 
     `cidery serve` shows them to judges.
     """
@@ -66,14 +66,14 @@ def create(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make a study from a JSON file."""
+    """Create a study from a JSON file."""
     address = make_installation(data, database).address
     from cidery_server.studies.creation import create_study
     from cidery_server.studies.definition import read_definition
 
     made = create_study(read_definition(file))
     typer.echo(
-        f"{made.name}: {made.item_count} items for {made.judges_each} judges each, "
+        f"{made.name}: {made.item_count} items, {made.judges_each} judges per item, "
         f"{made.check_count} attention checks; {address}/studies/{made.name}"
     )
 
@@ -90,10 +90,10 @@ def list_studies(
     if format == "json":
         show_json([one.to_dict() for one in found])
     elif not found:
-        typer.echo("there are no studies; make one with: cidery study create FILE")
+        typer.echo("no studies; create one with: cidery study create FILE")
     else:
         columns = [
-            *map(Column, ("study", "design", "state", "items", "judges each")),
+            *map(Column, ("study", "design", "state", "items", "judges per item")),
             Column("answered", align="right"),
         ]
         rows = [(s.name, s.design, s.state, s.items, s.judges_each, s.progress) for s in found]
@@ -157,14 +157,15 @@ def results(
     metric: Annotated[
         str,
         typer.Option(
-            help="Whose scores of all captions help where there are references.", metavar="NAME"
+            help="Metric whose scores refine the estimates, if there are references.",
+            metavar="NAME",
         ),
     ] = "cider-d",
     format: TableOrJson = "table",
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Show how systems compare: who leads, how sure that is, how many more answers are worth it."""
+    """Compare systems: estimates, intervals, p-values, and the number of answers still needed."""
     open_installation(data, database)
     from cidery_server.studies.standings import rank_systems
     from cidery_server.studies.summaries import find_study
@@ -189,13 +190,13 @@ def results(
 
 @app.command("open", epilog=examples("cidery study open which-is-closer"))
 def open_study(name: Name, data: Data = None, database: Database = None) -> None:
-    """Open a study again: judges are given items."""
+    """Open a study: judges receive items."""
     _set_state(name, "open", data, database)
 
 
 @app.command(epilog=examples("cidery study close which-is-closer"))
 def close(name: Name, data: Data = None, database: Database = None) -> None:
-    """Close a study: judges are given no more items."""
+    """Close a study: judges receive no more items."""
     _set_state(name, "closed", data, database)
 
 
@@ -216,12 +217,13 @@ def copy(
     name: Name,
     new: Annotated[str, typer.Argument(help="Name of the copy.", metavar="NEW")],
     title: Annotated[
-        str, typer.Option(help="Title of the copy; by default that of the study.", metavar="TEXT")
+        str,
+        typer.Option(help="Title of the copy. Default: the title of the study.", metavar="TEXT"),
     ] = "",
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make another study with the same questions and items, and none of the answers."""
+    """Copy a study: the same questions and items, without the answers."""
     open_installation(data, database)
     from cidery_server.studies.creation import check_fields
     from cidery_server.studies.lifecycle import copy_study
@@ -230,24 +232,24 @@ def copy(
     found = find_study(name)
     check_fields(new, title or found.title, found.design, found.judges_each)
     made = copy_study(found, new, title or found.title)
-    typer.echo(f"{made.name}: {made.item_count} items for {made.judges_each} judges each")
+    typer.echo(f"{made.name}: {made.item_count} items, {made.judges_each} judges per item")
 
 
 @app.command(epilog=examples("cidery study erase which-is-closer --yes"))
 def erase(
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Erase it without asking.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Remove a study with all its answers; nothing brings it back."""
+    """Permanently delete a study with all its answers."""
     open_installation(data, database)
     from cidery_server.studies.lifecycle import erase_study
     from cidery_server.studies.summaries import find_study
 
     found = find_study(name)
     if not yes:
-        typer.confirm(f"Erase {name} with all its answers, for good?", abort=True)
+        typer.confirm(f"Permanently erase {name} with all its answers?", abort=True)
     erase_study(found)
     typer.echo(f"{name} is erased")
 
@@ -255,21 +257,19 @@ def erase(
 @app.command(epilog=examples("cidery study forget which-is-closer W123 --yes"))
 def forget(
     name: Name,
-    worker: Annotated[
-        str, typer.Argument(help="The judge, as exports name them.", metavar="JUDGE")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Erase them without asking.")] = False,
+    worker: Annotated[str, typer.Argument(help="Id of the judge, as in exports.", metavar="JUDGE")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Erase a person from a study, with all they have said; others are asked instead."""
+    """Permanently delete the data of a judge; their items are given to other judges."""
     open_installation(data, database)
     from cidery_server.studies.leaving import find_judge, forget_judge
     from cidery_server.studies.summaries import find_study
 
     judge = find_judge(find_study(name), worker)
     if not yes:
-        typer.confirm(f"Erase all answers of {worker} in {name}, for good?", abort=True)
+        typer.confirm(f"Permanently erase all answers of {worker} in {name}?", abort=True)
     forget_judge(judge.pk)
     typer.echo(f"{worker} is erased from {name}")
 
@@ -287,8 +287,8 @@ def export(
         typer.Option(
             "--format",
             "-f",
-            help="Judgments as JSON lines or CSV; every answer, results by system, or every visit "
-            "with its completion code, or every consent, as CSV; sentences as COCO.",
+            help="jsonl, csv: judgments; answers, results (by system), codes (visits with "
+            "completion codes), consents: tables as CSV; coco: collected sentences.",
         ),
     ] = "jsonl",
     output: Annotated[
@@ -298,7 +298,7 @@ def export(
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Write a study's answers, as `cidery meta judgments` reads them."""
+    """Write the answers of a study, in the format of `cidery meta judgments`."""
     open_installation(data, database)
     from cidery_server.studies.exporting import export_study
     from cidery_server.studies.summaries import find_study
@@ -315,12 +315,12 @@ def references(
     name: Name,
     file: Annotated[
         Path,
-        typer.Argument(help="Captions by people, in any format.", metavar="FILE"),
+        typer.Argument(help="References, in any format that cidery reads.", metavar="FILE"),
     ],
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Add references to a study, so that metrics can be judged by its answers."""
+    """Add references to a study, so that its answers can evaluate metrics."""
     open_installation(data, database)
     from cidery_server.studies.creation import add_references
     from cidery_server.studies.summaries import find_study
@@ -340,12 +340,12 @@ def import_judgments(
     ],
     name: Annotated[str, typer.Option(help="Name of the new study.", metavar="NAME")],
     title: Annotated[
-        str, typer.Option(help="Title of the new study; by default its name.", metavar="TEXT")
+        str, typer.Option(help="Title of the new study. Default: its name.", metavar="TEXT")
     ] = "",
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Make a closed study from judgments that were collected elsewhere."""
+    """Create a closed study from judgments that were collected elsewhere."""
     make_installation(data, database)
     from cidery_server.studies.creation import import_study
 
@@ -364,26 +364,27 @@ def invite(
     whom: Annotated[
         str,
         typer.Option(
-            "--for", help="A label for these people; only the owner sees it.", metavar="TEXT"
+            "--for",
+            help="Label for this group of judges; only visible to the owner.",
+            metavar="TEXT",
         ),
     ] = "judges",
     personal: Annotated[
         int,
         typer.Option(
-            help="Number of personal links, each for one person; 0 makes one link for a "
-            "crowdsourcing site.",
+            help="Number of personal links, one per judge. 0: one link for a crowdsourcing site.",
             metavar="COUNT",
             min=0,
             max=200,
         ),
     ] = 0,
     url: Annotated[
-        str | None, typer.Option(help="The address at which people reach the app.", metavar="URL")
+        str | None, typer.Option(help="Public address of the app.", metavar="URL")
     ] = None,
     data: Data = None,
     database: Database = None,
 ) -> None:
-    """Print links that invite judges; they cannot be shown again."""
+    """Create links that invite judges, and print them; they cannot be shown again."""
     address = open_installation(data, database, url=url).address
     from cidery_server.studies.invites import make_links
     from cidery_server.studies.summaries import find_study
@@ -391,4 +392,4 @@ def invite(
     for link in make_links(find_study(name), whom, personal=personal):
         typer.echo(f"{address}{link}")
     if not personal:
-        show_notes("the site must add the worker to the link: ?worker=…&assignment=…")
+        show_notes("the crowdsourcing site must add ids to the link: ?worker=…&assignment=…")

@@ -300,7 +300,7 @@ class Definition:
         if missing:
             more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
             raise FormatError(
-                f"{len(missing)} of {len(names)} images are not there, or no images: "
+                f"{len(missing)} of {len(names)} images are missing, or are not images: "
                 f"{', '.join(study.image_source({'image': name}) for name in missing[:3])}{more}"
             )
 

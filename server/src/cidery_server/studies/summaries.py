@@ -21,11 +21,11 @@ from cidery_server.studies.slots import count_slots
 
 
 def find_study(name: str) -> Study:
-    """Return a study by its name, or say which there are."""
+    """Return a study by its name."""
     found = Study.objects.filter(name=name).first()
     if found is None:
         known = ", ".join(Study.objects.values_list("name", flat=True)) or "none"
-        raise InputError(f"there is no study {name!r}; there are: {known}")
+        raise InputError(f"unknown study {name!r}; known: {known}")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Making the database ready, and copying it while the app runs."""
+"""Migrations and backups of the database."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cidery_server.web.environment import Environment
 
 
 def migrate() -> None:
-    """Make the tables, or bring them up to date."""
+    """Create the tables or migrate them."""
     from django.core.management import call_command
     from django.db import connections
 
@@ -24,20 +24,20 @@ def migrate() -> None:
 
 
 def check_migrated() -> None:
-    """Say that the tables are missing or of another version, where they are; change nothing."""
+    """Raise an error if the tables are missing or of another version."""
     from django.db import connection
     from django.db.migrations.executor import MigrationExecutor
 
     executor = MigrationExecutor(connection)
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         raise SettingError(
-            "the database has no tables of this version of cidery; start cidery serve once, which "
-            "makes them or brings them up to date"
+            "the database has no tables of this version of cidery; start cidery serve once to "
+            "create or migrate them"
         )
 
 
 def _make_files() -> None:
-    """Make the files of SQLite, which only their owner may read, whatever the folder allows.
+    """Create the files of SQLite with permissions for their owner only.
 
     SQLite gives the files beside them the same permissions.
     """
@@ -56,10 +56,10 @@ def back_up(environment: Environment, target: Path) -> None:
     SQLite becomes a database file of its own, PostgreSQL an archive for `pg_restore`.
     """
     if target.exists():
-        raise SettingError(f"{target} exists already; name a new file")
+        raise SettingError(f"{target} already exists; choose a new file")
     source = environment.database_file
     if source is not None and not source.exists():
-        raise SettingError(f"there is no database at {source}; check --data")
+        raise SettingError(f"no database at {source}; check --data")
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     os.close(descriptor)
     if source is None:
@@ -84,7 +84,9 @@ def _dump_postgresql(url: str, target: Path) -> None:
         done = subprocess.run(command, env=environment, capture_output=True, check=False)
     except FileNotFoundError:
         target.unlink()
-        raise SettingError("pg_dump is needed to back up PostgreSQL; install its client") from None
+        raise SettingError(
+            "pg_dump is required to back up PostgreSQL; install the PostgreSQL client"
+        ) from None
     if done.returncode:
         target.unlink()
         raise SettingError(f"pg_dump failed: {done.stderr.decode(errors='replace').strip()}")

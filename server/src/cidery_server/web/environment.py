@@ -1,7 +1,7 @@
-"""Where the app runs: its data directory, its database and how it is reached.
+"""Settings of an installation: data directory, database, queue, public address.
 
 `cidery serve` turns its options into environment variables, so that the web server's processes,
-the workers and the owner's commands all see the same settings, and a container can set them itself.
+the workers and the owner's commands have the same settings, and a container can set them itself.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -23,41 +23,43 @@ KEY_FILE = "secret-key"
 DATABASE_FILE = "cidery.sqlite3"
 QUEUE_FILE = "queue.sqlite3"
 HOW_TO = (
-    "name its directory with --data, or make one with: cidery serve, cidery study create FILE or "
+    "set its directory with --data, or create one with: cidery serve, cidery study create FILE or "
     "cidery challenge create FILE"
 )
 
 
 @dataclass(frozen=True)
 class Environment:
-    """What an installation is told from outside; every field has its environment variable."""
+    """Settings of an installation; every field has its environment variable."""
 
     data: Path = Path("cidery-data")
-    """CIDERY_DATA: the secret key, and the SQLite files where there is no other database."""
+    """CIDERY_DATA: directory of the secret key, and of the SQLite files if there is no other
+    database."""
     database: str = ""
-    """CIDERY_DATABASE: `postgresql://user:password@host/name`; by default a file in `data`."""
+    """CIDERY_DATABASE: `postgresql://user:password@host/name`. Default: a file in
+    `data`."""
     queue: str = ""
-    """CIDERY_QUEUE: `redis://…` or `postgresql://…`; by default PostgreSQL if it is the database,
+    """CIDERY_QUEUE: `redis://…` or `postgresql://…`. Default: PostgreSQL if it is the database,
     else a file in `data`."""
     url: str = ""
-    """CIDERY_URL: where people reach the app, such as `https://captions.example.org`."""
+    """CIDERY_URL: public address, such as `https://captions.example.org`."""
     proxies: int = 0
-    """CIDERY_PROXIES: how many reverse proxies are in front of the app."""
+    """CIDERY_PROXIES: number of reverse proxies in front of the app."""
     rates: str = ""
-    """CIDERY_RATES: limits other than the usual ones, `sign-in=10/min,submit=60/hour`."""
+    """CIDERY_RATES: rate limits that differ from the defaults, `sign-in=10/min,submit=60/hour`."""
     mail: str = ""
     """CIDERY_MAIL: `smtp://user:password@host:587` (STARTTLS), `smtps://…:465`, or
-    `smtp+plain://host:25` for a server on the same machine; by default messages go to the log."""
+    `smtp+plain://host:25` for a server on the same machine. Default: messages go to the log."""
     mail_from: str = "cidery@localhost"
     """CIDERY_MAIL_FROM: the sender's address."""
     lease: int = 60
-    """CIDERY_LEASE: so many seconds after a worker has died, its job goes to another."""
+    """CIDERY_LEASE: seconds after which the job of a dead worker is given to another."""
 
     engine: str = "local"
-    """CIDERY_ENGINE: `ray` has a cluster do the slow work of metrics for the workers."""
+    """CIDERY_ENGINE: `ray` runs slow metrics on a cluster."""
     engine_address: str = ""
-    """CIDERY_ENGINE_ADDRESS: the cluster; by default the one that this machine belongs to, or this
-    machine alone."""
+    """CIDERY_ENGINE_ADDRESS: address of the cluster. Default: the one that this machine belongs to,
+    or this machine alone."""
 
     def __post_init__(self) -> None:
         if self.engine != "local":  # engines take as long to import as all else here
@@ -65,9 +67,9 @@ class Environment:
 
             if self.engine not in ENGINES:
                 known = ", ".join(ENGINES)
-                raise SettingError(f"there is no engine {self.engine!r}; there are {known}")
+                raise SettingError(f"unknown engine {self.engine!r}; known: {known}")
         if self.engine_address and self.engine == "local":
-            raise SettingError("the address of a cluster goes with the engine ray")
+            raise SettingError("an address is only valid with the engine ray")
         _check_scheme("database", self.database, DATABASE_SCHEMES)
         _check_scheme("queue", self.queue, QUEUE_SCHEMES)
         _check_scheme("url", self.url, ("http", "https"))
@@ -75,32 +77,18 @@ class Environment:
 
     @classmethod
     def read(cls) -> Environment:
-        """Return what the environment variables say."""
-        given = {
-            name: os.environ[variable]
-            for name in cls.__dataclass_fields__
-            if (variable := _variable(name)) in os.environ
-        }
-        try:
-            return cls(
-                data=Path(given.get("data", cls.data)).absolute(),
-                database=given.get("database", ""),
-                queue=given.get("queue", ""),
-                url=given.get("url", "").rstrip("/"),
-                proxies=int(given.get("proxies", cls.proxies)),
-                rates=given.get("rates", ""),
-                mail=given.get("mail", ""),
-                mail_from=given.get("mail_from", cls.mail_from),
-                lease=int(given.get("lease", cls.lease)),
-                engine=given.get("engine", cls.engine),
-                engine_address=given.get("engine_address", ""),
-            )
-        except ValueError as error:
-            if isinstance(error, SettingError):
-                raise
-            raise SettingError(
-                f"CIDERY_PROXIES and CIDERY_LEASE must be whole numbers: {error}"
-            ) from None
+        """Return the settings of the environment variables."""
+        given = {}
+        for name, field in cls.__dataclass_fields__.items():
+            if (text := os.environ.get(_variable(name))) is not None:
+                try:
+                    given[name] = type(field.default)(text)
+                except ValueError:
+                    raise SettingError(
+                        f"{_variable(name)} must be an integer, not {text!r}"
+                    ) from None
+        found = cls(**given)
+        return replace(found, data=found.data.absolute(), url=found.url.rstrip("/"))
 
     def write(self) -> None:
         """Set the environment variables, for this process and those it starts."""
@@ -111,22 +99,22 @@ class Environment:
 
     @property
     def database_url(self) -> str:
-        """The database, the default one spelled out."""
+        """URL of the database."""
         return self.database or f"sqlite:///{self.data / DATABASE_FILE}"
 
     @property
     def on_postgresql(self) -> bool:
-        """Whether the database is PostgreSQL."""
+        """True if the database is PostgreSQL."""
         return self.database.startswith("postgres")
 
     @property
     def address(self) -> str:
-        """Where people reach the app: the URL, or what `cidery serve` listens on by default."""
+        """Public address, or the one that `cidery serve` listens on by default."""
         return self.url or "http://127.0.0.1:8000"
 
     @property
     def https(self) -> bool:
-        """Whether people reach the app by https."""
+        """True if the public address is https."""
         return self.url.startswith("https://")
 
     def mail_settings(self) -> dict[str, str | int | bool]:
@@ -147,7 +135,7 @@ class Environment:
 
     @property
     def database_file(self) -> Path | None:
-        """The file of SQLite, where that is the database."""
+        """SQLite file; None if the database is PostgreSQL."""
         if self.on_postgresql:
             return None
         import dj_database_url
@@ -155,19 +143,19 @@ class Environment:
         return Path(str(dj_database_url.parse(self.database_url)["NAME"]))
 
     def check_exists(self) -> None:
-        """Say that there is no installation, and how to make one, where there is none."""
+        """Raise an error if there is no installation."""
         file = self.database_file
         for path in (self.data / KEY_FILE, *([file] if file else [])):
             if not path.exists():
-                raise SettingError(f"there is no installation here ({path} is missing); {HOW_TO}")
+                raise SettingError(f"no installation found ({path} is missing); {HOW_TO}")
 
     def secret_key(self) -> str:
-        """Return the key that signs sessions, or nothing where it has not been made."""
+        """Return the key that signs sessions; empty if there is none yet."""
         path = self.data / KEY_FILE
         return path.read_text(encoding="ascii").strip() if path.exists() else ""
 
     def make_secret_key(self) -> None:
-        """Make the key if there is none, in a file for its owner's eyes only."""
+        """Create the key if there is none, in a file that only its owner may read."""
         self.data.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):
             descriptor = os.open(self.data / KEY_FILE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -181,19 +169,19 @@ def _variable(name: str) -> str:
 
 def _check_scheme(what: str, url: str, known: tuple[str, ...]) -> None:
     if url and urlsplit(url).scheme not in known:
-        # Not the URL itself, which may hold a password.
-        raise SettingError(f"the {what} must be a URL that begins with {'://, '.join(known)}://")
+        # Without the URL itself, which may contain a password.
+        raise SettingError(f"the {what} must be a URL that starts with {'://, '.join(known)}://")
 
 
 def set_up(environment: Environment) -> None:
-    """Make Django ready in this process for an installation, which is made if there is none."""
+    """Set up Django in this process for an installation; create it if there is none."""
     _check_django()
     environment.make_secret_key()
     _set_up_django(environment)
 
 
 def set_up_existing(environment: Environment) -> None:
-    """Make Django ready for an installation that exists; nothing is created."""
+    """Set up Django for an existing installation."""
     _check_django()
     environment.check_exists()
     _set_up_django(environment)

@@ -24,13 +24,17 @@ def make_owner_link(name: str, address: str, *, new: bool = False) -> str:
     """
     found = Account.objects.filter(name__iexact=normalize_name(name)).first()
     if found is not None and not found.is_owner:
-        raise SettingError(f"the account {name!r} is a team's; choose another name for the owner")
+        raise SettingError(
+            f"the account {name!r} belongs to a team; choose another name for the owner"
+        )
     if found is not None and new:
-        raise SettingError(f"there is an owner {found.name!r} already; see --owner-link")
+        raise SettingError(f"the owner {found.name!r} already exists; use --owner-link")
     owners = Account.objects.filter(kind=Account.Kind.OWNER).values_list("name", flat=True)
     if found is None and owners and not new:
         known = ", ".join(owners)
-        raise SettingError(f"there is no owner {name!r}; there are: {known}; see --new-owner")
+        raise SettingError(
+            f"unknown owner {name!r}; known: {known}; to create one, use --new-owner"
+        )
     owner = found or _make_owner(name)
     return address.rstrip("/") + owner.one_time_path()
 
@@ -42,5 +46,5 @@ def _make_owner(name: str) -> Account:
             return Account.objects.sign_up(normalize_name(name), None, kind=Account.Kind.OWNER)
     except (ValidationError, IntegrityError):
         raise SettingError(
-            f"{name!r} is no name for an owner: it has invisible characters, or looks like another"
+            f"invalid name {name!r}: it has invisible characters, or looks like another name"
         ) from None
