@@ -144,8 +144,8 @@ def test_who_leads_and_what_more_would_bring(make: Any) -> None:
         "system_a and system_b: no decision before 30 images have answers."
     )
     assert early.verdict()[2] == (
-        f"About {early.needed} more answers would decide system_a and system_b, if the "
-        "difference stays what it is now."
+        f"About {early.needed} more answers are needed to decide system_a and system_b, if the "
+        "difference stays as it is."
     )
     flips = count()
     (level,) = rank_systems(make("pairwise", lambda _: 1.0 if next(flips) % 2 else -1.0)).best

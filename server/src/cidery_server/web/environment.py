@@ -79,10 +79,10 @@ class Environment:
     def read(cls) -> Environment:
         """Return the settings of the environment variables."""
         given = {}
-        for name, field in cls.__dataclass_fields__.items():
+        for name in cls.__dataclass_fields__:
             if (text := os.environ.get(_variable(name))) is not None:
                 try:
-                    given[name] = type(field.default)(text)
+                    given[name] = type(getattr(cls, name))(text)
                 except ValueError:
                     raise SettingError(
                         f"{_variable(name)} must be an integer, not {text!r}"
