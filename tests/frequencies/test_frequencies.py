@@ -246,3 +246,19 @@ def test_unknown_names_and_files(tmp_path: Path) -> None:
         cidery.score(["a"], [["a"]], [metric], frequencies="coco-val2014")
     with pytest.raises(FrequenciesError, match="differ in tokenizer: ptb and whitespace"):
         DocumentFrequencies.from_references({1: ["a"]}) | build({2: ["a"]})
+
+
+def test_settings_and_counts_out_of_range() -> None:
+    assert build({1: ["a dog"]}, n=1).order == 1
+    for n in (0, 9):
+        with pytest.raises(SettingError, match=f"from 1 to 8, not {n}"):
+            build({1: ["a dog"]}, n=n)
+    with pytest.raises(SettingError, match="must be at least 1, not 0"):
+        build({1: ["a dog"]}, min_count=0)
+    with pytest.raises(FrequenciesError, match="'dog' occurs in 7 images, but there are only 5"):
+        DocumentFrequencies.from_counts({("a",): 2, ("dog",): 7, ("cat",): 6}, 5)
+
+
+def test_the_representation_names_the_settings() -> None:
+    shown = repr(build({1: ["a dog"]}, n=2))
+    assert "up to 2, tokenizer whitespace, stemmer none" in shown

@@ -137,6 +137,19 @@ def test_pooled_rows() -> None:
     assert float(pool_share(np.asarray([3.0, 4.0]))) == 0.75
 
 
+def test_pooled_rows_of_drawn_groups() -> None:
+    """Sums of a bootstrap sample have means other than 0, which the pooled r takes into account."""
+    rng = np.random.default_rng(1)
+    scores, human = rng.normal(size=(2, 90)) + 3
+    rows = pearson_rows(scores, human, np.repeat(np.arange(30), 3))
+    drawn = rng.integers(0, 6, 30)
+    captions = (drawn[:, None] * 3 + np.arange(3)).ravel()
+    expected = scipy.stats.pearsonr(scores[captions], human[captions]).statistic
+    assert float(pool_pearson(rows[drawn].sum(axis=0))) == pytest.approx(expected)
+    same = pearson_rows(np.ones(6), np.arange(6.0), np.arange(6))
+    assert np.isnan(pool_pearson(same.sum(axis=0)))
+
+
 def test_permutation_between_metrics_tells_good_from_bad() -> None:
     rng = np.random.default_rng(2)
     human = rng.normal(size=300)

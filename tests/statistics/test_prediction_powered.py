@@ -203,6 +203,26 @@ def test_refusals(
         )
 
 
+def test_the_interval_of_a_share_is_agresti_and_coulls() -> None:
+    """Its center has two answers of each kind added."""
+    wins = np.repeat([1.0, 0.0], [25, 15])
+    found = estimate_contrast([Sample(wins, None, np.arange(40))], bounds=(0, 1))
+    assert (found.low + found.high) / 2 == pytest.approx(27 / 44)
+
+
+def test_a_sequence_is_narrowest_at_its_horizon() -> None:
+    answers: Floats = np.random.default_rng(0).normal(size=100)
+    widths = []
+    for horizon in (71, 100, 140):
+        found = estimate_contrast([Sample(answers, None, np.arange(100))], horizon=horizon)
+        widths.append(found.high - found.low)
+    assert widths[1] < widths[0] and widths[1] < widths[2]
+    fixed = estimate_contrast([Sample(answers, None, np.arange(100))])
+    assert fixed.high - fixed.low < widths[1]
+    shortest = estimate_contrast([Sample(answers, None, np.arange(100))], horizon=1)
+    assert shortest.high - shortest.low > widths[0]
+
+
 # Planning
 
 

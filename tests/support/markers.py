@@ -30,7 +30,6 @@ FIXTURE_MARKERS = {
     "browser": "browser",
     "browsed": "service",
     "built_wheel": "build",
-    "built_wheels": "build",
     "database": "service",
     "harnesses": "harness",
     "installation": "service",
